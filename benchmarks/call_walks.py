@@ -73,11 +73,11 @@ def calls() -> dict[str, Callable[[], Any]]:
     rng = np.random.default_rng(0)
     values = [rng.standard_normal((8 + i % 4, 2)).cumsum(0) + i % 2 for i in range(16)]
     X = tl.Sequences(values, labels=np.arange(16) % 2)
-    tap = tl.TAP(hidden=8, kernels=4, max_epochs=1, random_state=0)
+    tap = tl.TAP(hidden=8, n_kernels=4, max_epochs=1, random_state=0)
     coupled = tl.CoupledGRU(hidden=4, max_epochs=1, random_state=0)
-    causal = tl.CausalEncoder(channels=4, depth=2, reduced=8, n_features=8, max_steps=2, random_state=0)
+    causal = tl.CausalEncoder(channels=4, depth=2, reduced_size=8, n_features=8, max_steps=2, random_state=0)
     metric = tl.CoupledGRU(hidden=4, max_epochs=1, random_state=0).fit(X)
-    encoder = tl.CausalEncoder(channels=4, depth=2, reduced=8, n_features=8, max_steps=2, random_state=0).fit(X)
+    encoder = tl.CausalEncoder(channels=4, depth=2, reduced_size=8, n_features=8, max_steps=2, random_state=0).fit(X)
     neighbors = tl.Neighbors("dtw").fit(X)
     folder = Path(tempfile.mkdtemp())
     return {

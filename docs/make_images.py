@@ -42,9 +42,9 @@ def tap() -> Path:
     how = {"hidden": 64, "kernels": 8, "per_class": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3}
     metric = tl.TAP.preset("paper", **how, random_state=0).fit(train[::2])
     x, y = test[0], test[1]
-    frames = [metric.moments_.applied(tl.Sequences([side])) for side in (x, y)]
+    frames = [metric.scaler_.transform(tl.Sequences([side])) for side in (x, y)]
     n_outputs = metric.network_.transformation.n_outputs
-    mapped = [metric.network_.features(*side.tensor()).values[0, :, :n_outputs].detach().numpy() for side in frames]
+    mapped = [metric.network_.features(*side.to_tensor()).values[0, :, :n_outputs].detach().numpy() for side in frames]
     soft = tl.SoftDTW(gamma=0.1).align(*mapped).plan
     figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
     for ax, plan, title in zip(axes, (metric.align(x, y).plan, soft / soft.sum()), ("TAP", "soft-DTW"), strict=True):
@@ -136,9 +136,9 @@ def pictures() -> list[Path]:
     futures = model.predict(past, 20, n_samples=20, random_state=0)
     fine = model.predict(past, 5, frames_per_step=2, substeps=2, random_state=0)
     same = tl.forecast.Persistence().fit(train).predict(past, 20)
-    found = tl.score.horizon_scores(truth, {"SRVP, best of 20": futures, "Persistence": same}, trained=10)
-    grid = tl.forecast.swaps(model, past[[0, 5, 6]], past[3:5], 10, random_state=0)
-    way = tl.forecast.passage(model, test[0][:12], test[1][:12])
+    found = tl.score.horizon_scores(truth, {"SRVP, best of 20": futures, "Persistence": same}, trained_horizon=10)
+    grid = tl.forecast.swap_grid(model, past[[0, 5, 6]], past[3:5], 10, random_state=0)
+    way = tl.forecast.latent_interpolation(model, test[0][:12], test[1][:12])
     return [
         _saved(futures.strip(3, truth=truth), "srvp_strip.png", 80),
         _saved(fine.strip(3), "srvp_rate.png", 80),
@@ -173,7 +173,7 @@ def gans() -> list[Path]:
     finite: dict[str, Any] = {"width": 64, "steps": 10, "random_state": 0, "antisymmetric": True}
     wide = {f"{width}": finite | {"width": width} for width in (16, 64, 512)}
     by_width = {
-        title: {f"width {n}": ds.Finite(loss=title.lower(), **how) for n, how in wide.items()}
+        title: {f"width {n}": ds.FiniteDiscriminator(loss=title.lower(), **how) for n, how in wide.items()}
         | {"infinite width": kind(ds.NTK())}
         for title, kind in kinds.items()
     }
@@ -192,13 +192,13 @@ def gans() -> list[Path]:
 def _flows(names: tuple[str, ...]) -> list[Path]:
     """Particles onto eight Gaussians, and how near they are to them on their way."""
     from timelike import distributions as ds
-    from timelike.draw import landscapes
+    from timelike.plotting import landscapes
 
     points, flows, curves = ds.studies.eight_gaussians(300, random_state=0), {}, {}
-    kinds = {name: ds.IPM(ds.studies.kernel(name)) for name in names}
+    kinds = {name: ds.IPM(ds.studies.thesis_kernel(name)) for name in names}
     for name, kind in kinds.items():
         step = ds.studies.thesis_step("IPM", name)
-        flow = ds.descend(points.start, points.real, kind, steps=3000, step=step, every=20, scores=("sinkhorn",))
+        flow = ds.descend(points.start, points.real, kind, steps=3000, step=step, record_every=20, scores=("sinkhorn",))
         flows[name] = {int(flow.frame_steps[i]): flow.frames[i] for i in (0, 1, 5, 20, 150)}
         curves[name] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     last = (1, 1, 1, 1, 0.1, 0.01)
@@ -206,8 +206,8 @@ def _flows(names: tuple[str, ...]) -> list[Path]:
     flow = ds.descend(points.start, points.real, kinds["ReLU"], **how)
     curves["ReLU, smaller last steps"] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     return [
-        _reduced(_saved(ds.studies.particles(flows, points.real, kinds), "gans_particles.png", 62)),
-        _saved(landscapes.descents(curves), "gans_descent.png", 80),
+        _reduced(_saved(ds.studies.plot_particles(flows, points.real, kinds), "gans_particles.png", 62)),
+        _saved(landscapes.plot_descents(curves), "gans_descent.png", 80),
     ]
 
 

@@ -29,7 +29,7 @@ def one_core(monkeypatch):
     """Threads that wait for each other are slow on a busy machine; what is about threads says how many it wants."""
     from timelike import native
 
-    monkeypatch.setattr(native, "cores", lambda: 1)
+    monkeypatch.setattr(native, "cpu_count", lambda: 1)
 
 
 @pytest.fixture(autouse=True)

@@ -101,7 +101,7 @@ class Euclidean(Constant):
         return super().fit(X, y)
 
 
-class Supervised(tl.StatisticsEncoder):
+class Supervised(tl.encode.StatisticsEncoder):
     """An encoder that refuses to learn without classes."""
 
     def fit(self, X, y=None):

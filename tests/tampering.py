@@ -4,7 +4,7 @@ import json
 
 from safetensors.numpy import load_file, save_file
 
-from timelike.models.identity import checksum, digest
+from timelike.models.checksums import checksum, json_checksum
 
 
 def read_config(folder):
@@ -16,7 +16,7 @@ def write_config(folder, config):
     config = {name: value for name, value in config.items() if name != "checksum"}
     if "tensors_checksum" in config:
         config["tensors_checksum"] = checksum(folder / "model.safetensors")
-    config["checksum"] = digest(config)
+    config["checksum"] = json_checksum(config)
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 

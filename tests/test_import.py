@@ -29,7 +29,7 @@ def test_loading_and_comparing_needs_neither_torch_nor_sklearn_nor_matplotlib():
 
 
 def test_every_public_name_can_be_had_and_is_listed():
-    for name in tl.__all__:
+    for name in tl.align.__all__:
         assert getattr(tl, name) is not None
         assert name in dir(tl)
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):

@@ -8,7 +8,9 @@ import pytest
 
 from timelike import native
 
-pytestmark = pytest.mark.skipif(not native.compiled(), reason="without kernels every distance is computed by torch")
+pytestmark = pytest.mark.skipif(
+    not native.is_native_enabled(), reason="without kernels every distance is computed by torch"
+)
 
 WITHOUT = """
 import json, pathlib, sys
@@ -55,17 +57,17 @@ for name, model, target, verbs in (
     ("regressor", tl.NeighborsRegressor("msm", k=2, weights="distance"), np.arange(8) / 4, ("kneighbors", "predict")),
     ("means", tl.KMeans(2, random_state=0), None, ("predict",)),
     ("medoids", tl.KMedoids(2, metric=tl.ERP(gap=0.5), random_state=0), None, ("predict",)),
-    ("kernel", tl.ElasticKernel("dtw"), None, ("transform",)),
+    ("kernel", tl.neighbors.ElasticKernel("dtw"), None, ("transform",)),
     ("rocket", tl.Rocket(n_features=200, random_state=0), None, ("encode", "pairwise")),
     ("classifier", tl.EmbeddingClassifier(random_state=0), None, ("predict", "predict_proba")),
     ("numbers", tl.EmbeddingRegressor(random_state=0), np.arange(8) / 4, ("predict",)),
-    ("statistics", tl.StatisticsEncoder(), None, ("encode", "pairwise")),
+    ("statistics", tl.encode.StatisticsEncoder(), None, ("encode", "pairwise")),
     *((f"forecast {one}", getattr(tl.forecast, one)(), None, ("predict",)) for one in ("Persistence", "Mean", "DMD")),
     ("forecast SeasonalNaive", tl.forecast.SeasonalNaive(period=2), None, ("predict",)),
     ("forecast Ridge", tl.forecast.Ridge(lags=2), None, ("predict",)),
     ("forecast AR", tl.forecast.AR(order=2), None, ("predict",)),
     ("forecast Analog", tl.forecast.Analog(k=2, window=2), None, ("predict",)),
-    ("pipeline", make_pipeline(tl.ElasticKernel("dtw"), tl.Neighbors("euclidean")), X.labels, ("predict",)),
+    ("pipeline", make_pipeline(tl.neighbors.ElasticKernel("dtw"), tl.Neighbors("euclidean")), X.labels, ("predict",)),
 ):
     model.fit(X, target)
     again = loaded(name, model)
@@ -85,8 +87,8 @@ OWN = """
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from timelike.models import Model, learned, options
-from timelike.models.identity import digest
-from timelike.sequences.arguments import store
+from timelike.models.checksums import digest
+from timelike.core.parameters import store
 
 class Middle(Model):
     power = options.real(above=0)

@@ -39,7 +39,7 @@ NETWORKS = [name for name in MAKERS if not name.startswith(("rvsml", "deep", "el
 class AllAlike(tl.align.Metric):
     """Everything is at distance zero: a metric that neither aligns nor has a window."""
 
-    def _fill(self, x, y, out, threads, report):
+    def _fill_matrix(self, x, y, out, threads, report):
         out[:] = 0
 
 

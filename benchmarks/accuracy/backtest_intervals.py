@@ -49,7 +49,7 @@ def covers(design: Design, seed: int) -> bool:
         random_state=seed,
         progress=False,
     )
-    interval = found.at(HORIZON)["mse"]
+    interval = found.at_step(HORIZON)["mse"]
     return bool(interval.low <= HORIZON <= interval.high)
 
 

@@ -8,7 +8,7 @@ from benchmarks.papers.markdown import table
 from benchmarks.papers.page import no_rows_yet
 from benchmarks.papers.results import Found, Rows
 
-from timelike.score import wilson
+from timelike.score import wilson_interval
 
 
 def headline(rows: Rows) -> str:
@@ -41,7 +41,7 @@ def _share(found: Found) -> float:
 
 
 def _line(found: Found) -> list[str]:
-    share = wilson(_share(found), found["repetitions"])
+    share = wilson_interval(_share(found), found["repetitions"])
     unit = "whole walks" if found["n_sequences"] > 1 else "blocks of windows"
     shown = f"{100 * share.mean:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]"
     return [str(found["n_sequences"]), str(found["n_windows"]), unit, shown]

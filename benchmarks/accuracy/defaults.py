@@ -29,8 +29,8 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 
 import timelike as tl
-from timelike.recognize.comparison.expecting import Size, seconds
-from timelike.recognize.comparison.methods import CLASSIFIERS, Method
+from timelike.evaluate.methods import DEFAULT_CLASSIFIERS, ComparedMethod
+from timelike.evaluate.runtime_estimate import FoldSize, estimate_seconds
 
 MINUTES = 3.0  # for one row
 SEEDLESS = ("1-NN Euclidean", "1-NN DTW (full)", "1-NN DTW", "statistics + forest")  # always, or nearly, the same
@@ -57,7 +57,7 @@ FIRST = [name for group in ("choose", "confirm") for name in GROUPS[group]]
 
 def methods() -> list[str]:
     """By name, the cheapest first."""
-    names = list(CLASSIFIERS)
+    names = list(DEFAULT_CLASSIFIERS)
     names.insert(names.index("1-NN DTW"), FULL)
     names.insert(names.index("T-Loss + head"), UNTRAINED)
     return names
@@ -69,7 +69,7 @@ def model(name: str) -> Any:
         return tl.Neighbors("dtw")
     if name == UNTRAINED:
         return tl.EmbeddingClassifier(tl.CausalEncoder(max_steps=0))
-    return CLASSIFIERS[name]()
+    return DEFAULT_CLASSIFIERS[name]()
 
 
 class Defaults(Program[Trial]):
@@ -130,18 +130,18 @@ class Defaults(Program[Trial]):
             return ""
         if not file_of(self.data, row.dataset).exists():
             return f"{file_of(self.data, row.dataset)} is missing"
-        needed = seconds(model(row.method), size_of(self.data, row.dataset))
-        limited = Method(row.method, model(row.method)).limited
+        needed = estimate_seconds(model(row.method), size_of(self.data, row.dataset))
+        limited = ComparedMethod(row.method, model(row.method)).accepts_time_limit
         return "" if limited or needed <= 60 * MINUTES else f"it would take about {duration(needed)}, and has no limit"
 
     def seconds(self, row: Trial) -> float:
         if not file_of(self.data, row.dataset).exists():
             return 60.0
-        return min(seconds(model(row.method), size_of(self.data, row.dataset)), 60 * MINUTES)
+        return min(estimate_seconds(model(row.method), size_of(self.data, row.dataset)), 60 * MINUTES)
 
     def limited_by_time(self, row: Trial) -> str:
         """Also of rows that had half of the time: a machine that is twice as busy would not have let them end."""
-        limited = Method(row.method, model(row.method)).limited
+        limited = ComparedMethod(row.method, model(row.method)).accepts_time_limit
         long = (self.rows[row.key]["fit"] or 0.0) > 30 * MINUTES
         return f"trainings end after {MINUTES:g} minutes by the clock" if limited and long else ""
 
@@ -164,7 +164,7 @@ class Defaults(Program[Trial]):
         report.draw(self.rows, methods(), folder)
 
 
-def summary(found: tl.Comparison) -> Found:
+def summary(found: tl.evaluate.Comparison) -> Found:
     """What a row keeps of a comparison of one method."""
     (row,) = found.rows
     numbers: Found = {name: interval.mean for name, interval in row.scores.items()}
@@ -188,12 +188,12 @@ def loaded(data: Path, name: str) -> tuple[tl.Sequences, Any, tuple[tl.Sequences
 
 
 @cache
-def size_of(data: Path, name: str) -> Size:
+def size_of(data: Path, name: str) -> FoldSize:
     """Of a data set, as the guess of the time takes it."""
     with np.load(file_of(data, name)) as held:
         n = int((held["split"] == 0).sum())
         width = float(np.prod(held["values"].shape[1:]))
-        return Size(n, len(held["split"]) - n, float(np.diff(held["offsets"]).mean()), width)
+        return FoldSize(n, len(held["split"]) - n, float(np.diff(held["offsets"]).mean()), width)
 
 
 @contextmanager

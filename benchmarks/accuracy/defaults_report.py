@@ -10,7 +10,7 @@ from benchmarks.papers.markdown import count_of, table
 from benchmarks.papers.page import no_rows_yet
 from benchmarks.papers.results import Rows
 
-from timelike.recognize.comparison.several import Ranking, rank_table
+from timelike.evaluate.ranking import Ranking, rank_table
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "choose": ("ArrowHead", "CricketX", "GunPoint", "Lightning7", "BasicMotions", "NATOPS"),

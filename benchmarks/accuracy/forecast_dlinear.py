@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from timelike.core.parameters import store_parameters
 from timelike.forecast import Forecaster
-from timelike.forecast.request import Futures, Request
+from timelike.forecast.request import ForecastRequest, Futures
 from timelike.sequences import Sequences
-from timelike.sequences.arguments import store
 
 KERNEL, BATCH, RATE, LOOK = 25, 64, 1e-3, 50  # steps of the moving mean; chunks of a step; Adam's; steps until a look
 
@@ -43,13 +43,13 @@ class DLinear(Forecaster):
     def __init__(
         self, *, lookback: int, horizon: int, seconds: float, steps: int = 100_000, random_state: int = 0
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return int(self.lookback)
 
-    def _learn(self, sequences: Sequences) -> None:
-        rows = torch.from_numpy(np.asarray(self.cells_.targets(sequences).values[:, 0], np.float32))
+    def _fit_sequences(self, sequences: Sequences) -> None:
+        rows = torch.from_numpy(np.asarray(self.cells_.target_rows(sequences).values[:, 0], np.float32))
         self.centre_, self.spread_ = float(rows.mean()), float(rows.std()) or 1.0
         windows = ((rows - self.centre_) / self.spread_).unfold(0, self.lookback + self.horizon, 1)
         count = max(1, len(windows) // 5)
@@ -83,8 +83,8 @@ class DLinear(Forecaster):
         error: Tensor = self.network_(windows[:, : self.lookback]) - windows[:, self.lookback :]
         return error.square().mean()
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        rows = np.asarray(self.cells_.targets(past).values[:, 0], np.float32)
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        rows = np.asarray(self.cells_.target_rows(past).values[:, 0], np.float32)
         seen = np.stack([rows[end - self.lookback : end] for end in past.offsets[1:]])
         with torch.no_grad():
             found = self.network_((torch.from_numpy(seen) - self.centre_) / self.spread_)

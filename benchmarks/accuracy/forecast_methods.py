@@ -47,9 +47,9 @@ def made(name: str, plan: Plan, seed: int, steps: int | None, seconds: float) ->
         more |= {} if steps is None else {"max_steps": steps}
         if name.endswith("long past"):  # the state is read off the end of the window, and moved over the horizon only
             more |= {"conditioning": plan.lookback, "chunk": plan.lookback + plan.horizon, "offset": True}
-        return tl.Separation(**more, known=known)
+        return tl.Separation(**more, known_channels=known)
     if known is not None:
-        return fc.Ridge(known=known)
+        return fc.Ridge(known_channels=known)
     return getattr(fc, word)()
 
 
@@ -65,12 +65,12 @@ def judged(name: str, series: Series, plan: Plan, seed: int, steps: int | None, 
     began = time.process_time()
     model.fit(series.training(calendar=calendar))
     trained = time.process_time() - began
-    model.calibrate(series.calibration(model._conditioning(), calendar=calendar), horizon=plan.horizon)
+    model.calibrate(series.calibration(model._min_past_steps(), calendar=calendar), horizon=plan.horizon)
     asked = series.asked(CONTEXT, calendar=calendar)
     scores = ("mse", "mae", "mase")
     given: dict[str, Any] = {"n_windows": series.n_windows(plan), "step": plan.step, "level": LEVEL, "random_state": 0}
     found = fc.backtest(model, asked, plan.horizon, scores=scores, **given)
-    numbers: dict[str, Any] = {key: [one.mean, one.low, one.high] for key, one in found.up_to().items()}
+    numbers: dict[str, Any] = {key: [one.mean, one.low, one.high] for key, one in found.mean_to_step().items()}
     numbers |= {"crps": quantile_crps(model, asked, found.origin, plan, calendar), "training seconds": trained}
     numbers |= {"n_windows": len(found.origin), "n_calibrated": len(model.calibration_.errors)}
     if hasattr(model, "history_"):
@@ -92,5 +92,5 @@ def quantile_crps(model: Any, asked: tl.Sequences, origins: Any, plan: Plan, cal
 
 def crps_of(truth: Floats, quantiles: list[Floats]) -> float:
     """Of quantiles (window, step, 1), one array for each of `QUANTILES`."""
-    losses = [tl.score.pinball(truth, one, q) for one, q in zip(quantiles, QUANTILES, strict=True)]
+    losses = [tl.score.pinball_loss(truth, one, q) for one, q in zip(quantiles, QUANTILES, strict=True)]
     return float(2 * np.mean(np.array(losses, np.float64)))

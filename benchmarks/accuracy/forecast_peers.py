@@ -21,7 +21,7 @@ from benchmarks.accuracy.forecast_methods import LEVEL, QUANTILES, crps_of
 from benchmarks.accuracy.forecast_series import Floats, Plan, Series
 
 import timelike as tl
-from timelike.forecast import Calibration
+from timelike.forecast import ConformalCalibration
 
 PEERS = ("AutoETS", "AutoTheta", "AutoARIMA")
 SEEN, CALIBRATED = 700, 200  # steps, windows
@@ -77,7 +77,7 @@ def judged(name: str, series: Series, plan: Plan, python: Path) -> dict[str, Any
     count = len(calibrated)
     mean, said = found["mean"][count:, :, None], truth[count:, :, None]
     errors = (truth - found["mean"])[:count, :, None]
-    margins = Calibration(errors.astype(np.float32))
+    margins = ConformalCalibration(errors.astype(np.float32))
     band = [mean + margins.margin(q, plan.horizon) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)]
     own = [found[key][count:, :, None] for key in ("lo-80", "hi-80")]
     pasts = [series.values[max(0, at - SEEN) : at, None] for at in asked]
@@ -87,9 +87,9 @@ def judged(name: str, series: Series, plan: Plan, python: Path) -> dict[str, Any
         "mase": [float(tl.score.mase(said, mean, tl.Sequences(pasts)))],
         "crps": crps_of(said, [mean + margins.margin(q, plan.horizon) for q in QUANTILES]),
         "coverage": [float(tl.score.coverage(said, *band))],
-        "width": [float(tl.score.width(*band))],
+        "width": [float(tl.score.interval_width(*band))],
         "own coverage": float(tl.score.coverage(said, *own)),
-        "own width": float(tl.score.width(*own)),
+        "own width": float(tl.score.interval_width(*own)),
     }
     return numbers | told | {"n_windows": len(asked), "n_calibrated": count}
 

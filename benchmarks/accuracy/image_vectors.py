@@ -40,7 +40,7 @@ def encoder(method: str, seed: int) -> Any:
         "trained": {},
         "trained with dropout": {"dropout": 0.5},
     }
-    return tl.ImageEncoder(**options[method], random_state=seed)
+    return tl.encode.ImageEncoder(**options[method], random_state=seed)
 
 
 class ImageVectors(Program[Trial]):

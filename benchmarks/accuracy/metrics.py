@@ -17,14 +17,14 @@ import numpy as np
 import torch
 
 import timelike as tl
-from timelike.metric.frames import Table
-from timelike.metric.tap.network import SIZES, Convolutions
+from timelike.metric.frame_transform import FramePairTable
+from timelike.metric.tap.network import KERNEL_SIZES, ConvolutionScores
 
 
 def rounding(variant: str) -> tuple[float, float]:
     torch.manual_seed(0)
-    layers = Convolutions(SIZES[variant])
-    table = Table.of(2 * torch.rand(32, 40, 40), torch.full((32,), 40), torch.full((32,), 40))
+    layers = ConvolutionScores(KERNEL_SIZES[variant])
+    table = FramePairTable.from_distances(2 * torch.rand(32, 40, 40), torch.full((32,), 40), torch.full((32,), 40))
     with torch.no_grad():
         ours = layers.correction(table)
         os.environ["TIMELIKE_NATIVE"] = "0"
@@ -47,12 +47,12 @@ def other_company(metric: Any) -> tuple[int, int]:
 def main() -> int:
     torch.set_num_threads(1)
     print("| convolutions | kernels | torch | ratio |\n|---|---:|---:|---:|")
-    for variant in SIZES:
+    for variant in KERNEL_SIZES:
         ours, theirs = rounding(variant)
         print(f"| {variant} | {ours:.2g} | {theirs:.2g} | {ours / theirs:.2g} |")
     print("\n| metric | other bits | of |\n|---|---:|---:|")
     options: Any = {"max_epochs": 1, "random_state": 0}
-    networks = tl.SiameseGRU(**options), tl.CoupledGRU(**options), tl.TAP(hidden=64, kernels=8, **options)
+    networks = tl.SiameseGRU(**options), tl.CoupledGRU(**options), tl.TAP(hidden=64, n_kernels=8, **options)
     for metric in networks:
         print("| {} | {} | {} |".format(type(metric).__name__, *other_company(metric)))
     return 0

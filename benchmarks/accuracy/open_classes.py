@@ -57,7 +57,7 @@ def metric(name: str, seed: int) -> Any:
     return {
         "DTW per length": dtw,
         "Rocket": rocket,
-        "Whitened": tl.metric.Whitened(rocket, random_state=seed),
+        "Whitened": tl.metric.WhitenedCosine(rocket, random_state=seed),
         "Discriminant, known": tl.Discriminant(rocket, classes="known", random_state=seed),
         "Discriminant": tl.Discriminant(rocket, random_state=seed),
         "Discriminant, open": tl.Discriminant(rocket, classes="open", random_state=seed),

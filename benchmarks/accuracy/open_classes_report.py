@@ -85,7 +85,7 @@ def _said(some: list[float]) -> str:
     if len(some) < 2:
         return f"{some[0]:.3f}" if some else "–"
     found = interval(some)
-    return f"{found.mean:.3f} ± {found.half:.3f}"
+    return f"{found.mean:.3f} ± {found.half_width:.3f}"
 
 
 def _first(rows: Rows, sets: tuple[str, ...]) -> str:

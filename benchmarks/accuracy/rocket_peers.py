@@ -110,7 +110,7 @@ class RocketPeers(Program[Trial]):
         if not file_of(self.data, row.dataset).exists():
             return 5.0
         size = size_of(self.data, row.dataset)
-        return 1.0 + 4e-3 * size.n + 4e-6 * (size.n + size.m) * size.steps
+        return 1.0 + 4e-3 * size.n_train + 4e-6 * (size.n_train + size.n_test) * size.n_steps
 
     def said(self, found: Found) -> str:
         return f"accuracy {found['accuracy']:.3f}, features in {found['encoding']:.2g} s"

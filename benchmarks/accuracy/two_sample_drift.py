@@ -62,7 +62,7 @@ class Watched(NamedTuple):
 def watched(reference: Sample, batches: Iterator[Sample], seed: int, kernel: Any = None) -> Watched:
     """One stream, to its end or the first alarm at the least rate, behind which nothing is asked."""
     monitor = ds.Drift(reference, kernel=kernel, false_alarm=min(RATES), random_state=seed)
-    records: list[ds.Update] = []
+    records: list[ds.DriftUpdate] = []
     for batch in batches:
         records.append(monitor.update(batch))
         if records[-1].drifted:

@@ -76,13 +76,13 @@ def asking(method: str, seed: int) -> Any:
         return ds.TwoSample(scales=SCALES, **options)
     kernels: dict[str, Callable[[], Any]] = {
         "default": lambda: None,
-        "Rocket": lambda: ds.of(tl.Rocket(n_features=2000, random_state=0), ds.RBF()),
+        "Rocket": lambda: ds.EncoderKernel(tl.Rocket(n_features=2000, random_state=0), ds.RBF()),
         "CausalEncoder": ds.RBF,
         "T-Loss": ds.RBF,
-        "DTW": lambda: ds.Exponential("dtw"),
+        "DTW": lambda: ds.ExponentialKernel("dtw"),
         "GlobalAlignment": ds.GlobalAlignment,
         "raw": ds.RBF,
-        "statistics": lambda: ds.of(tl.StatisticsEncoder(), ds.RBF()),
+        "statistics": lambda: ds.EncoderKernel(tl.encode.StatisticsEncoder(), ds.RBF()),
     }
     return ds.TwoSample(kernels[method](), **options)
 

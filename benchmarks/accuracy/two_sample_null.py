@@ -103,12 +103,12 @@ def learned() -> Any:
     rng = np.random.default_rng(12345)
     both = [sequences(rng, rng.standard_normal(40), kind) for kind in (0, 1)]
     x, y = tl.Sequences([one for some in both for one in some]), np.repeat([0, 1], 40)
-    return tl.Prototypes(similarity="learned", max_steps=50, random_state=0).fit(x, y)
+    return tl.Prototypes(similarity_fn="learned", max_steps=50, random_state=0).fit(x, y)
 
 
 VECTORS: dict[str, Callable[[], Any]] = {
     "RBF": ds.RBF,
-    "Laplace": ds.Laplace,
+    "Laplace": ds.Laplacian,
     "Matern 0.5": lambda: ds.Matern(smoothness=0.5),
     "Matern 1.5": ds.Matern,
     "Matern 2.5": lambda: ds.Matern(smoothness=2.5),
@@ -118,14 +118,14 @@ VECTORS: dict[str, Callable[[], Any]] = {
     "NegativeDistance": ds.NegativeDistance,
     "Sum": lambda: ds.RBF() + ds.Linear(),
     "Product": lambda: ds.RBF() * ds.Polynomial(degree=2),
-    "Scaled": lambda: 2.0 * ds.Laplace(),
+    "Scaled": lambda: 2.0 * ds.Laplacian(),
 }
 OF_SEQUENCES: dict[str, Callable[[int], Any]] = {
-    "Exponential": lambda seed: ds.Exponential("dtw"),
+    "Exponential": lambda seed: ds.ExponentialKernel("dtw"),
     "GlobalAlignment": lambda seed: ds.GlobalAlignment(),
-    "of(Rocket)": lambda seed: ds.of(tl.Rocket(n_features=500, random_state=seed), ds.RBF()),
-    "of(CausalEncoder)": lambda seed: ds.of(small_encoder(seed), ds.RBF()),
-    "Learned": lambda seed: ds.Learned(learned()),
+    "of(Rocket)": lambda seed: ds.EncoderKernel(tl.Rocket(n_features=500, random_state=seed), ds.RBF()),
+    "of(CausalEncoder)": lambda seed: ds.EncoderKernel(small_encoder(seed), ds.RBF()),
+    "Learned": lambda seed: ds.PrototypesKernel(learned()),
 }
 EVERY = ("items", "groups", "paired groups", "ties", "smallest p")
 FURTHER = {
@@ -143,7 +143,7 @@ EXACT = ("items", "stop_above", "biased")  # ties have probability 0: the level 
 
 
 def small_encoder(seed: int) -> tl.CausalEncoder:
-    return tl.CausalEncoder(n_features=8, channels=4, depth=2, reduced=8, max_steps=3, random_state=seed)
+    return tl.CausalEncoder(n_features=8, channels=4, depth=2, reduced_size=8, max_steps=3, random_state=seed)
 
 
 def designs() -> list[tuple[str, str]]:

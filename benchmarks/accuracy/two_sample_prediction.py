@@ -35,7 +35,7 @@ def simulated(effect: str, n: int, repetitions: int) -> int:
 def compared(effect: str, pilots: int, repetitions: int) -> dict[str, Any]:
     """Both, for samples of every size; and how many each pilot says are needed."""
     helped = [predicted(effect, seed) for seed in range(pilots)]
-    guesses = {str(n): [float(one.at(n)) for one in helped] for n in SIZES}
+    guesses = {str(n): [float(one.probability(n)) for one in helped] for n in SIZES}
     rejected = {str(n): simulated(effect, n, repetitions) for n in SIZES}
-    known = {"needed": [one.needed for one in helped], "target": TARGET}
+    known = {"needed": [one.n_required for one in helped], "target": TARGET}
     return {"predicted": guesses, "rejected": rejected, "repetitions": repetitions, "pilots": pilots} | known

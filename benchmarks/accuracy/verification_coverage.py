@@ -24,7 +24,7 @@ from benchmarks.papers.resumable import Program
 from numpy.typing import NDArray
 
 import timelike as tl
-from timelike.recognize.verifier.trials import Kept
+from timelike.verify.trials import PairFilter
 
 RATES = (0.01, 0.05, 0.1, 0.2)
 NEW = 40  # people who ask and are asked for in a repetition, with two sequences each
@@ -126,12 +126,12 @@ def _repetition(row: Crowd, rng: np.random.Generator) -> dict[str, list[float]]:
     gate, same = tl.Verifier("euclidean", **OPTIONS[row.way]), np.eye(NEW, dtype=bool)
     for rate in RATES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", tl.recognize.CalibrationWarning)
+            warnings.simplefilter("ignore", tl.score.CalibrationWarning)
             gate.calibrate(known, who, false_accept=rate)
         if row.way == "3 examples":
             tried, limit, own = _against_three(gate, new), gate.thresholds_[3], _blocks(gate, known, who)
         else:
-            one, scores = gate._tried(tl.Sequences(known), who, None, None)
+            one, scores = gate._score_trials(tl.Sequences(known), who, None, None)
             tried, limit, own = gate.scores(new[:, 0], new[:, 3]), gate.threshold_, scores[one.impostor]
         for name, bound in (("", limit), (" by pairs", over_pairs(own, rate))):
             found[f"accepted{name}"].append(float(np.mean(tried[~same] >= bound)))
@@ -151,9 +151,9 @@ def _against_three(gate: tl.Verifier, new: NDArray[Any]) -> NDArray[np.float64]:
 
 def _blocks(gate: tl.Verifier, known: NDArray[Any], who: NDArray[Any]) -> NDArray[np.float64]:
     """Scores of impostors in calibration against three sequences."""
-    one = gate._among_others(gate._scorer(), tl.Sequences(known), who, Kept(None, None))
-    some = dict(one.sizes())[3]
-    return one.tried(some, one.known, one.compared(one.known))[some.impostor]
+    one = gate._prepare_trials(gate._make_scorer(), tl.Sequences(known), who, PairFilter(None, None))
+    some = dict(one.trials_by_size())[3]
+    return one.tried(some, one.known, one.score_single(one.known))[some.impostor]
 
 
 if __name__ == "__main__":

@@ -68,10 +68,10 @@ def outcome(path: Path, whole: Path | None = None) -> str:
 
 def has_siblings(name: str) -> bool:
     """Whether several such files can be loaded together."""
-    from timelike.sequences.formats import FORMATS
+    from timelike.sequences.io.formats import FORMATS
 
     known = FORMATS[Path(name).suffix]
-    return known.sheets or known.recording
+    return known.has_columns or known.is_recording
 
 
 # --- the child ----------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ mutant that makes a test run for ever counts as caught if the tests end without 
 *Equivalent* are those that change nothing anybody could see, each with its reason below. *At first* is before tests
 were written for those that had survived: of the first sample, what tests caught that were there before (a lower bound:
 where a new test was quicker, slower old ones were not run). Not changed at all are strings, the text of an error or a
-`repr`, annotations, decorators, assertions, what only the contract tests use (`_small`), and how much is done at a time
-(last list).
+`repr`, annotations, decorators, assertions, what only the contract tests use (`_test_parameters`), and how much is done
+at a time (last list).
 """
 _SAMPLES = [
     "First sample",

@@ -14,7 +14,7 @@ from benchmarks.accuracy.defaults_report import GROUPS, numbers
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import having
 from benchmarks.quoted_numbers.sources import read_cell, read_rows, read_table_rows
-from timelike import _contents
+from timelike import _exports
 from timelike.score import interval
 
 QUERIES: dict[str, Callable[..., str]] = {}
@@ -66,14 +66,14 @@ def count(things: str) -> str:
 def _count_subclasses(package: str, base: type) -> int:
     """How many public classes of a package derive from a base, which is not counted itself."""
     module = import_module(package)
-    kinds = [getattr(module, name) for name in _contents.names(package)]
+    kinds = [getattr(module, name) for name in _exports.public_names(package)]
     return sum(isinstance(kind, type) and issubclass(kind, base) and kind is not base for kind in kinds)
 
 
 def _elastic_distances() -> int:
-    from timelike.align import Elastic
+    from timelike.align import ElasticDistance
 
-    return _count_subclasses("timelike.align", Elastic)
+    return _count_subclasses("timelike.align", ElasticDistance)
 
 
 def _losses() -> int:
@@ -86,7 +86,7 @@ def _resnet_weights() -> int:
     """Of an `ImageEncoder` for pictures of one channel, 28 × 28."""
     import timelike as tl
 
-    module = tl.ImageEncoder(architecture="resnet", random_state=0).network((1, 28, 28))
+    module = tl.encode.ImageEncoder(architecture="resnet", random_state=0).network((1, 28, 28))
     return sum(weight.numel() for weight in module.parameters())
 
 

@@ -222,7 +222,7 @@ def elastic(effort: Effort) -> Iterator[Row]:
     """exp(−γ d) of all pairs by DTW, γ from the median: native, and a loop over pairs of a peer's compiled distance."""
     n = effort.size(SEQUENCES)
     x = np.random.default_rng(0).standard_normal((n, STEPS, CHANNELS)).cumsum(axis=1)
-    kernel, given = ds.Exponential("dtw"), tl.Sequences(x)
+    kernel, given = ds.ExponentialKernel("dtw"), tl.Sequences(x)
     ours, matrix = fastest(lambda: kernel(given), effort.turns)
     work = f"`Exponential('dtw')`, {n} sequences of {STEPS} × {CHANNELS}, all pairs"
     for name, distance in _distances(x).items():

@@ -48,8 +48,8 @@ from benchmarks.speed.table import (
 )
 from benchmarks.speed.timing import child, fastest, timed
 from timelike.forecast import dynamics
-from timelike.forecast.chunks import Chunks
-from timelike.forecast.codecs import convolutional
+from timelike.forecast.chunks import ChunkObjective
+from timelike.forecast.codecs import convolutions
 
 TURNS = 5
 WORDS = """A step of training is the loss of a batch, its gradients and the optimiser, at the defaults of `Separation`;
@@ -84,19 +84,19 @@ def frames(n: int, length: int, frame: tuple[int, ...]) -> NDArray[np.float32]:
 def plain() -> AbstractContextManager[Any]:
     """Training as torch alone would do it."""
     stack = ExitStack()
-    stack.enter_context(mock.patch.object(dynamics, "suits", return_value=False))
-    stack.enter_context(mock.patch.object(convolutional, "by_pixel", return_value=False))
+    stack.enter_context(mock.patch.object(dynamics, "can_unroll", return_value=False))
+    stack.enter_context(mock.patch.object(convolutions, "uses_channels_last", return_value=False))
     return stack
 
 
-def trainer(chunks: Chunks, steps: int, *, fused: bool) -> Callable[[], None]:
+def trainer(chunks: ChunkObjective, steps: int, *, fused: bool) -> Callable[[], None]:
     optimizer = torch.optim.AdamW(chunks.module.parameters(), lr=1e-6, fused=fused)
 
     def train() -> None:
         drawn = chunks.batches(0, np.random.default_rng(0))
         with nullcontext() if fused else plain():
             for _ in range(steps):
-                batch = next(drawn).like(chunks.module)
+                batch = next(drawn).match_module(chunks.module)
                 optimizer.zero_grad()
                 torch.autograd.backward(chunks.loss(batch)["loss"])  # type: ignore[index, arg-type]
                 optimizer.step()
@@ -111,7 +111,7 @@ def codecs(turns: int) -> Iterator[Row]:
         chunk, batch, steps = (25, 64, 20) if vectors else (15, 16, 1)
         model = tl.Separation(max_steps=1, chunk=chunk, batch_size=batch, output="linear", random_state=0, **given)
         model.fit(x)
-        chunks = model._chunks(chunk, model._material(model._read(x), "X"), None, None)
+        chunks = model._make_chunk_objective(chunk, model._pack_frames(model._validate_sequences(x), "X"), None, None)
         took = fastest(
             turns if vectors else min(3, turns),
             plain=trainer(chunks, steps, fused=False),
@@ -227,7 +227,7 @@ def waves(turns: int) -> Iterator[Row]:
     n = 300 if turns > 1 else 10
     for border in ("fixed", "free"):
         began = time.perf_counter()
-        tl.generate.waves(n=n, length=150, size=64, border=border, random_state=0)
+        tl.sequences.generate.waves(n=n, length=150, size=64, border=border, random_state=0)
         took = time.perf_counter() - began
         work = f'`generate.waves(border="{border}")`, {n} sequences of 150 × 64 × 64'
         yield at_most(work, "a minute", 60.0, took, 1.0, seconds)

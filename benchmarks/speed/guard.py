@@ -93,44 +93,44 @@ def subsequence_search() -> None:
 
 
 def rocket_features() -> None:
-    from timelike.native import Steps
-    from timelike.native.rocket import GROUPS, TRIPLES, Bank, features
+    from timelike.native import PackedSequences
+    from timelike.native.rocket import GROUPS, TRIPLES, KernelBank, features
 
     data = _data("float32", 6)
     channels = np.zeros((3, GROUPS, 2), np.int64)
     channels[..., 1] = -1
     counts = np.full((3, len(TRIPLES)), 2, np.int64)
-    bank = Bank(np.array([1, 2, 4]), channels, counts, np.linspace(-2, 2, counts.sum(), dtype=np.float32), True)
+    bank = KernelBank(np.array([1, 2, 4]), channels, counts, np.linspace(-2, 2, counts.sum(), dtype=np.float32), True)
     starts = np.concatenate([[0], np.cumsum(data.lengths)[:-1]])
-    features(Steps(np.ascontiguousarray(data.values), starts, data.lengths), bank, threads=1)
+    features(PackedSequences(np.ascontiguousarray(data.values), starts, data.lengths), bank, threads=1)
 
 
 def tangent_kernel() -> None:
-    from timelike.native.tangent import SLOPE, Network, pulled
+    from timelike.native.tangent import SLOPE, WideNetwork, weighted_sums
 
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(24, 3)), rng.normal(size=(20, 3))
-    pulled(x, y, np.ones(20), Network(((SLOPE, 0.0),), 3, 1.0, 1.0, True), threads=1)
+    weighted_sums(x, y, np.ones(20), WideNetwork(((SLOPE, 0.0),), 3, 1.0, 1.0, True), threads=1)
 
 
 def learned_similarity() -> None:
-    from timelike.native.similarity import Layer, scores
+    from timelike.native.similarity import OutputLayer, scores
 
     rng = np.random.default_rng(3)
     left, right = (rng.normal(size=(n, 64)).astype(np.float32) for n in (40, 30))
-    scores(left, right, Layer(rng.normal(size=64).astype(np.float32), 0.1, 0.0), threads=1)
+    scores(left, right, OutputLayer(rng.normal(size=64).astype(np.float32), 0.1, 0.0), threads=1)
 
 
 def recurrent_network() -> None:
-    from timelike.native.recurrent import Layers, Padded, backward, forward
+    from timelike.native.recurrent import PaddedBatch, RecurrentLayers, backward, forward
 
     rng = np.random.default_rng(4)
 
     def draw(*shape: int) -> Any:
         return rng.normal(size=shape).astype(np.float32)
 
-    layers = Layers([draw(60, 3), draw(60, 20)], [draw(60), draw(60)])
-    x = Padded(draw(8, 25, 3), np.full(8, 25, np.int64))
+    layers = RecurrentLayers([draw(60, 3), draw(60, 20)], [draw(60), draw(60)])
+    x = PaddedBatch(draw(8, 25, 3), np.full(8, 25, np.int64))
     states, kept = forward("gru", layers, x, keep=True, threads=1)
     assert kept is not None
     backward("gru", layers, x, kept, np.ones_like(states), to_inputs=True, threads=1)

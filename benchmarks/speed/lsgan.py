@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import fastest
 from timelike import distributions as ds
-from timelike.distributions.discriminators.base import read_game
-from timelike.distributions.discriminators.gram import Gram
+from timelike.distributions.discriminators.gram import BlockedGram
+from timelike.distributions.discriminators.validation import validate_problem
 
 BAR, N = 5.0, 500
 KERNELS = {
     "RBF": ds.RBF(width=2**0.5),
     "ReLU": ds.NTK(),
     "sigmoid": ds.NTK(activation="sigmoid", bias=0.2),
-    "Laplace": ds.Laplace(width=1.0),
+    "Laplace": ds.Laplacian(width=1.0),
 }
 TIMES = (1.0, 100.0)
 Floats = NDArray[np.float64]
@@ -51,15 +51,15 @@ def rows(effort: Any) -> Iterator[Row]:
 def compared(name: str, kernel: Any, time: float, points: tuple[Floats, Floats, Floats], turns: int) -> Iterator[Row]:
     fake, real, z = points
     both = {solver: ds.LSGAN(kernel, time=time, solver=solver) for solver in ("krylov", "eigh")}
-    game = read_game(fake, real, kernel)
-    gram = Gram(game)
+    game = validate_problem(fake, real, kernel)
+    gram = BlockedGram(game)
     assert np.isfinite(gram.matrix).all()  # it is made now, and kept
-    critics = {solver: kind.against(fake, real) for solver, kind in both.items()}
+    critics = {solver: kind.train_critic(fake, real) for solver, kind in both.items()}
     exact, found = critics["eigh"](z), critics["krylov"](z)
     off = np.abs(found - exact).max() / np.abs(exact).max()
     assert off < 1e-6, f"values differ by {off}: nothing is compared"
-    trained = critics["krylov"].trained
-    said = f"f off by {off:.0e}, bound {trained.error:.0e}, {trained.products} products"
+    trained = critics["krylov"].solution
+    said = f"f off by {off:.0e}, bound {trained.error:.0e}, {trained.n_products} products"
     work = f"LSGAN of {name}, τ = {time:g}, {len(fake)} + {len(real)} points"
     bar = BAR if len(fake) >= N else None  # small matrices are decomposed in no time
     spent = fastest(turns, **{solver: lambda kind=kind: kind._solved(gram, game) for solver, kind in both.items()})

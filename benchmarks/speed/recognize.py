@@ -43,10 +43,10 @@ from benchmarks.speed.table import (
     table,
 )
 from benchmarks.speed.timing import child, timed
-from timelike.recognize import attacks
-from timelike.recognize.prototypes.members import Members
-from timelike.recognize.prototypes.verb import Kind
-from timelike.sequences.generate.digit_images import digit_images, in_size
+from timelike import attacks
+from timelike.prototypes.members import Members
+from timelike.prototypes.similarity_option import SimilarityKind
+from timelike.sequences.generate.digit_images import load_digit_images, resize_digits
 
 QUERIES, FEW = 1000, 10  # FEW for the peer, where it takes minutes
 PAIRS = 1 << 12  # of the peer at a time: of 2¹⁰, 2¹², …, 2¹⁶ the fastest here
@@ -68,13 +68,13 @@ def walks(count: int, seed: int = 0) -> NDArray[np.float32]:
     return steps.cumsum(axis=1).astype(np.float32)
 
 
-def model_of(n_prototypes: int, similarity: Kind = "learned") -> tl.Prototypes:
+def model_of(n_prototypes: int, similarity: SimilarityKind = "learned") -> tl.Prototypes:
     """A model that knows so many classes of one prototype each, as if they had been enrolled."""
-    known = tl.Prototypes(similarity=similarity, max_steps=1, random_state=0).fit(walks(40), np.repeat(range(8), 5))
+    known = tl.Prototypes(similarity_fn=similarity, max_steps=1, random_state=0).fit(walks(40), np.repeat(range(8), 5))
     width = known.prototypes_.shape[1]
     vectors = np.random.default_rng(1).standard_normal((n_prototypes, width)).astype(np.float32)
     every = np.arange(n_prototypes)
-    known._settle(every, Members(vectors, every, np.ones(n_prototypes, np.int64)), vectors, every)
+    known._set_classes(every, Members(vectors, every, np.ones(n_prototypes, np.int64)), vectors, every)
     return known
 
 
@@ -119,16 +119,16 @@ def predict(n_prototypes: int, least: float | None, effort: Effort) -> Iterator[
     model, x = model_of(n_prototypes), tl.Sequences(walks(QUERIES, 2))
     vectors = model.encode(x)
     few = vectors[: FEW if n_prototypes > 10_000 else QUERIES]
-    ours = model.network_.similarity.best(model.prototypes_, few)[1][:, 0]
+    ours = model.network_.similarity.top_k(model.prototypes_, few)[1][:, 0]
     alike = np.mean(ours == concatenated(model, few))
     assert alike > 0.99, f"{alike:.1%} of the answers are the same: nothing is compared"
     turns = effort.turns if n_prototypes < 10_000 else max(1, effort.turns // 2)
     found = alternating(
         turns,
         theirs=lambda: concatenated(model, few),
-        ours=lambda: model.network_.similarity.best(model.prototypes_, vectors),
+        ours=lambda: model.network_.similarity.top_k(model.prototypes_, vectors),
         whole=lambda: model.predict(x),
-        one=lambda: model.network_.similarity.best(model.prototypes_, vectors[:1]),
+        one=lambda: model.network_.similarity.top_k(model.prototypes_, vectors[:1]),
     )
     said = f"{n_prototypes:,} prototypes"
     peer = "pairs concatenated, torch"
@@ -146,7 +146,7 @@ def by_cosine(effort: Effort) -> Iterator[Row]:
     for n_prototypes in (1000, 100_000):
         model = model_of(n_prototypes, "cosine")
         vectors = model.encode(x)
-        job = partial(model.network_.similarity.best, model.prototypes_, vectors)
+        job = partial(model.network_.similarity.top_k, model.prototypes_, vectors)
         taken = alternating(max(1, effort.turns // 2), ours=job)["ours"] / QUERIES
         said = f"{n_prototypes:,} prototypes, {QUERIES:,} vectors of {vectors.shape[1]} numbers, by the cosine"
         yield Row(said, "–", "–", per_second(taken), "–", "–", True)
@@ -178,9 +178,9 @@ def memory(effort: Effort) -> Iterator[Row]:
 
 def enroll(effort: Effort) -> Iterator[Row]:
     x, y = tl.Sequences(walks(QUERIES, 3)), np.arange(QUERIES) // 10
-    kinds: tuple[Kind, ...] = ("learned", "cosine")
+    kinds: tuple[SimilarityKind, ...] = ("learned", "cosine")
     for kind in kinds:
-        blank = tl.Prototypes(similarity=kind, max_steps=1, random_state=0)
+        blank = tl.Prototypes(similarity_fn=kind, max_steps=1, random_state=0)
         model = blank.fit(walks(40), -1 - np.repeat(range(8), 5))
         copies = [copy.deepcopy(model) for _ in range(effort.turns + 1)]
         found = alternating(
@@ -194,16 +194,16 @@ def enroll(effort: Effort) -> Iterator[Row]:
 
 def images(data: Path | None, split: str, count: int) -> tuple[tl.Sequences, NDArray[Any]]:
     path = None if data is None else Path(data) / "mnist.npz"
-    pixels, labels, scale = digit_images(path if path is not None and path.exists() else None, split)
+    pixels, labels, scale = load_digit_images(path if path is not None and path.exists() else None, split)
     chosen = np.random.default_rng(0).permutation(len(pixels))[:count]
-    large = in_size(pixels[chosen] / scale, 28).astype(np.float32).clip(0, 1)
+    large = resize_digits(pixels[chosen] / scale, 28).astype(np.float32).clip(0, 1)
     return tl.Sequences(large[:, None], layout="nchw"), labels[chosen]
 
 
 def attacked(effort: Effort) -> Iterator[Row]:
     known, asked = (images(effort.data, *which) for which in (("train", 1000), ("test", 300)))
-    encoder = tl.ImageEncoder(architecture="lenet", random_state=0)
-    model = tl.Prototypes(encoder=encoder, similarity="learned", perturb=False, max_steps=50, random_state=0).fit(
+    encoder = tl.encode.ImageEncoder(architecture="lenet", random_state=0)
+    model = tl.Prototypes(encoder=encoder, similarity_fn="learned", perturb=False, max_steps=50, random_state=0).fit(
         *known
     )
     attack = attacks.PGD(0.3, steps=40, step=0.01, bounds=(0.0, 1.0))

@@ -36,8 +36,8 @@ from benchmarks.speed.kernels_off import without_kernels
 from benchmarks.speed.random_walks import float_walks
 from benchmarks.speed.table import HEAD, Row, against, arguments, load, page, setting, shown
 from benchmarks.speed.timing import timed
+from timelike.encode.crop_encoder import TLossObjective
 from timelike.encode.recurrent import RecurrentNetwork
-from timelike.encode.tloss import Contrast
 from timelike.metric import SiameseNetwork
 
 WORDS = """A step is the loss of a batch, its gradients and the optimiser. The peer is the same step with torch's cells,
@@ -80,7 +80,7 @@ def siamese(cell: str, lengths: np.ndarray, said: str) -> Work:
 
     def loss() -> Tensor:
         features = network.features(x, own)
-        return network.matrix(features, features).square().mean()
+        return network.distance_matrix(features, features).square().mean()
 
     return Work(f"SiameseGRU, {cell}, 36 sequences, {said}", network, [loss] * 10, [int(lengths.sum())] * 10)
 
@@ -89,7 +89,7 @@ def encoder(cell: str, lengths: np.ndarray, said: str) -> Work:
     rng = np.random.default_rng(0)
     given = tl.Sequences([rng.standard_normal((length, CHANNELS)).astype(np.float32) for length in lengths])
     network = RecurrentNetwork(CHANNELS, cell=cell)  # type: ignore[arg-type]
-    objective = Contrast(network, given, n_negatives=K, batch_size=BATCH, learning_rate=1e-3, by_terms=False)
+    objective = TLossObjective(network, given, n_negatives=K, batch_size=BATCH, learning_rate=1e-3, is_low_memory=False)
     drawn = [next(objective.batches(0, rng)) for _ in range(BATCHES)]
     steps = [sum(int(batch[f"{side}_lengths"].sum()) for side in ("anchor", "positive", "negative")) for batch in drawn]
     losses = [partial(objective.loss, batch) for batch in drawn]

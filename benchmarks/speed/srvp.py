@@ -18,7 +18,7 @@ import timelike as tl
 from benchmarks.speed.srvp_plainly import Plain
 from benchmarks.speed.table import Row, against, at_most, milliseconds, seconds
 from benchmarks.speed.timing import child, fastest
-from timelike.forecast.srvp.objective import Evidence
+from timelike.forecast.srvp.objective import SRVPObjective
 
 WORDS = """A step of training is the loss of a batch, its gradients and the optimiser. The peer is SRVP as one would
 write it down from chapter 4 and appendix B of the thesis, `benchmarks/speed/srvp_plainly.py`: a loop over frames that
@@ -54,18 +54,18 @@ def made(frame: tuple[int, ...], n: int = 64, **given: Any) -> tuple[tl.SRVP, ND
     return tl.SRVP(max_steps=1, random_state=0, progress=False, **given).fit(x), x
 
 
-def evidence(model: tl.SRVP, x: NDArray[np.float32]) -> Evidence:
-    return model._chunks(model.chunk_, model._material(model._read(x), "X"), None, None)
+def evidence(model: tl.SRVP, x: NDArray[np.float32]) -> SRVPObjective:
+    return model._make_chunk_objective(model.chunk_, model._pack_frames(model._validate_sequences(x), "X"), None, None)
 
 
-def ours(chunks: Evidence, steps: int, *, mixed: bool) -> Callable[[], None]:
+def ours(chunks: SRVPObjective, steps: int, *, mixed: bool) -> Callable[[], None]:
     optimizer = chunks.optimizers()
     for group in optimizer.param_groups:
         group["lr"] = 1e-6
 
     def train() -> None:
         drawn = chunks.batches(0, np.random.default_rng(0))
-        batch = next(drawn).like(chunks.module)
+        batch = next(drawn).match_module(chunks.module)
         for _ in range(steps):
             with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
                 loss = chunks.loss(batch)["loss"]
@@ -76,18 +76,18 @@ def ours(chunks: Evidence, steps: int, *, mixed: bool) -> Callable[[], None]:
     return train
 
 
-def plain(chunks: Evidence, steps: int) -> Callable[[], None]:
+def plain(chunks: SRVPObjective, steps: int) -> Callable[[], None]:
     network = chunks.module
     model = Plain(network).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-6)
 
     def train() -> None:
-        batch = next(chunks.batches(0, np.random.default_rng(0))).like(network)
+        batch = next(chunks.batches(0, np.random.default_rng(0))).match_module(network)
         x = batch["x"]
         for _ in range(steps):
             first = torch.randn(len(x), network.n_state)
             random = torch.randn(len(x), x.shape[1] - 1, network.n_random)
-            loss = model.loss(x, batch["chosen"], chunks.beta, chunks.stillness, first, random)
+            loss = model.loss(x, batch["chosen"], chunks.beta, chunks.motion_penalty, first, random)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             optimizer.zero_grad()
@@ -136,7 +136,7 @@ def agreement(turns: int) -> Iterator[Row]:
         for how in ("32-true", "bf16-mixed")
     }
     chunks = evidence(trained["32-true"][0], x)
-    batch, found = next(chunks.batches(0, np.random.default_rng(0))).like(chunks.module), []
+    batch, found = next(chunks.batches(0, np.random.default_rng(0))).match_module(chunks.module), []
     for half in (False, True):
         with torch.random.fork_rng(), torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=half):
             torch.manual_seed(0)

@@ -36,7 +36,7 @@ class Plain(nn.Module):
 
     def __init__(self, ours: SRVPNetwork) -> None:
         super().__init__()
-        self.conditioning, self.substeps, self.squash = ours.conditioning, ours.substeps, ours.squash
+        self.conditioning, self.substeps, self.squash = ours.conditioning, ours.substeps, ours.use_sigmoid
         self.encoder, self.decoder = codec(ours)
         for part in ("parts_of_content", "content", "infer_state", "infer_random", "prior", "move", "log_scale"):
             setattr(self, part, copy.deepcopy(getattr(ours, part)))
@@ -96,13 +96,13 @@ def divergence(mean: Tensor, scale: Tensor, other: Tensor, wide: Tensor) -> Tens
 def codec(ours: SRVPNetwork) -> tuple[nn.Module, nn.Module]:
     """The encoder and the decoder of ours in plain torch, with its weights."""
     if ours.codec == "perceptron":
-        return copy.deepcopy(ours.look), copy.deepcopy(ours.draw)
-    look: Any = ours.look
+        return copy.deepcopy(ours.encoder), copy.deepcopy(ours.decoder)
+    look: Any = ours.encoder
     widths = [stage_width(stage) for stage in look.stages]
     ends, side = (ours.frame[0], look.last.out_features), look.shape.code[0]
     made = (dcgan if ours.codec == "dcgan" else vgg)(widths, ends, ours.n_state + ours.n_content, side)
-    copied(ours.look, made[0])
-    copied(ours.draw, made[1])
+    copied(ours.encoder, made[0])
+    copied(ours.decoder, made[1])
     return made
 
 

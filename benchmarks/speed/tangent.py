@@ -84,10 +84,13 @@ def step(effort: Any) -> Row:
     fake, real = rng.standard_normal((n, 2)), 3 * rng.standard_normal((n, 2))
     both, signs = np.concatenate([fake, real]), np.repeat([1.0, -1.0], n) / n
     kernel = ds.NTK(depth=DEPTH)
-    jobs = {"theirs": lambda: graded(recursion, fake, both, signs), "ours": lambda: kernel._pulled(fake, both, signs)}
+    jobs = {
+        "theirs": lambda: graded(recursion, fake, both, signs),
+        "ours": lambda: kernel._weighted_sums(fake, both, signs),
+    }
     times = fastest(4 * effort.turns, **jobs)
     # autograd has garbage where a point meets itself, whose part of the gradient is 0: others are compared
-    gradients = kernel._pulled(fake, real, signs[n:])[1], graded(recursion, fake, real, signs[n:])[1]
+    gradients = kernel._weighted_sums(fake, real, signs[n:])[1], graded(recursion, fake, real, signs[n:])[1]
     beside = f"autograd through the recursion (gradients differ by {apart(*gradients):.1e})"
     row = against(
         f"a step of an IPM, {n} + {n} points in 2 dimensions",

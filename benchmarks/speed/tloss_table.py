@@ -26,7 +26,7 @@ from benchmarks.papers.clock import duration
 from benchmarks.papers.markdown import table
 from benchmarks.papers.tloss.data import BATCH, Known, Problem, known_sets, problem, shortest, steps
 from benchmarks.speed.table import assemble, load, setting
-from timelike.encode.tloss import Contrast
+from timelike.encode.crop_encoder import TLossObjective
 
 BAR = 8 * 3600  # seconds
 TIMED, ENCODED = 12, 60  # training steps, series
@@ -50,13 +50,15 @@ def projected(known: Known, given: Problem) -> Projected:
     torch.manual_seed(0)
     thesis = tl.CausalEncoder.preset("thesis", max_steps=1, standardize=given.standardize, random_state=0)
     encoder = thesis.fit(given.train)
-    ready = encoder._ready(given.train, "X")
+    ready = encoder._standardize(given.train, "X")
     return Projected(known, tuple(step(encoder, ready, k) for k in known.ks), encoding(encoder, given))
 
 
 def step(encoder: tl.CausalEncoder, ready: tl.Sequences, k: int) -> float:
     """The mean of some training steps; lengths of crops are drawn for each."""
-    objective = Contrast(encoder.network_, ready, n_negatives=k, batch_size=BATCH, learning_rate=1e-3, by_terms=False)
+    objective = TLossObjective(
+        encoder.network_, ready, n_negatives=k, batch_size=BATCH, learning_rate=1e-3, is_low_memory=False
+    )
     rng, adam = np.random.default_rng(k), objective.optimizers()
     batches = itertools.chain.from_iterable(objective.batches(0, rng) for _ in itertools.count())
     for turn in range(TIMED + 2):

@@ -21,7 +21,7 @@ def pages() -> dict[str, str]:
     import timelike
 
     made: dict[str, str] = {}
-    rooms = [name for name in timelike.__all__ if inspect.ismodule(getattr(timelike, name))]
+    rooms = [name for name in timelike.align.__all__ if inspect.ismodule(getattr(timelike, name))]
     for name in sorted(rooms):
         _document(getattr(timelike, name), made)
     return made
@@ -82,10 +82,10 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 def formats() -> str:
     """Every suffix and what has no place in such a file, as Markdown."""
-    from timelike.sequences.formats import FORMATS
+    from timelike.sequences.io.formats import FORMATS
 
     rows = ["| suffix | has no place for |", "|---|---|"]
     for suffix, known in FORMATS.items():
-        lacks = [word.replace("_", " ") for word in known.functions().LACKS[suffix]]
+        lacks = [word.replace("_", " ") for word in known.load_module().LACKS[suffix]]
         rows.append(f"| `{suffix}` | {', '.join(lacks) or '–'} |")
     return "\n".join(rows)

@@ -5,45 +5,88 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._contents import offered, rooms
+from ._exports import package_names, top_level_names
 
-if TYPE_CHECKING:  # for type checkers; what is to be had, and from where, is said by the rooms
+if TYPE_CHECKING:  # for type checkers; at run time the packages say what they offer at the top
     from . import (
         align as align,
+        attacks as attacks,
+        cluster as cluster,
         distributions as distributions,
-        draw as draw,
         encode as encode,
+        evaluate as evaluate,
         forecast as forecast,
         metric as metric,
         models as models,
         native as native,
+        neighbors as neighbors,
         nn as nn,
+        plotting as plotting,
         prepare as prepare,
-        recognize as recognize,
+        prototypes as prototypes,
         report as report,
         score as score,
         sequences as sequences,
         train as train,
+        verify as verify,
     )
-    from .align import *
-    from .encode import *
-    from .forecast import *
-    from .metric import *
-    from .models import *
-    from .recognize import *
-    from .sequences import *
+    from .align import (
+        ADTW as ADTW,
+        DDTW as DDTW,
+        DTW as DTW,
+        EDR as EDR,
+        ERP as ERP,
+        GDTW as GDTW,
+        LCSS as LCSS,
+        MSM as MSM,
+        OPW as OPW,
+        OT as OT,
+        TWE as TWE,
+        WDTW as WDTW,
+        Alignment as Alignment,
+        Euclidean as Euclidean,
+        Matches as Matches,
+        Sinkhorn as Sinkhorn,
+        SoftDTW as SoftDTW,
+        barycenter as barycenter,
+        matrix_profile as matrix_profile,
+        subsequence as subsequence,
+    )
+    from .cluster import KMeans as KMeans, KMedoids as KMedoids
+    from .encode import (
+        CausalEncoder as CausalEncoder,
+        EmbeddingClassifier as EmbeddingClassifier,
+        EmbeddingRegressor as EmbeddingRegressor,
+        RecurrentEncoder as RecurrentEncoder,
+        Rocket as Rocket,
+    )
+    from .evaluate import compare as compare
+    from .forecast import SRVP as SRVP, Separation as Separation
+    from .metric import (
+        TAP as TAP,
+        CoupledGRU as CoupledGRU,
+        Discriminant as Discriminant,
+        Fused as Fused,
+        SiameseGRU as SiameseGRU,
+    )
+    from .models import load_model as load_model, save_model as save_model
+    from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
+    from .prototypes import Prototypes as Prototypes
+    from .sequences import Sequences as Sequences, concat as concat, load as load
+    from .verify import Verifier as Verifier
 
 __version__ = "0.1.0"
+_NOT_LISTED = ("cli", "core")  # a program, and what the packages build on
 
 
-if not TYPE_CHECKING:  # a checker would take every name for one that there is
+if not TYPE_CHECKING:  # a checker would take every name for one that exists
 
     def __getattr__(name: str) -> Any:
-        if name in _places():
+        if name in _listed_modules():
             return import_module(f".{name}", __name__)
         if name == "__all__":
-            return [*sorted(offered()), *_places()]
-        homes = {} if name.startswith("_") else offered(inner=True)
+            return [*sorted(top_level_names()), *_listed_modules()]
+        homes = {} if name.startswith("_") else top_level_names()
         if name not in homes:
             raise AttributeError(f"module 'timelike' has no attribute {name!r}")
         value = getattr(import_module(homes[name]), name)
@@ -52,9 +95,9 @@ if not TYPE_CHECKING:  # a checker would take every name for one that there is
 
 
 def __dir__() -> list[str]:
-    return sorted([*offered(), *_places(), "__version__"])
+    return sorted([*top_level_names(), *_listed_modules(), "__version__"])
 
 
-def _places() -> tuple[str, ...]:
-    """The rooms, and the index of torch modules; the command line is a program, not a room to import from."""
-    return (*(room for room in rooms() if room != "cli"), "nn")
+def _listed_modules() -> tuple[str, ...]:
+    """The packages, and the index of torch modules."""
+    return (*(package for package in package_names() if package not in _NOT_LISTED), "nn")

@@ -16,8 +16,13 @@ from .align.layers import (
 )
 from .encode import CausalNetwork, FrameNetwork, ImageNetwork, RecurrentNetwork, VectorNetwork
 from .forecast import SeparationNetwork as Separation
-from .metric import Aligned, CoupledNetwork as CoupledGRU, SiameseNetwork as SiameseGRU, TAPNetwork as TAP
-from .recognize.prototypes.similarity import Similarity
+from .metric import (
+    AlignedFramesNetwork,
+    CoupledNetwork as CoupledGRU,
+    SiameseNetwork as SiameseGRU,
+    TAPNetwork as TAP,
+)
+from .prototypes.similarity import Similarity
 
 __all__ = [
     "DILATE",
@@ -25,7 +30,7 @@ __all__ = [
     "OT",
     "TAP",
     "TCOT",
-    "Aligned",
+    "AlignedFramesNetwork",
     "CausalNetwork",
     "CoupledGRU",
     "DecDTW",

@@ -6,8 +6,8 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
 import timelike as tl
-from timelike.align import gallery, named
-from timelike.align.gallery import smallest
+from timelike.align import gallery, metric_names
+from timelike.align.gallery import smallest_positions
 from toys import turning
 
 FEW_VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, -1.5, np.inf])
@@ -26,15 +26,15 @@ def rows_and_k(draw):
 def test_the_smallest_are_those_of_a_stable_sort_whatever_is_equal(case):
     rows, k = case
     expected = np.argsort(rows, axis=1, kind="stable")[:, :k]
-    np.testing.assert_array_equal(smallest(rows, k), expected)
+    np.testing.assert_array_equal(smallest_positions(rows, k), expected)
 
 
 @pytest.mark.parametrize("values", [2, 50, 10**6])
 @pytest.mark.parametrize("k", [1, 2, 5, 60, 250, 300])
 def test_blocks_of_rows_are_selected_as_one(values, k, monkeypatch):
-    monkeypatch.setattr(gallery, "_SELECTED", 1000)
+    monkeypatch.setattr(gallery, "_SELECTION_BLOCK", 1000)
     rows = np.random.default_rng(values).integers(0, values, (11, 300)).astype(float)
-    np.testing.assert_array_equal(smallest(rows, k), np.argsort(rows, axis=1, kind="stable")[:, :k])
+    np.testing.assert_array_equal(smallest_positions(rows, k), np.argsort(rows, axis=1, kind="stable")[:, :k])
 
 
 def assert_same(found, expected):
@@ -45,14 +45,14 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("metric", [tl.DTW(), tl.DTW(normalize="length"), tl.DDTW(), tl.LCSS(), tl.GDTW(), tl.OPW()])
 def test_a_gallery_gives_the_bits_of_the_metric(metric, monkeypatch):
     candidates = np.stack([np.random.default_rng(i).permutation(40)[:9] for i in range(7)])
-    ready = metric.prepared(TRAIN)
+    ready = metric.prepare_gallery(TRAIN)
     whole = metric.neighbors(TRAIN, TEST, k=3)
     assert_same(ready.neighbors(TEST, k=3), whole)
     assert_same(ready.neighbors(TEST, k=3, n_jobs=1), whole)
     again = metric.neighbors(TRAIN, TEST, k=3, among=candidates)
     assert_same(ready.neighbors(TEST, k=3, among=candidates), again)
     assert_same(ready.neighbors(TEST, k=3, among=np.argsort(metric.pairwise(TEST, TRAIN), axis=1)), whole)
-    monkeypatch.setattr(gallery, "_BLOCK", 3 * len(TRAIN))
+    monkeypatch.setattr(gallery, "_BLOCK_DISTANCES", 3 * len(TRAIN))
     assert_same(ready.neighbors(TEST, k=3), whole)
 
 
@@ -60,7 +60,7 @@ def test_an_encoder_sees_candidates_once(monkeypatch):
     encoder = tl.CausalEncoder(n_features=6, channels=4, depth=2, max_steps=2, random_state=0).fit(TRAIN)
     candidates, seen = np.array([[3, 1, 4], [1, 5, 9], [3, 5, 1]]), []
     real = tl.CausalEncoder._encode
-    ready = encoder.prepared(TRAIN)
+    ready = encoder.prepare_gallery(TRAIN)
     monkeypatch.setattr(tl.CausalEncoder, "_encode", lambda self, s, n: seen.append(len(s)) or real(self, s, n))
     found = encoder.neighbors(TRAIN, TEST[:3], k=2, among=candidates)
     assert sorted(seen) == [3, 5]
@@ -69,7 +69,7 @@ def test_an_encoder_sees_candidates_once(monkeypatch):
 
 
 def test_a_distance_that_is_too_large_is_named_by_its_place_in_the_whole(monkeypatch):
-    monkeypatch.setattr(gallery, "_BLOCK", 2 * 5)
+    monkeypatch.setattr(gallery, "_BLOCK_DISTANCES", 2 * 5)
     known, asked = np.zeros((5, 3), np.float32), np.zeros((6, 3), np.float32)
     asked[3] = 3e19
     metric = tl.DTW(normalize="length")
@@ -81,11 +81,11 @@ def test_a_distance_that_is_too_large_is_named_by_its_place_in_the_whole(monkeyp
 
 def test_what_cannot_be_searched_is_refused_when_it_is_prepared():
     with pytest.raises(ValueError, match="X holds no sequences"):
-        tl.DTW().prepared(TRAIN[:0])
+        tl.DTW().prepare_gallery(TRAIN[:0])
     with pytest.raises(ValueError, match="X: sequence 1 is missing"):
-        tl.DTW().prepared([[0.0, 1.0], [0.0, np.nan]])
+        tl.DTW().prepare_gallery([[0.0, 1.0], [0.0, np.nan]])
     with pytest.raises(ValueError, match="k=41: expected 1 to 40"):
-        tl.DTW().prepared(TRAIN).neighbors(TEST, k=41)
+        tl.DTW().prepare_gallery(TRAIN).neighbors(TEST, k=41)
 
 
 def test_matches_show_the_first_queries_as_a_table():
@@ -112,7 +112,7 @@ def test_nobody_is_their_own_neighbour_unless_asked_for(metric, k):
     for found in (
         metric.neighbors(X, k=k),
         metric.neighbors(X, X, k, exclude_self=True),
-        metric.prepared(X).neighbors(X, k, exclude_self=True),
+        metric.prepare_gallery(X).neighbors(X, k, exclude_self=True),
     ):
         np.testing.assert_array_equal(found.ids, ids)
         np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
@@ -154,7 +154,7 @@ def test_what_cannot_leave_itself_out_is_refused(queries, options, words):
         tl.DTW().neighbors(TRAIN, queries, **options)
 
 
-KINDS = sorted(named.by_name().items())
+KINDS = sorted(metric_names.metrics_by_name().items())
 
 
 @pytest.mark.parametrize(("dtype", "large"), [(np.float64, 1e200), (np.float32, 1e30)])
@@ -169,7 +169,7 @@ def test_a_neighbour_at_infinite_distance_is_refused_as_pairwise_refuses_it(kind
     X, queries = (np.repeat(side[:, :, None], channels, axis=2) for side in (X, queries))
     calls = [
         lambda: metric.neighbors(X, queries, 4),
-        lambda: metric.prepared(X).neighbors(queries, 4),
+        lambda: metric.prepare_gallery(X).neighbors(queries, 4),
         lambda: metric.neighbors(X, queries, 2, among=np.tile(np.arange(4), (2, 1))),
         lambda: tl.Neighbors(metric).fit(X, [0, 1, 0, 1]).predict(queries),
         lambda: tl.NeighborsRegressor(metric, weights="distance").fit(X, [0.0, 1, 0, 1]).predict(queries),

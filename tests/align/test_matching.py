@@ -32,7 +32,7 @@ def pairs(longest_stream, elements=whole_numbers):
 def executor(request, monkeypatch):
     if request.param == "plain":
         monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    elif not tl.native.compiled():
+    elif not tl.native.is_native_enabled():
         pytest.skip("no compiled kernels here")
     return request.param
 
@@ -41,7 +41,7 @@ def executor(request, monkeypatch):
 @given(pairs(14), st.integers(1, 6), costs, st.integers(0, 2))
 def test_the_matches_are_those_of_looking_at_every_stretch(pair, k, cost, exclusion):
     found = tl.subsequence(*pair, k, cost=cost, exclusion=exclusion)
-    assert [tuple(match) for match in found] == matching.stretches(*pair, k, cost, exclusion)
+    assert [tuple(match) for match in found] == matching.segment_statistics(*pair, k, cost, exclusion)
 
 
 @settings(max_examples=60)
@@ -101,9 +101,9 @@ thresholds = st.integers(0, 12).map(float)
 
 def reports(query, stream, threshold, cost="sqeuclidean"):
     """What pushing gives, with the number of samples seen at each report."""
-    spring = tl.Spring(query, threshold=threshold, cost=cost, lengths=None)
-    found = [(*match, spring.seen) for sample in stream for match in spring.push(sample)]
-    return found + [(*match, spring.seen) for match in spring.flush()]
+    spring = tl.align.Spring(query, threshold=threshold, cost=cost, lengths=None)
+    found = [(*match, spring.n_seen) for sample in stream for match in spring.push(sample)]
+    return found + [(*match, spring.n_seen) for match in spring.flush()]
 
 
 @given(pairs(40), thresholds, costs)
@@ -119,7 +119,7 @@ def test_the_chunks_in_which_samples_come_do_not_matter(pair, threshold, cost, s
     for patched in ("1", "0"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TIMELIKE_NATIVE", patched)
-            spring, begin, found = tl.Spring(query, threshold=threshold, cost=cost, lengths=None), 0, []
+            spring, begin, found = tl.align.Spring(query, threshold=threshold, cost=cost, lengths=None), 0, []
             for size in [*sizes, len(stream)]:
                 found += spring.extend(stream[begin : begin + size])
                 begin += size
@@ -134,7 +134,7 @@ def test_reported_matches_are_exact_disjoint_and_miss_no_best_one(pair, threshol
     assert all(one[1] <= two[0] for one, two in pairwise(found))
     for start, stop, distance in found:
         assert distance == elastic.dtw(query, stream[start:stop]) <= threshold
-    nearest = matching.stretches(query, stream, 1)[0]
+    nearest = matching.segment_statistics(query, stream, 1)[0]
     assert (nearest in found) if nearest[2] <= threshold else (found == [])
 
 
@@ -159,28 +159,28 @@ def test_blocks_and_single_samples_give_the_same_bits():
         query = rng.standard_normal((30, channels)).cumsum(axis=0)
         stream = rng.standard_normal((3000, channels)).cumsum(axis=0)
         threshold = tl.subsequence(query, stream, 8, cost=cost)[-1].distance
-        one = tl.Spring(query, threshold=threshold, cost=cost, lengths=None)
-        together = tl.Spring(query, threshold=threshold, cost=cost, lengths=None)
+        one = tl.align.Spring(query, threshold=threshold, cost=cost, lengths=None)
+        together = tl.align.Spring(query, threshold=threshold, cost=cost, lengths=None)
         singly = [match for sample in stream for match in one.push(sample)] + one.flush()
         assert together.extend(stream) + together.flush() == singly
         assert singly
 
 
 def test_a_flushed_matcher_counts_on_and_begins_afresh():
-    spring = tl.Spring([1.0, 2.0], threshold=0, lengths=None)
+    spring = tl.align.Spring([1.0, 2.0], threshold=0, lengths=None)
     assert spring.extend([1.0, 2.0]) == []
     assert spring.flush() == [(0, 2, 0.0)]
     assert spring.flush() == []
     assert spring.extend([2.0, 5.0]) + spring.flush() == []  # the 1 before the flush is not used
     assert spring.extend([1.0, 2.0]) + spring.flush() == [(4, 6, 0.0)]
-    assert spring.seen == 6
+    assert spring.n_seen == 6
 
 
 def test_a_matcher_can_be_copied_and_sent_elsewhere_in_the_middle_of_a_stream():
     rng = np.random.default_rng(5)
     query, stream = rng.standard_normal(5), rng.standard_normal(200)
     for options in ({"lengths": None}, {}, {"normalize": True}):
-        spring = tl.Spring(query, threshold=2.0, **options)
+        spring = tl.align.Spring(query, threshold=2.0, **options)
         spring.extend(stream[:100])
         twins = [copy.deepcopy(spring), pickle.loads(pickle.dumps(spring))]
         expected = spring.extend(stream[100:]) + spring.flush()
@@ -189,7 +189,7 @@ def test_a_matcher_can_be_copied_and_sent_elsewhere_in_the_middle_of_a_stream():
 
 def test_what_is_remembered_does_not_grow_with_the_stream():
     for lengths in (None, (0.5, 2.0)):
-        spring = tl.Spring(np.zeros(10), threshold=0.1, lengths=lengths)
+        spring = tl.align.Spring(np.zeros(10), threshold=0.1, lengths=lengths)
         sizes = set()
         for _ in range(3):
             spring.extend(np.ones(10_000))
@@ -209,16 +209,16 @@ def test_what_is_remembered_does_not_grow_with_the_stream():
         (lambda: tl.subsequence([1.0], [1.0], cost="cosine"), ValueError, "cost='cosine': expected one of 'sqeuclidean'"),
         (lambda: tl.subsequence([1.0], [1.0], max_distance=-1), ValueError, "max_distance=-1: expected a finite number at least 0"),
         (lambda: tl.subsequence([1.0], [1.0], exclusion=-1), ValueError, "exclusion=-1: expected at least 0"),
-        (lambda: tl.Spring([1.0], threshold=-1), ValueError, "threshold=-1: expected a finite number at least 0"),
-        (lambda: tl.Spring([1.0], threshold=float("inf")), ValueError, "threshold=inf"),
-        (lambda: tl.Spring([1.0], threshold="low"), TypeError, "threshold='low': expected a number"),
-        (lambda: tl.Spring([np.nan], threshold=1), ValueError, "query: sequence 0 is missing"),
-        (lambda: tl.Spring([1.0], threshold=1).push(np.nan), ValueError, "sample=nan at position 0: expected finite numbers"),
-        (lambda: tl.Spring([1.0], threshold=1).push([1.0, 2.0]), ValueError, r"sample has shape \(2,\): expected \(1,\)"),
-        (lambda: tl.Spring(np.ones((4, 3)), threshold=1).push(1.0), ValueError, r"sample has shape \(\): expected \(3,\)"),
-        (lambda: tl.Spring([1.0], threshold=1).push("loud"), TypeError, "sample='loud': expected a number"),
-        (lambda: tl.Spring([1.0], threshold=1).extend(np.ones((4, 3))), ValueError, r"samples has frames of shape \(3,\): expected \(1,\)"),
-        (lambda: tl.Spring([1.0], threshold=1).extend([1.0, np.nan]), ValueError, r"samples: sequence 0 is missing \(nan\) at time step 1"),
+        (lambda: tl.align.Spring([1.0], threshold=-1), ValueError, "threshold=-1: expected a finite number at least 0"),
+        (lambda: tl.align.Spring([1.0], threshold=float("inf")), ValueError, "threshold=inf"),
+        (lambda: tl.align.Spring([1.0], threshold="low"), TypeError, "threshold='low': expected a number"),
+        (lambda: tl.align.Spring([np.nan], threshold=1), ValueError, "query: sequence 0 is missing"),
+        (lambda: tl.align.Spring([1.0], threshold=1).push(np.nan), ValueError, "sample=nan at position 0: expected finite numbers"),
+        (lambda: tl.align.Spring([1.0], threshold=1).push([1.0, 2.0]), ValueError, r"sample has shape \(2,\): expected \(1,\)"),
+        (lambda: tl.align.Spring(np.ones((4, 3)), threshold=1).push(1.0), ValueError, r"sample has shape \(\): expected \(3,\)"),
+        (lambda: tl.align.Spring([1.0], threshold=1).push("loud"), TypeError, "sample='loud': expected a number"),
+        (lambda: tl.align.Spring([1.0], threshold=1).extend(np.ones((4, 3))), ValueError, r"samples has frames of shape \(3,\): expected \(1,\)"),
+        (lambda: tl.align.Spring([1.0], threshold=1).extend([1.0, np.nan]), ValueError, r"samples: sequence 0 is missing \(nan\) at time step 1"),
     ],
 )  # fmt: skip
 def test_bad_input_is_named(call, error, words):
@@ -227,12 +227,12 @@ def test_bad_input_is_named(call, error, words):
 
 
 def test_a_refused_sample_changes_nothing():
-    spring = tl.Spring([1.0, 2.0], threshold=0)
+    spring = tl.align.Spring([1.0, 2.0], threshold=0)
     spring.push(1.0)
     with pytest.raises(ValueError, match="position 1"):
         spring.push(np.nan)
     with pytest.raises(ValueError, match="samples: sequence 0"):
         spring.extend([1.0, np.nan])
-    assert spring.seen == 1
+    assert spring.n_seen == 1
     assert spring.extend([2.0]) + spring.flush() == [(0, 2, 0.0)]
     assert spring.extend([]) == spring.extend(np.zeros((0, 1))) == []

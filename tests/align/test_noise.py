@@ -20,7 +20,7 @@ class Later(tl.align.Metric):
 
     symmetric = False
 
-    def _fill(self, x, y, out, threads, report):
+    def _fill_matrix(self, x, y, out, threads, report):
         first, second = ([s.mean() for s in side.to_list()] for side in (x, x if y is None else y))
         apart = np.subtract.outer(second, first).T
         out[:] = np.where(apart < 0, 3 * apart, apart)
@@ -30,7 +30,7 @@ class Later(tl.align.Metric):
 def test_the_curves_are_the_means_of_a_plain_loop(metric):
     sequences, labels = steps()
     expected = naive.curves(metric, sequences, labels, LEVELS, 2, np.random.default_rng(3))
-    found = metric.against_noise(sequences, labels, levels=LEVELS, n_repeats=2, random_state=3)
+    found = metric.noise_curve(sequences, labels, levels=LEVELS, n_repeats=2, random_state=3)
     np.testing.assert_array_equal(found.levels, LEVELS)
     for name, curve in expected.items():
         np.testing.assert_allclose(getattr(found, name), curve, rtol=1e-12)
@@ -40,7 +40,7 @@ def test_the_curves_are_the_means_of_a_plain_loop(metric):
 def test_a_learned_metric_has_it_too():
     sequences, labels = steps()
     metric = tl.CoupledGRU(hidden=3, max_epochs=1, random_state=0).fit(sequences * 3, np.tile(labels, 3))
-    found = metric.against_noise(sequences, labels, levels=LEVELS, random_state=3)
+    found = metric.noise_curve(sequences, labels, levels=LEVELS, random_state=3)
     expected = naive.curves(metric, sequences, labels, LEVELS, 1, np.random.default_rng(3))
     np.testing.assert_allclose(found.positive, expected["positive"], rtol=1e-5)
 
@@ -48,8 +48,8 @@ def test_a_learned_metric_has_it_too():
 def test_noise_of_a_plain_distance_grows_as_its_formula_says():
     # Σ (σ ε − σ ε')² has the mean 2 T σ², and so has its mean over many pairs of equal sequences
     X = np.zeros((60, 30))
-    found = tl.Euclidean().against_noise(X, levels=[1.0, 2.0], n_repeats=3, random_state=0)
-    np.testing.assert_allclose(found.every.mean(0), np.sqrt(2 * 30) * np.array([1, 2]), rtol=0.03)
+    found = tl.Euclidean().noise_curve(X, levels=[1.0, 2.0], n_repeats=3, random_state=0)
+    np.testing.assert_allclose(found.all_pairs.mean(0), np.sqrt(2 * 30) * np.array([1, 2]), rtol=0.03)
 
 
 def test_labels_are_those_of_the_sequences_unless_others_are_given():
@@ -57,13 +57,13 @@ def test_labels_are_those_of_the_sequences_unless_others_are_given():
     X = tl.Sequences(sequences, labels=labels)
     how = {"levels": LEVELS, "random_state": 0}
     np.testing.assert_array_equal(
-        tl.DTW().against_noise(X, **how).positive, tl.DTW().against_noise(sequences, labels, **how).positive
+        tl.DTW().noise_curve(X, **how).positive, tl.DTW().noise_curve(sequences, labels, **how).positive
     )
-    alone = tl.DTW().against_noise(sequences, **how)
+    alone = tl.DTW().noise_curve(sequences, **how)
     assert alone.positive is alone.negative is alone.margin is None
-    assert list(alone.kinds) == ["all pairs"]
-    assert tl.DTW().against_noise(sequences, [0] * 5, **how).negative is None
-    assert tl.DTW().against_noise(sequences, list("abcde"), **how).positive is None
+    assert list(alone.curves) == ["all pairs"]
+    assert tl.DTW().noise_curve(sequences, [0] * 5, **how).negative is None
+    assert tl.DTW().noise_curve(sequences, list("abcde"), **how).positive is None
 
 
 def test_times_stay_and_the_dtype_is_that_of_the_distances():
@@ -77,14 +77,14 @@ def test_times_stay_and_the_dtype_is_that_of_the_distances():
     clock = [np.array([0.0, 1.0, 5.0]), np.array([0.0, 2.0])]
     for dtype, expected in ((np.float32, np.float32), (np.float64, np.float64), (np.int64, np.float64)):
         X = tl.Sequences([np.zeros(3, dtype), np.ones(2, dtype)], times=clock)
-        Watching().against_noise(X, levels=[1.0], random_state=0)
+        Watching().noise_curve(X, levels=[1.0], random_state=0)
         assert seen[-1][0] == seen[-1][2] == expected
         np.testing.assert_array_equal(seen[-1][1], np.concatenate(clock))
 
 
 def test_the_curve_draws_itself_and_says_the_margin():
     sequences, labels = steps()
-    found = tl.DTW().against_noise(sequences, labels, levels=LEVELS, n_repeats=2, random_state=0)
+    found = tl.DTW().noise_curve(sequences, labels, levels=LEVELS, n_repeats=2, random_state=0)
     (axes,) = found.plot().axes
     assert [line.get_label() for line in axes.lines] == ["positive", "negative"]
     np.testing.assert_allclose(axes.lines[0].get_ydata(), found.positive.mean(0))
@@ -107,4 +107,4 @@ def test_the_curve_draws_itself_and_says_the_margin():
 def test_wrong_arguments_are_named(changed, said):
     given = {"X": steps()[0], "random_state": 0} | changed
     with pytest.raises(ValueError, match=said):
-        tl.DTW().against_noise(**given)
+        tl.DTW().noise_curve(**given)

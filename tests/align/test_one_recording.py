@@ -12,7 +12,7 @@ ONE = THREE["x"]
 VERBS = {
     "neighbors": lambda data, given: tl.DTW().neighbors(data, given),
     "predict": lambda data, given: tl.Neighbors().fit(data, data.labels).predict(given),
-    "encode": lambda data, given: tl.StatisticsEncoder().fit(data).encode(given),
+    "encode": lambda data, given: tl.encode.StatisticsEncoder().fit(data).encode(given),
     "transform": lambda data, given: tl.prepare.Standardize().fit(data).transform(given),
 }
 
@@ -51,7 +51,7 @@ def test_channels_of_other_names_are_compared():
 
 
 @pytest.mark.parametrize(
-    "model", [tl.prepare.Standardize(), tl.StatisticsEncoder(), tl.Rocket(random_state=0)], ids=repr
+    "model", [tl.prepare.Standardize(), tl.encode.StatisticsEncoder(), tl.Rocket(random_state=0)], ids=repr
 )
 def test_models_know_the_order_of_their_channels_also_when_they_were_saved(model, tmp_path):
     model.fit(THREE)

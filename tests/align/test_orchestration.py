@@ -10,7 +10,7 @@ import torch
 from joblib._parallel_backends import ThreadingBackend
 
 import timelike as tl
-from timelike.align import alignment, gdtw, matrix
+from timelike.align import alignment, distance_matrix, gdtw
 
 RNG = np.random.default_rng(0)
 
@@ -21,11 +21,11 @@ class PretendedCluster(ThreadingBackend):
 
 @pytest.mark.parametrize("shape", [(1, 1 << 22), (1 << 22, 1)])
 def test_a_matrix_that_does_not_fit_is_refused_whatever_its_shape(shape, monkeypatch):
-    monkeypatch.setattr(matrix, "memory", lambda: 1 << 20)
+    monkeypatch.setattr(distance_matrix, "memory", lambda: 1 << 20)
     with pytest.raises(MemoryError, match=f"a matrix of {shape[0]} × {shape[1]} float64 distances needs"):
-        matrix.empty_matrix(shape, np.dtype(np.float64))
-    monkeypatch.setattr(matrix, "memory", lambda: 1 << 25)  # just enough
-    assert matrix.empty_matrix(shape, np.dtype(np.float64)).shape == shape
+        distance_matrix.allocate_matrix(shape, np.dtype(np.float64))
+    monkeypatch.setattr(distance_matrix, "memory", lambda: 1 << 25)  # just enough
+    assert distance_matrix.allocate_matrix(shape, np.dtype(np.float64)).shape == shape
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -41,11 +41,11 @@ def test_an_array_to_fill_may_overlap_neither_side(side):
 
 def test_what_a_cluster_has_computed_is_not_computed_again(monkeypatch):
     joblib.register_parallel_backend("another-pretended-cluster", PretendedCluster)
-    monkeypatch.setattr(tl.align.cluster, "_SIDE", 4)
+    monkeypatch.setattr(tl.align.distributed, "_TILE_SIZE", 4)
     x = RNG.standard_normal((10, 6))
     expected = tl.DTW().pairwise(x)
-    sizes, fill = [], tl.DTW._fill
-    monkeypatch.setattr(tl.DTW, "_fill", lambda self, *given: sizes.append(given[2].size) or fill(self, *given))
+    sizes, fill = [], tl.DTW._fill_matrix
+    monkeypatch.setattr(tl.DTW, "_fill_matrix", lambda self, *given: sizes.append(given[2].size) or fill(self, *given))
     with joblib.parallel_config(backend="another-pretended-cluster", n_jobs=2):
         np.testing.assert_array_equal(tl.DTW().pairwise(x), expected)
     assert sorted(sizes) == [4, 8, 8, 16, 16, 16]  # tiles on and above the diagonal of 4 + 4 + 2 sequences
@@ -56,7 +56,7 @@ def test_progress_of_transport_counts_every_row(itself):
     x, y = (tl.Sequences(RNG.standard_normal((n, 5, 1))) for n in (6, 4))
     heard = []
     out = np.empty((6, 6 if itself else 4))
-    tl.OT()._fill(x, None if itself else y, out, 1, lambda done, total: heard.append((done, total)))
+    tl.OT()._fill_matrix(x, None if itself else y, out, 1, lambda done, total: heard.append((done, total)))
     assert heard == [(row, 6) for row in range(1, 7)]
 
 
@@ -72,7 +72,7 @@ def test_progress_of_warps_goes_on_from_block_to_block(monkeypatch):
 
     monkeypatch.setattr(tl.GDTW, "_solve", told)
     out = np.empty((3, 4))
-    tl.GDTW()._fill(x, y, out, 1, lambda done, total: heard.append((done, total)))
+    tl.GDTW()._fill_matrix(x, y, out, 1, lambda done, total: heard.append((done, total)))
     assert heard == [(done, 12) for done in (1, 4, 5, 8, 9, 12)]
     np.testing.assert_array_equal(out, whole)
 
@@ -103,7 +103,7 @@ def test_a_warp_between_two_steps_mixes_them():
     "metric",
     [
         *(tl.DTW(), tl.DDTW(), tl.WDTW(), tl.ADTW(), tl.ERP(), tl.MSM(), tl.TWE(), tl.EDR(), tl.EDR(normalize=True)),
-        *(tl.LCSS(), tl.SoftDTW(), tl.OT(), tl.Sinkhorn(), tl.OPW(), tl.TCOT(), tl.GDTW()),
+        *(tl.LCSS(), tl.SoftDTW(), tl.OT(), tl.Sinkhorn(), tl.OPW(), tl.align.TCOT(), tl.GDTW()),
     ],
     ids=repr,
 )

@@ -5,7 +5,7 @@ import pytest
 
 import timelike as tl
 from naive import matching
-from timelike.align import profile as profiles
+from timelike.align.matching import profile as profiles
 
 
 def by_loop(series, size, distance, exclusion, normalize=True):
@@ -32,7 +32,7 @@ def walk(n, channels=1, seed=0):
 @pytest.fixture(params=[3, 1024])
 def height(request, monkeypatch):
     """Blocks of a few windows, and all in one."""
-    monkeypatch.setattr(profiles, "_HEIGHT", request.param)
+    monkeypatch.setattr(profiles, "_BLOCK_HEIGHT", request.param)
 
 
 @pytest.mark.parametrize("channels", [1, 2])

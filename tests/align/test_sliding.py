@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import timelike as tl
 from naive import elastic, matching
 from timelike.native.machine import kernels
-from timelike.native.stream import sieve
+from timelike.native.stream import lower_bounds
 
 METRICS = [
     tl.DTW(),
@@ -27,7 +27,7 @@ METRICS = [
 def executor(request, monkeypatch):
     if request.param == "plain":
         monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    elif not tl.native.compiled():
+    elif not tl.native.is_native_enabled():
         pytest.skip("no compiled kernels here")
     return request.param
 
@@ -81,7 +81,7 @@ def test_moments_of_windows_are_those_of_each_by_itself(n, size):
     samples = walk(n, 2).T * 1e-3 + 5
     samples[:, n // 2] = 1e6  # a spike must not be remembered by the windows after it
     cut = np.lib.stride_tricks.sliding_window_view(samples, size, axis=1)
-    found = sieve.moments(samples, size)
+    found = lower_bounds.window_moments(samples, size)
     np.testing.assert_allclose(found.means, cut.mean(axis=-1), rtol=1e-13)
     deviation = cut.std(axis=-1)
     constant = np.ptp(cut, axis=-1) == 0
@@ -128,16 +128,16 @@ def test_a_long_stream_finds_what_all_distances_find():
 
 @pytest.mark.parametrize("metric", METRICS, ids=repr)
 def test_most_windows_are_ruled_out_without_being_compared(metric, monkeypatch):
-    if not tl.native.compiled():
+    if not tl.native.is_native_enabled():
         pytest.skip("no compiled kernels here")
     compared = []
-    plain = sieve.Sieve.total
+    plain = lower_bounds.LowerBoundCascade.total
 
     def counting(self, cost, ids, limit, known):
         compared.extend(ids)
         return plain(self, cost, ids, limit, known)
 
-    monkeypatch.setattr(sieve.Sieve, "total", counting)
+    monkeypatch.setattr(lower_bounds.LowerBoundCascade, "total", counting)
     stream = walk(5000)
     tl.subsequence(stream[1000:1050] + 0.01 * walk(50, seed=1), stream, normalize=True, metric=metric)
     assert 0 < len(compared) < 500
@@ -197,7 +197,7 @@ def test_a_stream_shorter_than_the_query_is_refused():
 
 
 def test_every_instruction_set_gives_the_same_bits():
-    if not tl.native.compiled():
+    if not tl.native.is_native_enabled():
         pytest.skip("no compiled kernels here")
     program = (
         "import numpy as np, timelike as tl; x = np.random.default_rng(0).standard_normal((700, 2)).cumsum(0);"

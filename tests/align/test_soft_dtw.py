@@ -12,14 +12,14 @@ from torch.autograd import gradcheck, gradgradcheck
 
 import timelike as tl
 from naive import elastic, soft_dtw as naive
-from timelike.native import compiled
+from timelike.native import is_native_enabled
 
 
 @pytest.fixture(params=["kernels", "torch"])
 def executor(request, monkeypatch):
     if request.param == "torch":
         monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    elif not compiled():
+    elif not is_native_enabled():
         pytest.skip("this installation is the pure wheel")
     return request.param
 
@@ -293,7 +293,7 @@ class TestTheMetric:
 def test_more_pairs_than_a_block_and_progress(monkeypatch, capsys):
     from timelike.align import soft_dtw
 
-    monkeypatch.setattr(soft_dtw, "_PAIRS", 7)
+    monkeypatch.setattr(soft_dtw, "_MAX_PAIRS", 7)
     X = tl.Sequences(list(np.random.default_rng(0).standard_normal((6, 4, 1))))
     metric = tl.SoftDTW()
     whole = [[metric.distance(x, y) for y in X] for x in X]
@@ -308,7 +308,7 @@ def test_metrics_that_differ_are_unequal_and_print_their_options():
     assert hash(tl.SoftDTW(gamma=2.0)) == hash(tl.SoftDTW(gamma=2.0))
 
 
-@pytest.mark.skipif(not compiled(), reason="the torch executor needs torch")
+@pytest.mark.skipif(not is_native_enabled(), reason="the torch executor needs torch")
 def test_the_metric_does_not_import_torch():
     program = (
         "import sys, timelike as tl; m = tl.SoftDTW(); m.pairwise([[0., 1.], [1., 2.]]); m.align([0., 1.], [1., 2.]);"

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 import timelike as tl
 from naive import matching
 from tampering import read_config, write_config
-from timelike.align import spring as springs
-from timelike.align.stretches import Stretch, Undecided
+from timelike.align.matching import spring as springs
+from timelike.align.matching.bounded_search import BoundedMatch, PendingMatches
 
 few_values = st.integers(-2, 2).map(float)  # sums are exact, and ties are common
 
@@ -29,8 +29,8 @@ def watched(query, stream, threshold, **options):
     """Matches by pushing, each with the number of samples seen when it was reported."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "lengths=.* are samples")  # less than half of the query is meant here
-        spring = tl.Spring(query, threshold=threshold, **options)
-    found = [(*match, spring.seen) for sample in stream for match in spring.push(sample)]
+        spring = tl.align.Spring(query, threshold=threshold, **options)
+    found = [(*match, spring.n_seen) for sample in stream for match in spring.push(sample)]
     return found, [tuple(match) for match in spring.flush()]
 
 
@@ -52,7 +52,7 @@ def test_a_match_is_reported_as_soon_as_nothing_can_change_it(problem, threshold
     for seen in range(1, len(stream) + 1):
         near = matching.without_containing(matching.near_stretches(query, stream[:seen], threshold, *lengths))
         for one in near:
-            if matching.certain(one, near, seen, lengths[1]):
+            if matching.is_certain(one, near, seen, lengths[1]):
                 reported.setdefault((-one[2], one[1], one[0]), seen)
     assert {match[:3]: match[3] for match in found} == reported
 
@@ -64,40 +64,40 @@ def test_any_stretches_are_decided_as_by_looking_at_all_of_them():
         longest = int(rng.integers(shortest, 7))
         every = [  # distances of few values, so that many are equal
             [
-                Stretch(stop - length, stop, float(rng.integers(0, 6)))
+                BoundedMatch(stop - length, stop, float(rng.integers(0, 6)))
                 for length in range(shortest, min(longest, stop) + 1)
                 if rng.random() < density
             ]
             for stop in range(n + 1)
         ]
-        undecided, found, expected = Undecided(longest), {}, {}
+        undecided, found, expected = PendingMatches(longest), {}, {}
         for seen in range(1, n + 1):
             undecided.add(every[seen])
-            found |= dict.fromkeys(undecided.decided(seen), seen)
+            found |= dict.fromkeys(undecided.take_decided(seen), seen)
             near = sorted((one.distance, one.stop, -one.start) for some in every[: seen + 1] for one in some)
             apart = matching.without_containing(near)
-            for one in (one for one in apart if matching.certain(one, apart, seen, longest)):
-                expected.setdefault(Stretch(-one[2], one[1], one[0]), seen)
+            for one in (one for one in apart if matching.is_certain(one, apart, seen, longest)):
+                expected.setdefault(BoundedMatch(-one[2], one[1], one[0]), seen)
         assert found == expected
-        rest = undecided.decided(n, ended=True)
+        rest = undecided.take_decided(n, ended=True)
         assert sorted([*found, *rest]) == matching.without_overlaps(near)
         assert len(undecided) == 0
-        together = Undecided(longest)
+        together = PendingMatches(longest)
         together.add([one for some in every for one in some])
-        assert together.decided(n) == sorted(found, key=lambda one: (found[one], one.stop))
+        assert together.take_decided(n) == sorted(found, key=lambda one: (found[one], one.stop))
 
 
 def test_a_generous_threshold_leaves_little_to_wait_and_to_compare():
     """Every stretch of a random walk is within the threshold: 15 000 of them overlap any sample."""
     rng = np.random.default_rng(0)
     query, stream = rng.standard_normal(100).cumsum(), rng.standard_normal(600).cumsum()
-    spring = tl.Spring(query, threshold=1e6)
+    spring = tl.align.Spring(query, threshold=1e6)
     most_waiting = most_compared = 0
     for sample in stream:
-        before = spring._undecided.comparisons
+        before = spring._pending.n_comparisons
         spring.push(sample)
-        most_waiting = max(most_waiting, len(spring._undecided))
-        most_compared = max(most_compared, spring._undecided.comparisons - before)
+        most_waiting = max(most_waiting, len(spring._pending))
+        most_compared = max(most_compared, spring._pending.n_comparisons - before)
     assert most_waiting < 5 * 200
     assert most_compared < 20 * 200
 
@@ -122,13 +122,13 @@ def test_many_samples_at_once_give_the_same_matches_in_the_same_order(normalize,
     rng = np.random.default_rng(0)
     query, stream = rng.standard_normal((6, 2)), rng.standard_normal((150, 2)) + np.linspace(0, 1, 150)[:, None]
     options = {"normalize": normalize, "cost": cost, "threshold": 9.0 if normalize else 12.0}
-    one = tl.Spring(query, **options)
+    one = tl.align.Spring(query, **options)
     singly = [match for sample in stream for match in one.push(sample)]
     end = one.flush()
     assert len(singly) > 2
     for block in (1 << 12, 17):
-        monkeypatch.setattr(springs, "_BLOCK", block)
-        together = tl.Spring(query, **options)
+        monkeypatch.setattr(springs, "_BLOCK_SAMPLES", block)
+        together = tl.align.Spring(query, **options)
         assert together.extend(stream[:40]) + together.extend(stream[40:]) == singly
         assert together.flush() == end
 
@@ -136,7 +136,7 @@ def test_many_samples_at_once_give_the_same_matches_in_the_same_order(normalize,
 def test_shapes_do_not_depend_on_level_and_size():
     rng = np.random.default_rng(1)
     query, stream = rng.standard_normal(8), rng.standard_normal(120).cumsum()
-    spring = tl.Spring(query, threshold=4.0, normalize=True)
+    spring = tl.align.Spring(query, threshold=4.0, normalize=True)
     plain = spring.search([stream])
     assert plain
     for scale in (2.0**-300, 2.0**10, 2.0**600):
@@ -162,8 +162,10 @@ def test_planted_shapes_are_found_on_a_baseline_that_wanders():
     query = np.sin(9 * t) * (1 - t) + np.sin(23 * t) / 2
     examples, spans = wandering(0, (200, 900, 1700, 2400), query)
     cut = [examples[a - 5 : b + 5] for a, b in spans]
-    spring = tl.Spring(query, normalize=True).calibrate(cut, [np.random.default_rng(5).standard_normal(600).cumsum()])
-    assert (spring.calibration_.missed, spring.calibration_.false_alarms) == (0, 0)
+    spring = tl.align.Spring(query, normalize=True).calibrate(
+        cut, [np.random.default_rng(5).standard_normal(600).cumsum()]
+    )
+    assert (spring.calibration_.n_missed, spring.calibration_.n_false_alarms) == (0, 0)
     stream, planted = wandering(1, (300, 1000, 1500, 2600), query)
     found = spring.search([stream])
     assert len(found) == 4
@@ -171,7 +173,7 @@ def test_planted_shapes_are_found_on_a_baseline_that_wanders():
         assert abs(match.start - start) < 10
         assert abs(match.stop - stop) < 10
     # as values are, and with any length, single samples of the walk match all over it
-    plain = tl.Spring(query, lengths=None).calibrate(cut).search([stream])
+    plain = tl.align.Spring(query, lengths=None).calibrate(cut).search([stream])
     assert sum(match.stop - match.start == 1 for match in plain) > 100
 
 
@@ -179,18 +181,18 @@ def test_recordings_are_watched_one_by_one_and_the_stream_stays_as_it_is():
     rng = np.random.default_rng(2)
     query = rng.standard_normal((5, 2))
     X = tl.Sequences([rng.standard_normal((n, 2)) for n in (40, 3, 25)], ids=["a", "b", "c"])
-    spring = tl.Spring(query, threshold=12.0)
+    spring = tl.align.Spring(query, threshold=12.0)
     spring.extend(X[0][:10])
     found = spring.search(X)
     expected = []
     for name, one in zip(X.ids, X, strict=True):
-        alone = tl.Spring(query, threshold=12.0)
+        alone = tl.align.Spring(query, threshold=12.0)
         expected += [(name, *match) for match in sorted(alone.extend(one) + alone.flush())]
     assert [tuple(match) for match in found] == expected
     assert {match.recording for match in found} == {"a", "b", "c"}
-    assert spring.seen == 10
+    assert spring.n_seen == 10
     assert {match.recording for match in spring.search(list(X))} == {0, 1, 2}
-    assert tl.Spring(query, threshold=12.0, lengths=None).search(X)
+    assert tl.align.Spring(query, threshold=12.0, lengths=None).search(X)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_a_saved_one_finds_the_same(options, tmp_path):
     query, stream = rng.standard_normal((6, 2)), rng.standard_normal((200, 2))
     near = query + rng.standard_normal((2, 6, 2)) / 5
     stream[40:46] = near[0]
-    spring = tl.Spring(query, **options).calibrate(near, [stream[100:]])
+    spring = tl.align.Spring(query, **options).calibrate(near, [stream[100:]])
     spring.extend(stream[:20])
     spring.save(tmp_path / "spring")
     again = tl.load_model(tmp_path / "spring")
@@ -210,12 +212,12 @@ def test_a_saved_one_finds_the_same(options, tmp_path):
     for one, other in zip(again.calibration_, spring.calibration_, strict=True):
         np.testing.assert_array_equal(one, other)
     assert again.search([stream]) == spring.search([stream]) != []
-    tl.Spring(query, **options).save(tmp_path / "unknown")
+    tl.align.Spring(query, **options).save(tmp_path / "unknown")
     assert tl.load_model(tmp_path / "unknown").threshold is None
 
 
 def test_a_threshold_that_was_adjusted_after_calibrating_is_saved(tmp_path):
-    spring = tl.Spring([1.0, 2.0, 1.0]).calibrate([[0, 1, 2, 1.5], [1, 2.5, 1, 0]], [[0, 0, 1, 0, 3, 0, 0]])
+    spring = tl.align.Spring([1.0, 2.0, 1.0]).calibrate([[0, 1, 2, 1.5], [1, 2.5, 1, 0]], [[0, 0, 1, 0, 3, 0, 0]])
     learned = spring.threshold
     spring.threshold = 2 * learned
     spring.save(tmp_path / "spring")
@@ -233,7 +235,7 @@ def test_a_threshold_that_was_adjusted_after_calibrating_is_saved(tmp_path):
     ],
 )
 def test_an_edited_folder_is_refused(option, value, words, tmp_path):
-    tl.Spring([1.0, 2.0], threshold=1.0).save(tmp_path / "spring")
+    tl.align.Spring([1.0, 2.0], threshold=1.0).save(tmp_path / "spring")
     config = read_config(tmp_path / "spring")
     assert option in config["parameters"]
     write_config(tmp_path / "spring", config | {"parameters": config["parameters"] | {option: value}})
@@ -255,24 +257,24 @@ def test_an_edited_folder_is_refused(option, value, words, tmp_path):
 )
 def test_bounds_that_make_no_sense_are_refused(options, error, words):
     with pytest.raises(error, match=words):
-        tl.Spring([1.0, 2.0, 3.0], threshold=1.0, **options)
+        tl.align.Spring([1.0, 2.0, 3.0], threshold=1.0, **options)
 
 
 def test_lengths_of_two_kinds_are_refused_and_few_samples_are_noticed():
     for mixed in ((2, 0.5), (0.5, 2), [1, 1.5]):
         with pytest.raises(ValueError, match=r"holds a share of the query's length .* and a number of samples"):
-            tl.Spring(np.arange(20.0), threshold=1, lengths=mixed)
+            tl.align.Spring(np.arange(20.0), threshold=1, lengths=mixed)
     with pytest.warns(
         UserWarning, match=r"lengths=\(1, 2\) are samples, and the query has 20: .* such as \(1.0, 2.0\)"
     ):
-        tl.Spring(np.arange(20.0), threshold=1, lengths=(1, 2))
+        tl.align.Spring(np.arange(20.0), threshold=1, lengths=(1, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tl.Spring(np.arange(20.0), threshold=1, lengths=(1, 10))
+        tl.align.Spring(np.arange(20.0), threshold=1, lengths=(1, 10))
 
 
 @pytest.mark.parametrize("query", [[3.0], [2.0, 2.0, 2.0], [[1.0, 5.0], [1.0, 5.0]]])
 def test_a_query_without_a_shape_is_refused_where_shapes_are_compared(query):
-    tl.Spring(query, threshold=1)
+    tl.align.Spring(query, threshold=1)
     with pytest.raises(ValueError, match=r"normalize=True with a query of \d samples? that is constant"):
-        tl.Spring(query, threshold=1, normalize=True)
+        tl.align.Spring(query, threshold=1, normalize=True)

@@ -11,7 +11,7 @@ from naive import transport as naive
 from timelike.native import COSTS
 
 RNG = np.random.default_rng(5)
-SOFT = [tl.Sinkhorn(), tl.OPW(), tl.TCOT(), tl.OPW(inverse_difference=2.0, deviation=3.0, regularization=0.5)]
+SOFT = [tl.Sinkhorn(), tl.OPW(), tl.align.TCOT(), tl.OPW(inverse_difference=2.0, deviation=3.0, regularization=0.5)]
 LENGTHS = [(12, 9), (9, 12), (7, 7), (1, 5), (5, 1), (1, 1), (8, 4)]
 
 
@@ -83,14 +83,14 @@ def test_tcot_counts_relative_positions_in_its_ground_cost(lengths):
     x, y = pair(*lengths)
     costs = naive.tcot_costs(naive.frames(x, y), 2.0)
     expected = naive.scaled(-costs / 0.4)
-    found = tl.TCOT(weight=2.0, regularization=0.4).align(x, y)
+    found = tl.align.TCOT(weight=2.0, regularization=0.4).align(x, y)
     np.testing.assert_allclose(found.plan, expected, atol=1e-10)
     assert found.cost == pytest.approx((expected * costs).sum(), abs=1e-9)
 
 
 def test_tcot_without_weight_is_sinkhorn():
     x, y = pair(9, 6)
-    assert tl.TCOT(weight=0).distance(x, y) == tl.Sinkhorn().distance(x, y)
+    assert tl.align.TCOT(weight=0).distance(x, y) == tl.Sinkhorn().distance(x, y)
 
 
 def test_sinkhorn_is_that_of_pot():
@@ -130,7 +130,7 @@ def test_with_little_entropy_or_huge_costs_sinkhorn_is_near_exact_transport(leng
 def test_constant_and_equal_sequences_give_finite_plans(metric):
     flat = np.ones((6, 2))
     apart = metric.distance(flat, np.ones((4, 2)))
-    assert (0 < apart < metric.weight) if isinstance(metric, tl.TCOT) else (apart == 0)
+    assert (0 < apart < metric.weight) if isinstance(metric, tl.align.TCOT) else (apart == 0)
     x = RNG.standard_normal((9, 2))
     assert_marginals(metric.align(x, x).plan)
     assert_marginals(metric.align(flat, np.ones((4, 2))).plan)
@@ -189,7 +189,7 @@ def test_values_too_large_for_any_cost_are_refused():
         (tl.Sinkhorn, "regularization", math.inf),
         (tl.OPW, "deviation", -1.0),
         (tl.OPW, "inverse_difference", math.nan),
-        (tl.TCOT, "weight", -0.5),
+        (tl.align.TCOT, "weight", -0.5),
         (tl.Sinkhorn, "tolerance", 0.0),
         (tl.Sinkhorn, "max_iter", 0),
         (tl.OT, "cost", "cosine"),
@@ -229,9 +229,9 @@ def test_a_deviation_beyond_all_bounds_is_a_flat_prior_or_refused():
     np.testing.assert_allclose(steep.plan, np.eye(8) / 8, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", [tl.Sinkhorn(), tl.OPW(), tl.TCOT(), tl.OT()])
+@pytest.mark.parametrize("metric", [tl.Sinkhorn(), tl.OPW(), tl.align.TCOT(), tl.OT()])
 def test_steps_that_memory_cannot_pair_are_refused_before_anything_is_allocated(metric, monkeypatch):
-    monkeypatch.setattr(tl.align.matrix, "memory", lambda: 1 << 30)
+    monkeypatch.setattr(tl.align.distance_matrix, "memory", lambda: 1 << 30)
     long, longer = np.zeros(30_000), np.zeros(60_000)
     for call in (lambda: metric.distance(long, longer), lambda: metric.align(long, longer)):
         with pytest.raises(MemoryError, match="30000 and 60000 steps needs .* GiB and this machine has 1.0: resample"):
@@ -256,7 +256,7 @@ def test_threads_that_would_not_fit_beside_each_other_are_left_out(monkeypatch):
         tl.align.transport.native,
         "pairwise",
         lambda *_, threads, out, **__: (
-            used.append(threads) or out.fill(0) or tl.align.transport.native.Miss(0, 0, 0, 0.0)
+            used.append(threads) or out.fill(0) or tl.align.transport.native.MarginalErrors(0, 0, 0, 0.0)
         ),
     )
     tl.Sinkhorn().pairwise(x, n_jobs=8)

@@ -30,7 +30,7 @@ def timed(rng, kind, lengths, channels=1, dtype=np.float64):
 
 def naive(x, y, metric=METRIC, allowed=None):
     """Of two collections of one, in float64."""
-    clocks = {"x_times": x.elapsed, "y_times": y.elapsed}
+    clocks = {"x_times": x.elapsed_times, "y_times": y.elapsed_times}
     return elastic.twe(x[0].astype(float), y[0].astype(float), metric.nu, metric.lmbda, allowed=allowed, **clocks)
 
 

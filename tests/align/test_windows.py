@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from tslearn.metrics import dtw as tslearn_dtw
 
 import timelike as tl
-from timelike.align.windows import shares
+from timelike.align.window_selection import default_shares
 
 
 def peaks(rng, count, lengths):
@@ -126,7 +126,7 @@ def test_the_window_of_one_pass_is_that_of_the_slow_loop(band, options):
     for data in (peaks(rng, 24, lengths), peaks(rng, 24, np.full(24, 30))):
         metric = tl.DTW(band=band, **options)
         longest = data.lengths.max()
-        windows = [slope / 10 for slope in range(10, 31)] if band == "itakura" else shares(longest)
+        windows = [slope / 10 for slope in range(10, 31)] if band == "itakura" else default_shares(longest)
         assert metric.select_window(data).window == one_by_one(metric, data, windows)
 
 
@@ -136,7 +136,7 @@ def test_it_is_so_for_coarse_values_where_many_are_equally_near(seed, metric, ra
     rng = np.random.default_rng(seed)
     lengths = rng.integers(4, 13, 20) if ragged else np.full(20, 9)
     data = tl.Sequences([rng.integers(0, 3, (int(n), 2)).astype(float) for n in lengths], labels=rng.integers(0, 3, 20))
-    assert metric.select_window(data).window == one_by_one(metric, data, shares(data.lengths.max()))
+    assert metric.select_window(data).window == one_by_one(metric, data, default_shares(data.lengths.max()))
     given_ones = [0.5, 11, 0.0, None, 12, 0.25]  # cells, shares and none, in any order: of equal ones the first counts
     assert metric.select_window(data, windows=given_ones).window == one_by_one(metric, data, given_ones)
 
@@ -161,7 +161,7 @@ def test_the_window_is_a_round_number_and_the_rest_of_the_metric_stays():
 
 def test_every_window_offered_has_whole_cells_of_the_longest():
     for longest in range(1, 140):
-        cells = np.floor(np.array(shares(longest)) * longest + 1e-9)
+        cells = np.floor(np.array(default_shares(longest)) * longest + 1e-9)
         assert cells[0] == 0
         assert cells[-1] == longest
         assert (np.diff(cells) >= 1).all()

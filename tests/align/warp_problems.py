@@ -90,7 +90,7 @@ def solved(p, **how):
     """As the solver answers."""
     whole = [np.append(v, 1.0) for v in (p.lam, p.s_min, p.s_max)]
     one = np.zeros(1, np.int64)
-    pairs = warps.Problems(
+    pairs = warps.WarpProblems(
         p.x, p.y, p.t, p.tau, one, one + len(p.x), one, one + len(p.y), one, one, one, *whole, p.b_min, p.b_max
     )
-    return warps.solve(pairs, warps.Options(free_ends=p.free, **how), threads=1)
+    return warps.solve(pairs, warps.WarpOptions(free_ends=p.free, **how), threads=1)

@@ -216,7 +216,7 @@ def test_the_integrated_equation_is_the_known_solution_of_one_pair():
 def test_least_squares_in_closed_form_is_the_integrated_equation():
     rng = np.random.default_rng(0)
     fake, real, asked = rng.normal(size=(4, 2)), rng.normal(size=(5, 2)) + 1, rng.normal(size=(6, 2))
-    ours = LSGAN(RBF(width=1.0), time=0.7).against(fake, real)(asked)
+    ours = LSGAN(RBF(width=1.0), time=0.7).train_critic(fake, real)(asked)
     np.testing.assert_allclose(ours, closed_forms.integrated(RBF(width=1.0), fake, real, asked, 0.7), rtol=1e-8)
 
 
@@ -248,5 +248,5 @@ def test_an_error_above_what_is_asked_is_not_met():
 
 def test_kernels_of_the_programs_are_those_of_the_library():
     for name, (activation, bias) in closed_forms.NETWORKS.items():
-        kernel = studies.kernel(name)
+        kernel = studies.thesis_kernel(name)
         assert (kernel.activation, kernel.bias, kernel.depth) == (activation, bias, 3)

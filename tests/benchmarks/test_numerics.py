@@ -18,10 +18,10 @@ from benchmarks.papers.resumable import Program
 from benchmarks.papers.stale import end_section, state_of, top_mark
 
 import timelike
-from timelike.forecast.srvp.network import Gaussian
+from timelike.forecast.srvp.network import DiagonalGaussian
 from timelike.metric.losses import Triplet
 from timelike.native import _kernels
-from timelike.recognize.prototypes.objective import Learning
+from timelike.prototypes.objective import PrototypeObjective
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,11 +112,15 @@ def change_tap(monkeypatch):
 
 
 def change_prototypes(monkeypatch):
-    monkeypatch.setattr(Learning, "_binary", edited(Learning._binary, "-scores, scores", "-scores, 1.01 * scores"))
+    monkeypatch.setattr(
+        PrototypeObjective,
+        "_binary_losses",
+        edited(PrototypeObjective._binary_losses, "-scores, scores", "-scores, 1.01 * scores"),
+    )
 
 
 def change_srvp(monkeypatch):
-    monkeypatch.setattr(Gaussian, "divergence", edited(Gaussian.divergence, "0.5 *", "0.51 *"))
+    monkeypatch.setattr(DiagonalGaussian, "kl_divergence", edited(DiagonalGaussian.kl_divergence, "0.5 *", "0.51 *"))
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_losses_and_distances_are_counted_in_the_library():
     named = [tl.DTW, tl.DDTW, tl.WDTW, tl.ADTW, tl.ERP, tl.EDR, tl.LCSS, tl.MSM, tl.TWE]
     assert queries.count("elastic_distances") == queries._WORDS[len(named)]
     words = ["triplet", "lifted", "binomial", "structural", "supervised-contrastive", "contrastive", "multi-similarity"]
-    assert {type(tl.metric.losses.find(word)).__name__ for word in words} | {"Loss"} == {
+    assert {type(tl.metric.losses.resolve_loss(word)).__name__ for word in words} | {"Loss"} == {
         name for name in tl.metric.losses.__all__ if name[0].isupper()
     }
     assert queries.count("losses") == queries._WORDS[len(words)]

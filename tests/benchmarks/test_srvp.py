@@ -145,7 +145,7 @@ def test_every_second_frame_is_that_of_the_slower_clip(data):
 
 def test_what_came_is_where_the_positions_say(data):
     test = clips.asked(data, "one digit", 4, 6)
-    np.testing.assert_array_equal(generate.draw_digits(test.patches, test.positions, size=32), test.truth)
+    np.testing.assert_array_equal(generate.rasterize_digits(test.patches, test.positions, size=32), test.truth)
 
 
 def test_analogs_are_those_of_a_loop():
@@ -170,7 +170,7 @@ def test_the_best_of_several_futures_is_that_of_the_library():
     found = judging.judged(lambda rows: futures[:, rows], truth, (2, 6))
     for name in ("psnr", "ssim"):
         for h in (2, 6):
-            best = tl.score.best_of(truth[:, :h], futures[:, :, :h], name)
+            best = tl.score.best_of_n(truth[:, :h], futures[:, :, :h], name)
             assert found["scores"][judging.BEST][name][str(h)][0] == pytest.approx(best, rel=1e-9)
             one = judging.SCORES[name](truth[:, :h], futures[0][:, :h])
             assert found["scores"][judging.ONE][name][str(h)][0] == pytest.approx(one, rel=1e-9)
@@ -198,7 +198,7 @@ def dense(system, x):
     for s in range(n):
         for t in range(n):
             moved = sum(power[s - u] @ power[t - u].T for u in range(1, min(s, t) + 1))
-            block = power[s] @ power[t].T + system.moved**2 * (moved if min(s, t) else np.zeros((size, size)))
+            block = power[s] @ power[t].T + system.step_states**2 * (moved if min(s, t) else np.zeros((size, size)))
             cover[s * size : (s + 1) * size, t * size : (t + 1) * size] = block
     emission = np.kron(np.eye(n), system.emission)
     whole = emission @ cover @ emission.T + system.seen**2 * np.eye(n * len(system.emission))
@@ -332,10 +332,10 @@ def test_a_kept_model_is_not_taken_for_one_by_other_numerics(monkeypatch):
 def test_the_truth_of_a_swap_has_the_digits_of_one_clip_on_the_paths_of_the_one_before(data):
     test = clips.asked(data, "two digits", 3, 4)
     straight, crossed = swap.truths(test)
-    expected = generate.draw_digits(test.patches[1:2], test.positions[0:1], size=32)
+    expected = generate.rasterize_digits(test.patches[1:2], test.positions[0:1], size=32)
     np.testing.assert_array_equal(straight[1:2], expected)
     np.testing.assert_array_equal(
-        crossed[0], generate.draw_digits(test.patches[:1, ::-1], test.positions[3:], size=32)[0]
+        crossed[0], generate.rasterize_digits(test.patches[:1, ::-1], test.positions[3:], size=32)[0]
     )
 
 

@@ -23,23 +23,23 @@ def settled(frame, given, n_frames=5):
     network = SRVPNetwork(frame, **HOW, **given)
     x = torch.rand(4, n_frames, *network.frame)
     with torch.no_grad():
-        network.drawn(network.content_of(*looked(network, x)), torch.randn(4, n_frames, 3))
+        network.decode(network.encode_content(*looked(network, x)), torch.randn(4, n_frames, 3))
     chosen = torch.tensor([[0, 3], [4, 4], [1, 2], [4, 0]])
     return network.eval(), x, chosen, torch.randn(4, 3), torch.randn(4, n_frames - 1, 2)
 
 
 def looked(network, x):
-    codes, seen = network.encoded(x)
+    codes, seen = network.encode_frames(x)
     return codes, torch.zeros(len(x), 1, dtype=torch.int64), seen, torch.zeros(len(x), dtype=torch.int64)
 
 
 def ours(monkeypatch, network, x, chosen, first, random, beta=2.0, stillness=0.3):
     draws = [first, random]
-    monkeypatch.setattr(objective, "noise", lambda shape, like, generator=None: draws.pop(0))
-    codes, seen = network.encoded(x)
-    content = network.content_of(codes, chosen, seen, torch.zeros(len(x), dtype=torch.int64))
-    found = objective.bound_of(network, x, codes, content)
-    return (found.first + beta * found.random - found.likelihood + stillness * found.length).mean()
+    monkeypatch.setattr(objective, "standard_normal_noise", lambda shape, like, generator=None: draws.pop(0))
+    codes, seen = network.encode_frames(x)
+    content = network.encode_content(codes, chosen, seen, torch.zeros(len(x), dtype=torch.int64))
+    found = objective.compute_bound(network, x, codes, content)
+    return (found.first_kl + beta * found.random_kl - found.likelihood + stillness * found.path_length).mean()
 
 
 def names(network, plain):
@@ -72,9 +72,9 @@ def test_steps_that_keep_only_what_gradients_need_are_the_loop_of_autograd(case,
     network, x, *drawn = settled(*CASES[case])
     found = []
     for suits in (True, False):
-        monkeypatch.setattr(parts, "suits", lambda blocks, y, so=suits: so)
+        monkeypatch.setattr(parts, "can_unroll", lambda blocks, y, so=suits: so)
         loss = ours(monkeypatch, network, x, *drawn)
-        found.append((loss, *torch.autograd.grad(loss, list(network.move.parameters()))))
+        found.append((loss, *torch.autograd.grad(loss, list(network.dynamics.parameters()))))
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 

@@ -88,7 +88,7 @@ def test_vectors_that_repetitions_share_are_those_that_the_kernel_over_the_encod
     samples = [changes.drawn(changes.Change("NATOPS", "noise", 0.5), pool, 10, seed) for seed in range(2)]
     for pair, one in zip(methods.flat(samples, encoder), samples, strict=True):
         shared = ds.TwoSample(ds.RBF(), n_permutations=19, random_state=0).test(*pair)
-        anew = ds.TwoSample(ds.of(encoder, ds.RBF()), n_permutations=19, random_state=0).test(one.x, one.y)
+        anew = ds.TwoSample(ds.EncoderKernel(encoder, ds.RBF()), n_permutations=19, random_state=0).test(one.x, one.y)
         assert shared.statistic == pytest.approx(anew.statistic, rel=1e-4, abs=1e-6)
 
 

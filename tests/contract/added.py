@@ -9,7 +9,7 @@ import pytest
 import timelike as tl
 from timelike.metric import losses
 
-pytestmark = pytest.mark.skipif("ToyDistance" not in tl.__all__, reason="for the library that test_adding makes")
+pytestmark = pytest.mark.skipif("ToyDistance" not in tl.align.__all__, reason="for the library that test_adding makes")
 
 FILES = ["config.json", "model.safetensors"]
 
@@ -26,9 +26,9 @@ class TestToys:
         assert Path(tl.__file__).parents[1] == Path(os.environ["PYTHONPATH"])
 
     def test_all_but_the_loss_are_had_from_the_top(self):
-        assert {"ToyDistance", "ToyEncoder", "ToyMetric"} < set(tl.__all__)
+        assert {"ToyDistance", "ToyEncoder", "ToyMetric"} < set(tl.align.__all__)
         assert {"ToyDistance", "ToyEncoder", "ToyMetric"} < set(dir(tl))
-        assert "ToyLoss" not in tl.__all__
+        assert "ToyLoss" not in tl.align.__all__
         assert tl.ToyDistance.__module__ == "timelike.align.toy_distance"
         assert tl.ToyEncoder.__module__ == "timelike.encode.toy_encoder"
         assert tl.ToyMetric.__module__ == "timelike.metric.toy_metric"
@@ -46,7 +46,7 @@ class TestToys:
         assert tl.load_model(tmp_path / "neighbors").metric == tl.ToyDistance(price=2.0)
 
     def test_a_loss_is_known_by_its_word_and_trains_what_was_there_before(self, X, tmp_path):
-        assert losses.find("toy-loss") == losses.ToyLoss(margin=0.3)
+        assert losses.resolve_loss("toy-loss") == losses.ToyLoss(margin=0.3)
         options = {"hidden": 3, "validation": 0, "random_state": 0}
         metric = tl.SiameseGRU(loss="toy-loss", max_epochs=2, **options).fit(X)
         other = tl.SiameseGRU(loss="triplet", max_epochs=2, **options).fit(X)
@@ -69,7 +69,10 @@ class TestToys:
         last = [stream.push(sample) for sample in X[0]][-1]
         np.testing.assert_allclose(last, encoder.encode(X[:1])[0], atol=1e-6)
         assert tl.EmbeddingClassifier(encoder, head="1nn").fit(X).score(X, X.labels) == 1
-        assert tl.combine([encoder, tl.ToyEncoder(n_features=2, random_state=1).fit(X)]).encode(X).shape == (8, 5)
+        assert tl.encode.combine([encoder, tl.ToyEncoder(n_features=2, random_state=1).fit(X)]).encode(X).shape == (
+            8,
+            5,
+        )
 
     def test_a_metric_learns_and_is_saved_and_loaded(self, X, tmp_path):
         loss = losses.ToyLoss(margin=3.0)

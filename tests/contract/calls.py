@@ -18,11 +18,11 @@ import torch
 import timelike as tl
 from contract.discover import ATTACKS, AUGMENTATIONS, DISCRIMINATORS, data, fitted, small, targets
 from timelike import score
+from timelike.attacks import FGSM, robustness
+from timelike.core.validation.arrays import count_axes
 from timelike.distributions import IPM, RBF
-from timelike.recognize.attacks import FGSM, robustness
 from timelike.sequences.augment import Blur, Jitter
-from timelike.sequences.doors import count_axes
-from timelike.sequences.generate import draw_digits
+from timelike.sequences.generate import rasterize_digits
 
 # verbs that are not about what comes in: options, files, figures, streams (which have calls of their own below)
 ASIDE = {
@@ -62,7 +62,7 @@ MORE = {
     ("Verifier", "enroll"): {"extend": True},
     ("Verifier", "calibrate"): {"false_accept": 0.4},
 }
-DECLINED = {("Verifier", "calibrate_stream")}  # of a metric that reads no streams; tests/recognize has those that do
+DECLINED = {("Verifier", "calibrate_stream")}  # of a metric that reads no streams; tests/verify has those that do
 
 
 def verbs(kind):
@@ -75,13 +75,13 @@ def verbs(kind):
 
 def arguments(kind, verb, parameters, seed=5):
     """What a verb is called with, by name; collections are lists of plain arrays."""
-    X = data(kind, seed=seed) if hasattr(kind, "_axes") else tl.Sequences(data(tl.Rocket, (9, 9, 9, 9), seed))
+    X = data(kind, seed=seed) if hasattr(kind, "_n_frame_axes") else tl.Sequences(data(tl.Rocket, (9, 9, 9, 9), seed))
     several = [np.array(x) for x in X]
     given: dict[str, Any] = {}
     for name, parameter in parameters.items():
         open_ = parameter.default is inspect.Parameter.empty
         if name == "y" and "X" in parameters:
-            given[name] = np.array(targets(kind, X)) if hasattr(kind, "_axes") else X.labels.copy()
+            given[name] = np.array(targets(kind, X)) if hasattr(kind, "_n_frame_axes") else X.labels.copy()
         elif name in COLLECTIONS and (open_ or name == "Y"):
             given[name] = several[::-1] if name in ("Y", "dynamics_of") else several
         elif name in ONES and open_:
@@ -99,7 +99,7 @@ def arguments(kind, verb, parameters, seed=5):
 
 def owner(kind, verb):
     """Whose verb it is: the small example that is fitted once, or a copy of it where the verb changes it."""
-    if not hasattr(kind, "_axes"):
+    if not hasattr(kind, "_n_frame_axes"):
         return kind()
     if verb == "fit_pairs" and "loss" in kind.options():
         return small(kind, loss="binomial")
@@ -160,7 +160,7 @@ def _probabilities(n=8):
 
 
 def _spring(query, examples, stream, sample):
-    spring = tl.Spring(query).calibrate(examples)
+    spring = tl.align.Spring(query).calibrate(examples)
     return [spring.threshold, spring.extend(stream), spring.push(sample), spring.flush()]
 
 
@@ -171,18 +171,18 @@ def _encoder_stream(samples):
 
 def _forecast_methods(past):
     found = tl.forecast.Persistence().fit(past).calibrate(past, horizon=2).predict(past, 2)
-    return [found.mean, *found.interval(0.5), found.quantile(0.5), found.sequences()]
+    return [found.mean, *found.interval(0.5), found.quantile(0.5), found.to_sequences()]
 
 
 def _critic(kind, fake, real, z):
     """What a discriminator says that was trained on two samples, and how it slopes."""
-    if kind is tl.distributions.Finite:
+    if kind is tl.distributions.FiniteDiscriminator:
         made = kind(width=8, steps=3, random_state=0)
-    elif kind is tl.distributions.External:
+    elif kind is tl.distributions.FunctionDiscriminator:
         made = kind(lambda items: items.square().sum(1))
     else:
         made = kind(RBF(width=1.0))
-    critic = made.against(fake, real)
+    critic = made.train_critic(fake, real)
     return [critic(z), critic.gradient(z), critic.cost(z)]
 
 
@@ -195,7 +195,7 @@ def _augmented(kind, x, X):
 def _generated(real):
     torch.manual_seed(0)
     network = torch.nn.Linear(2, 3)
-    made = tl.distributions.train_generator(network, real, IPM(RBF(width=1.0)), latent=2, steps=2, random_state=0)
+    made = tl.distributions.train_generator(network, real, IPM(RBF(width=1.0)), n_latent=2, steps=2, random_state=0)
     return made.sample(4, random_state=0)
 
 
@@ -211,7 +211,12 @@ def _attacked(kind, X, y):
 def _similarity(u, v, starts):
     torch.manual_seed(0)
     made = tl.nn.Similarity(3, hidden=4)
-    return [made.scores(u, v), *made.best(u, v, 2), made.maxima(u, v, starts), made.scores(made.known(u), v)]
+    return [
+        made.scores(u, v),
+        *made.top_k(u, v, 2),
+        made.group_maxima(u, v, starts),
+        made.scores(made.precompute(u), v),
+    ]
 
 
 @cache
@@ -329,7 +334,7 @@ SCORE_CALLS = {
     **{name: {"truth": _frames(), "forecast": _frames() ** 2} for name in ("psnr", "ssim")},
     "bootstrap": (_seeded(score.bootstrap, n_resamples=20), {"values": _vectors()[:, 0]}),
     "cliques": {"mean_ranks": np.array([1.0, 2.0, 2.5]), "apart": np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], bool)},
-    "corrected_t": (partial(score.corrected_t, overlap=0.2), {"differences": _vectors()[:, 0]}),
+    "corrected_t": (partial(score.corrected_t_test, overlap=0.2), {"differences": _vectors()[:, 0]}),
     "coverage": {"truth": _vectors(), "low": _vectors() - 1, "high": _vectors() + 1},
     "critical_difference": (lambda: score.critical_difference(3, 8), {}),
     "crps_quantiles": {
@@ -363,8 +368,11 @@ SCORE_CALLS = {
         {"truth": LABELS, "first": ANSWER, "second": ANSWER[::-1].copy()},
     ),
     "pairs_apart": {"scores": SCORES},
-    "permutation": (_seeded(score.permutation, n_permutations=50), {"first": SCORES[:, 0], "second": SCORES[:, 1]}),
-    "pinball": (partial(score.pinball, q=0.3), {"truth": _vectors(), "quantile": _vectors(shift=0.5)}),
+    "permutation": (
+        _seeded(score.permutation_test, n_permutations=50),
+        {"first": SCORES[:, 0], "second": SCORES[:, 1]},
+    ),
+    "pinball": (partial(score.pinball_loss, q=0.3), {"truth": _vectors(), "quantile": _vectors(shift=0.5)}),
     "ranks": {"scores": SCORES},
     "resampled_errors": (
         _resampled,
@@ -404,13 +412,14 @@ FUNCTIONS = {
     "recognize.attacks.robustness": Call(
         lambda X, y: robustness(fitted(tl.Prototypes), X, y, FGSM(0.1), random_state=0), RECOGNIZED
     ),
-    "sequences.as_one": Call(lambda value: tl.sequences.as_one(value, "x"), {"value": _series(5)}),
+    "sequences.as_one": Call(lambda value: tl.sequences.as_single_sequence(value, "x"), {"value": _series(5)}),
     "sequences.as_sequences": Call(lambda value: tl.sequences.as_sequences(value, "X"), {"value": _ragged()}),
     "sequences.generate.draw_digits": Call(
-        partial(draw_digits, size=12), {"patches": _digits()[:4, :4, :4].reshape(2, 2, 4, 4), "positions": _positions()}
+        partial(rasterize_digits, size=12),
+        {"patches": _digits()[:4, :4, :4].reshape(2, 2, 4, 4), "positions": _positions()},
     ),
     "train.per_class": Call(
-        lambda labels: list(tl.train.per_class(labels, 2, np.random.default_rng(0))), {"labels": LABELS}
+        lambda labels: list(tl.train.class_batches(labels, 2, np.random.default_rng(0))), {"labels": LABELS}
     ),
     "distributions.witness": Call(lambda x, y: tl.distributions.witness(x, y, RBF())(x), BETWEEN),
     "forecast.backtest": Call(
@@ -420,9 +429,9 @@ FUNCTIONS = {
         lambda X, y: tl.compare(X, y, methods={"1-NN": tl.Neighbors()}, cv=2, random_state=0).rows[0].scores,
         {"X": _equal(), "y": LABELS},
     ),
-    "recognize.elbow": Call(lambda X: tl.elbow(tl.KMeans(random_state=0), X, (1, 2)), {"X": _ragged()}),
+    "recognize.elbow": Call(lambda X: tl.cluster.elbow(tl.KMeans(random_state=0), X, (1, 2)), {"X": _ragged()}),
     "recognize.evaluate_episodes": Call(
-        lambda X, y: tl.evaluate_episodes(tl.DTW(), X, y, n_way=2, n_query=1, n_tasks=4, random_state=0).accuracy,
+        lambda X, y: tl.evaluate.few_shot(tl.DTW(), X, y, n_way=2, n_query=1, n_tasks=4, random_state=0).accuracy,
         {"X": _equal(), "y": LABELS},
     ),
     **{
@@ -458,11 +467,11 @@ VALUES = {
     },
     "Similarity.scores": Call(_similarity, {"u": _vectors(5), "v": _vectors(4), "starts": np.array([0, 2])}),
     "Spring.search": Call(
-        lambda query, X: tl.Spring(query, threshold=8.0).search(X),
+        lambda query, X: tl.align.Spring(query, threshold=8.0).search(X),
         {"query": _series(6), "X": [_series(20), _series(30)]},
     ),
     "Gallery.neighbors": Call(
-        lambda gallery, queries: tl.DTW().prepared(gallery).neighbors(queries, 2),
+        lambda gallery, queries: tl.DTW().prepare_gallery(gallery).neighbors(queries, 2),
         {"gallery": _ragged(), "queries": _ragged(3)},
     ),
     "VerifierStream.push": Call(_verified, {"samples": _series(12)[:, 0].copy()}),

@@ -9,14 +9,14 @@ from sklearn.base import is_regressor
 
 import timelike as tl
 from timelike.align import Aligner, Metric
+from timelike.attacks import Attack
 from timelike.distributions.discriminators.base import Discriminator
 from timelike.forecast import Forecaster
 from timelike.metric.losses import Loss
 from timelike.models import Model, registry
-from timelike.recognize.attacks import Attack
 from timelike.sequences.augment import Augmentation
 
-METHODS = registry.methods()
+METHODS = registry.all_methods()
 PLAIN_METRICS = [kind for kind in METHODS.values() if issubclass(kind, Metric) and not issubclass(kind, Model)]
 LOSSES = [kind for kind in METHODS.values() if issubclass(kind, Loss)]
 MODELS = [kind for kind in METHODS.values() if issubclass(kind, Model)]
@@ -28,7 +28,7 @@ DISCRIMINATORS = [kind for kind in METHODS.values() if issubclass(kind, Discrimi
 ATTACKS = [kind for kind in METHODS.values() if issubclass(kind, Attack)]
 AUGMENTATIONS = [kind for kind in METHODS.values() if issubclass(kind, Augmentation)]
 
-# options by which most methods become small; a method for which they are not enough says more in `_small`
+# options by which most methods become small; a method for which they are not enough says more in `_test_parameters`
 SIZES = {"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "filters": 2, "n_seen": 3, "n_negatives": 2, "k": 2}
 FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5}
 PAST = 12  # steps more that forecasters are given, which need a past and a future
@@ -64,13 +64,13 @@ def small(kind, **more):
     """An example that learns in a moment."""
     known = inspect.signature(kind).parameters
     options = {name: value for name, value in SMALL.items() if name in known}
-    return kind(**options | kind._small() | more)
+    return kind(**options | kind._test_parameters() | more)
 
 
 def data(kind, lengths=(9, 4, 9, 7, 12, 5, 8, 6), seed=0):
     """Sequences of frames that the method takes, with two classes."""
     rng = np.random.default_rng(seed)
-    frame = (2,) if kind._axes in (None, 1) else (1, 5, 4)
+    frame = (2,) if kind._n_frame_axes in (None, 1) else (1, 5, 4)
     lengths = np.ones_like(lengths) if kind in SINGLE else np.add(lengths, PAST if kind in FORECASTERS else 0)
     labels = np.array(["up", "down"])[np.arange(len(lengths)) % 2]
     return tl.Sequences([rng.standard_normal((n, *frame)) for n in lengths], labels=labels)

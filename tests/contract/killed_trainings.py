@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from contract.discover import MODELS, answers, data, small, targets
-from timelike.train import Callback, Trained, fit, trained
+from timelike.train import Callback, Trained, base, fit
 
 LEARNED = [kind for kind in MODELS if issubclass(kind, Trained)]
 EVERY, DEATH, LENGTH = 2, 3, 6  # steps between checkpoints, the step after which it dies, and the least it should have
@@ -28,7 +28,7 @@ EVERY, DEATH, LENGTH = 2, 3, 6  # steps between checkpoints, the step after whic
 class Dies(Callback):
     """Killed one step after a checkpoint was written: that step is lost."""
 
-    def stepped(self, run):
+    def on_step_end(self, run):
         if run.step == DEATH:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -39,19 +39,19 @@ class Begins(Callback):
     def __init__(self, file):
         self.file = file
 
-    def started(self, run):
+    def on_train_start(self, run):
         self.file.write_text(str(run.step))
 
 
 class Goes(Callback):
     """Goes on where the method would end of itself: RVSML settles before it could be killed."""
 
-    def started(self, run):
-        self.stepped(run)
+    def on_train_start(self, run):
+        self.on_step_end(run)
 
-    def stepped(self, run):
-        if run.stopping == "nothing more to gain":
-            run.stopping = None
+    def on_step_end(self, run):
+        if run.stop_reason == "nothing more to gain":
+            run.stop_reason = None
 
 
 def learned(kind, result, *callbacks, **options):
@@ -62,7 +62,7 @@ def learned(kind, result, *callbacks, **options):
     def fit_with_more(objective, **given):
         return fit(objective, checkpoint_every=EVERY, callbacks=[*given.pop("callbacks", ()), *callbacks], **given)
 
-    trained.fit = fit_with_more
+    base.fit = fit_with_more
     X = data(kind)
     model = small(kind, **length, **options).fit(X, targets(kind, X))
     tracks = {f"history {name}": t for name, t in model.history_.tensors().items() if "seconds" not in name}

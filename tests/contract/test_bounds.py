@@ -8,8 +8,8 @@ import pytest
 
 import timelike as tl
 from contract.discover import METHODS, MODELS, data, small, targets
+from timelike.core import parameters
 from timelike.models import Model
-from timelike.sequences import arguments
 
 ABSURD = 10**30
 VALUES = [
@@ -22,7 +22,9 @@ VALUES = [
 
 def whole_numbers(kind):
     """Options that are declared as whole numbers, or have one as their default."""
-    declared = {name for name, one in kind.options().items() if getattr(one.check, "func", None) is arguments.whole}
+    declared = {
+        name for name, one in kind.options().items() if getattr(one.check, "func", None) is parameters.check_int
+    }
     known = inspect.signature(kind).parameters
     return sorted(declared & known.keys() | integers(kind))
 
@@ -53,26 +55,26 @@ def test_every_whole_number_of_a_value_has_an_upper_bound():
 
 
 def test_a_bound_is_the_last_that_is_taken():
-    assert arguments.whole(2**63 - 1, "n") == 2**63 - 1
-    assert arguments.whole(np.uint64(5), "n", 5, 5) == 5
+    assert parameters.check_int(2**63 - 1, "n") == 2**63 - 1
+    assert parameters.check_int(np.uint64(5), "n", 5, 5) == 5
     for value in (2**63, np.uint64(2**63), 10**9999):
         with pytest.raises(ValueError, match="expected at most 9223372036854775807"):
-            arguments.whole(value, "n")
+            parameters.check_int(value, "n")
     with pytest.raises(ValueError, match="n=6: expected at most 5"):
-        arguments.whole(6, "n", 1, 5)
+        parameters.check_int(6, "n", 1, 5)
 
 
 def test_an_integer_past_all_floats_is_no_finite_number():
-    assert arguments.real(10**300, "x") == 1e300
+    assert parameters.check_float(10**300, "x") == 1e300
     for value in (10**400, -(10**400), math.inf, math.nan):
         with pytest.raises(ValueError, match="expected a finite number"):
-            arguments.real(value, "x")
+            parameters.check_float(value, "x")
 
 
 def test_a_network_larger_than_memory_is_refused_in_words():
-    X = data(tl.VectorEncoder)
+    X = data(tl.encode.VectorEncoder)
     with pytest.raises(MemoryError, match=r"VectorEncoder\(.*hidden=16777216.* does not fit into memory"):
-        small(tl.VectorEncoder, hidden=2**24).fit(X)
+        small(tl.encode.VectorEncoder, hidden=2**24).fit(X)
 
 
 def test_a_period_that_no_sequence_holds_is_refused_before_memory_is_taken():

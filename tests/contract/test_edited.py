@@ -63,17 +63,18 @@ class TestEveryModel:
         for name in kind.options():
             write_config(folder, edited(config, ("parameters", name), nonsense))
             with pytest.raises(
-                ValueError, match=rf"config\.json and model\.safetensors make no {registry.name_of(kind)}: .*{name}"
+                ValueError,
+                match=rf"config\.json and model\.safetensors make no {registry.registered_name(kind)}: .*{name}",
             ):
                 tl.load_model(folder)
 
     def test_every_learned_attribute_is_declared_and_checked(self, kind, saved):
         folder, config = saved(kind)
-        assert config["learned"].keys() <= kind._declared().keys()
+        assert config["learned"].keys() <= kind._attribute_schemas().keys()
         nonsense = {"__array__": [["neither", "an"], ["attribute", "!"]], "dtype": "<U9"}
         for name in config["learned"]:
             write_config(folder, edited(config, ("learned", name), nonsense))
-            with pytest.raises(ValueError, match=rf"make no {registry.name_of(kind)}: .*{name}"):
+            with pytest.raises(ValueError, match=rf"make no {registry.registered_name(kind)}: .*{name}"):
                 tl.load_model(folder)
 
 

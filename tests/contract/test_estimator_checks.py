@@ -25,7 +25,7 @@ MORE = {"classifier": {"check_classifiers_train": LENGTHS}, "transformer": {"che
 # what a check's own data need: its X is a table, and a maximum over time forgets the column, so "ridge" fits too badly
 ONLY = {"EmbeddingRegressor": {"head": "1nn"}, "EmbeddingClassifier": {"head": "logistic"}, "KMeans": {"max_iter": 5}}
 ACCURATE = {"Prototypes": {"max_steps": 40, "max_epochs": None, "hidden": 32}}  # where a check wants classes told apart
-IMAGES = [kind for kind in MODELS if kind._axes not in (None, 1)]  # which no check of scikit-learn makes
+IMAGES = [kind for kind in MODELS if kind._n_frame_axes not in (None, 1)]  # which no check of scikit-learn makes
 VECTORS = [kind for kind in SINGLE if kind not in IMAGES]  # which refuse a plain array, where others read series
 
 
@@ -91,14 +91,14 @@ def with_scikit_learns_door(estimator):
     class Strict(type(estimator)):
         def _learn_from(self, X):
             least = 2 if isinstance(self, Forecaster) else 1  # which refuse series of one step
-            return super()._learn_from(validate_data(self, X, ensure_min_features=least))
+            return super()._validate_fit_input(validate_data(self, X, ensure_min_features=least))
 
         def _past(self, past):
-            return super()._past(validate_data(self, past, reset=False))
+            return super()._validate_past(validate_data(self, past, reset=False))
 
         def _asked(self, X):
             check_is_fitted(self)
-            return super()._asked(validate_data(self, X, reset=False))
+            return super()._validate_predict_input(validate_data(self, X, reset=False))
 
     Strict.__name__ = type(estimator).__name__
     return Strict(**estimator.get_params(deep=False))
@@ -122,5 +122,5 @@ def test_nothing_but_the_reasons_given_makes_a_check_fail(estimator, check):
 
 def test_estimators_of_every_room_are_checked():
     assert {tl.Neighbors, tl.KMedoids, tl.CausalEncoder, tl.EmbeddingRegressor, tl.TAP} < set(map(type, ESTIMATORS))
-    assert [tl.FrameEncoder, tl.ImageEncoder] == IMAGES
-    assert [tl.VectorEncoder] == VECTORS
+    assert [tl.encode.FrameEncoder, tl.encode.ImageEncoder] == IMAGES
+    assert [tl.encode.VectorEncoder] == VECTORS

@@ -23,7 +23,7 @@ from contract.calls import CHANGING, FUNCTIONS, VALUES, arguments, leaves, owner
 from contract.discover import MODELS, PLAIN_METRICS, fitted, small
 from contract.test_kernels import KERNELS, data as kernel_data, example
 from timelike.distributions import studies
-from timelike.sequences.generate import draw_digits
+from timelike.sequences.generate import rasterize_digits
 
 LONG = "x" * 10_000  # a label that no message may repeat
 MOST = 3000  # characters of a message
@@ -282,7 +282,7 @@ def attempt(target, rng):
             how = "left as it is"  # what cannot even be made
         told.append(f"{name}: {how}")
     call = target.make()
-    before, state = _copied(list(given.values())), _state(call) if target.changes else {}
+    before, state = _copied(list(given.values())), _state(call) if target.change_statistics else {}
     begin, problem = time.process_time(), None  # not the hour: other processes may be at work
     try:
         call(**given)
@@ -294,7 +294,7 @@ def attempt(target, rng):
             problem = f"{type(error).__name__} that is not ours, from {frame.filename}:{frame.lineno}: {error!s:.200}"
         elif len(str(error)) > MOST and not (target.name.endswith(".score") and _in_scikit(error)):
             problem = f"a message of {len(str(error))} characters: {error!s:.200}"
-        elif target.changes and not _same_state(state, _state(call)):
+        elif target.change_statistics and not _same_state(state, _state(call)):
             problem = f"half fitted after {error!s:.200}"
     except MemoryError as error:  # ours say how much there is, and how to ask for less
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -349,8 +349,8 @@ X = np.random.default_rng(0).standard_normal((8, 10, 2))
         lambda z: tl.Sequences(torch.tensor(z)),
         lambda z: tl.Sequences(X, times=z[0, :, 0]),
         lambda z: tl.Sequences.from_packed(z[0], [0, 10]),
-        lambda z: tl.Spring([1.0, 2.0], threshold=1.0).push(z[0, 0, 0]),
-        lambda z: tl.Spring([1.0, 2.0], threshold=1.0).extend(z[0, :, 0]),
+        lambda z: tl.align.Spring([1.0, 2.0], threshold=1.0).push(z[0, 0, 0]),
+        lambda z: tl.align.Spring([1.0, 2.0], threshold=1.0).extend(z[0, :, 0]),
         lambda z: tl.distributions.RBF()(z[:, 0], X[:, 0]),
         lambda z: tl.distributions.RBF()(torch.tensor(z[:, 0]), torch.tensor(z[:, 0])),
         lambda z: tl.distributions.mmd(X[:, 0], z[:, 0], tl.distributions.Linear()),
@@ -366,7 +366,7 @@ def test_an_imaginary_part_is_never_dropped(call):
 
 
 def test_a_sample_with_a_gradient_is_pushed_as_its_number():
-    spring, plain = (tl.Spring([1.0, 2.0], threshold=1.0) for _ in range(2))
+    spring, plain = (tl.align.Spring([1.0, 2.0], threshold=1.0) for _ in range(2))
     for value in (0.0, 1.0, 2.0, 5.0, 9.0, 9.0):
         assert spring.push(torch.tensor(value, requires_grad=True)) == plain.push(value)
 
@@ -392,7 +392,7 @@ def test_an_attack_is_told_of_labels_that_the_model_has_no_column_for():
             return x.mean(1)
 
     with pytest.raises(ValueError, match="y holds 2, and the model gives logits of 2 classes"):
-        tl.recognize.attacks.FGSM(0.1).attack(Net(), X, [0, 1] * 3 + [0, 2])
+        tl.attacks.FGSM(0.1).attack(Net(), X, [0, 1] * 3 + [0, 2])
 
 
 def test_numbers_that_make_no_sense_are_refused():
@@ -422,10 +422,13 @@ META = torch.empty(4, 2, device="meta")
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: list(tl.train.per_class(["a", None, "b"], 1, np.random.default_rng(0))), "labels"),
-        (lambda: list(tl.train.per_class(META[:, 0], 1, np.random.default_rng(0))), "labels is a tensor on the meta"),
-        (lambda: draw_digits(META, np.zeros((1, 1, 1, 2))), "patches is a tensor on the meta device"),
-        (lambda: draw_digits(np.ones((1, 1, 2, 2)), META), "positions is a tensor on the meta device"),
+        (lambda: list(tl.train.class_batches(["a", None, "b"], 1, np.random.default_rng(0))), "labels"),
+        (
+            lambda: list(tl.train.class_batches(META[:, 0], 1, np.random.default_rng(0))),
+            "labels is a tensor on the meta",
+        ),
+        (lambda: rasterize_digits(META, np.zeros((1, 1, 1, 2))), "patches is a tensor on the meta device"),
+        (lambda: rasterize_digits(np.ones((1, 1, 2, 2)), META), "positions is a tensor on the meta device"),
         (lambda: studies.digits(META, 2), "images is a tensor on the meta device"),
         (lambda: studies.dirac_moves(tl.distributions.RBF(width=1.0), META), "points is a tensor on the meta device"),
         (lambda: tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), np.ones((2, 2)) * 1j), "x is complex"),
@@ -455,7 +458,7 @@ def test_what_has_no_numbers_is_refused_by_its_name(call, words):
 
 
 def train_generator(real):
-    return tl.distributions.train_generator(torch.nn.Linear(2, 3), real, tl.distributions.RBF(), latent=2, steps=1)
+    return tl.distributions.train_generator(torch.nn.Linear(2, 3), real, tl.distributions.RBF(), n_latent=2, steps=1)
 
 
 def test_tensors_with_gradients_are_read_as_their_numbers():
@@ -463,7 +466,7 @@ def test_tensors_with_gradients_are_read_as_their_numbers():
     kernel = tl.distributions.RBF(width=1.0)
     np.testing.assert_array_equal(studies.dirac_moves(kernel, SLOPED), studies.dirac_moves(kernel, numbers))
     patches = torch.ones(1, 1, 2, 2, requires_grad=True)
-    np.testing.assert_array_equal(draw_digits(patches, np.zeros((1, 1, 1, 2)), size=4).sum(), 4)
+    np.testing.assert_array_equal(rasterize_digits(patches, np.zeros((1, 1, 1, 2)), size=4).sum(), 4)
     found = tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), SLOPED)
     assert found.requires_grad
     np.testing.assert_allclose(found.detach(), np.full((4, 4), 3.0))  # x·y and the bias

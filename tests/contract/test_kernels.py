@@ -9,8 +9,8 @@ import torch
 
 import timelike as tl
 from contract.discover import METHODS
-from timelike.distributions import RBF, Kernel, Laplace, TwoSample, mmd
-from timelike.distributions.samples import pooled, read_sample
+from timelike.distributions import RBF, Kernel, Laplacian, TwoSample, mmd
+from timelike.distributions.validation import pool_samples, validate_sample
 
 KERNELS = [kind for kind in METHODS.values() if issubclass(kind, Kernel)]
 
@@ -18,7 +18,7 @@ KERNELS = [kind for kind in METHODS.values() if issubclass(kind, Kernel)]
 @cache
 def prototypes():
     X = np.sin(np.arange(20) / np.repeat([2, 4], 5)[:, None] + np.arange(10)[:, None])
-    return tl.Prototypes(max_steps=2, random_state=0, **tl.Prototypes._small()).fit(X, np.repeat([0, 1], 5))
+    return tl.Prototypes(max_steps=2, random_state=0, **tl.Prototypes._test_parameters()).fit(X, np.repeat([0, 1], 5))
 
 
 @cache
@@ -32,9 +32,9 @@ NEEDED = {
     "Embedded": lambda: {"encoder": tl.Rocket(n_features=40, random_state=0), "kernel": RBF()},
     "Empirical": lambda: {"module": linear()},
     "Learned": lambda: {"model": prototypes()},
-    "Product": lambda: {"parts": (RBF(), Laplace())},
+    "Product": lambda: {"parts": (RBF(), Laplacian())},
     "Scaled": lambda: {"kernel": RBF(), "factor": 2.0},
-    "Sum": lambda: {"parts": (RBF(), Laplace())},
+    "Sum": lambda: {"parts": (RBF(), Laplacian())},
 }
 
 
@@ -56,7 +56,7 @@ def data(kernel, n=12, seed=0):
 
 
 def known(kernel, X):
-    return kernel._known(read_sample(X, "x", kernel.over), "x")
+    return kernel._known(validate_sample(X, "x", kernel.over), "x")
 
 
 def test_there_are_kernels_of_every_kind_to_test():
@@ -75,8 +75,8 @@ class TestEveryKernel:
 
     def test_settling_leaves_nothing_open_and_gives_the_matrix_of_the_sample(self, kind):
         kernel, X = example(kind), data(example(kind))
-        sample = read_sample(X, "x", kernel.over)
-        ready, matrix = kernel.settled(sample)
+        sample = validate_sample(X, "x", kernel.over)
+        ready, matrix = kernel.resolve_with_matrix(sample)
         assert not ready.open
         np.testing.assert_array_equal(matrix, matrix.T)
         assert np.isfinite(matrix).all()
@@ -85,15 +85,15 @@ class TestEveryKernel:
 
     def test_a_definite_one_has_no_eigenvalue_below_zero(self, kind):
         kernel, X = example(kind), data(example(kind))
-        if kernel.definite:
+        if kernel.is_definite:
             assert np.linalg.eigvalsh(kernel(X)).min() > -1e-9
 
     def test_company_changes_no_similarity(self, kind):
         kernel, X = example(kind), data(example(kind))
-        ready = kernel.ready(read_sample(X, "x", kernel.over))
+        ready = kernel.ready(validate_sample(X, "x", kernel.over))
         whole, some = ready._between(known(ready, X), None), ready._between(known(ready, X[:5]), known(ready, X[3:]))
         np.testing.assert_allclose(some, whole[:5, 3:], rtol=1e-9, atol=1e-12)
-        paired = ready._paired(known(ready, X[:5]), known(ready, X[5:10]))
+        paired = ready._paired_similarities(known(ready, X[:5]), known(ready, X[5:10]))
         np.testing.assert_allclose(paired, np.diagonal(whole[:5, 5:10]), rtol=1e-9, atol=1e-12)
 
     def test_inputs_are_left_alone(self, kind):
@@ -121,7 +121,7 @@ class TestEveryKernel:
 
     def test_it_comes_back_from_a_folder_without_pickle(self, kind, tmp_path):
         kernel, X = example(kind), data(example(kind))
-        ready = kernel.ready(pooled([read_sample(X, "x", kernel.over)]))
+        ready = kernel.ready(pool_samples([validate_sample(X, "x", kernel.over)]))
         if kind.__name__ in HELD:
             with pytest.raises(TypeError, match="which no file can hold"):
                 tl.save_model(ready, tmp_path / "kernel")

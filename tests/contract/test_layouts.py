@@ -14,17 +14,17 @@ import timelike as tl
 from contract.calls import DECLINED, FUNCTIONS, VALUES, arguments, leaves, owner, verbs
 from contract.discover import LOSSES, MODELS, MODULES, PLAIN_METRICS, VECTORS, data, module, small, targets
 from contract.test_kernels import KERNELS, data as kernel_data, example
-from timelike import _contents
-from timelike.align import Aligner, Elastic, Entropic, FittedMetric, Metric
+from timelike import _exports
+from timelike.align import Aligner, ElasticDistance, EntropicTransport, FittedMetric, Metric
+from timelike.attacks import Attack
 from timelike.distributions import Kernel
 from timelike.distributions.discriminators.base import Discriminator
 from timelike.encode import Encoder
 from timelike.forecast import Forecaster
-from timelike.metric import Aligning, Comparer
+from timelike.metric import AlignmentNetwork, DistanceNetwork
 from timelike.metric.losses import Loss
 from timelike.models import Model
 from timelike.prepare import Preparation
-from timelike.recognize.attacks import Attack
 from timelike.sequences.augment import Augmentation
 from timelike.train import Trained
 
@@ -147,7 +147,7 @@ class TestEveryWayIntoTheContainer:
             tl.sequences.as_sequences(block, "X"),
         ):
             assert self.ready(X).equals(expected)
-        for one in (tl.sequences.as_one(rows[0], "x"), tl.Sequences(rows[:1])):
+        for one in (tl.sequences.as_single_sequence(rows[0], "x"), tl.Sequences(rows[:1])):
             assert self.ready(one).equals(expected[:1])
         tables = tl.Sequences.from_frames([("a", rows[0]), ("b", rows[1])])
         np.testing.assert_array_equal(self.ready(tables).values, expected[:2].values)
@@ -249,8 +249,8 @@ def test_a_function_answers_the_same_for_every_layout(name, changed):
 
 def public_names():
     """Everything that a package offers, by its full name."""
-    for package in _contents.packages():
-        for name in _contents.names(package):
+    for package in _exports.public_packages():
+        for name in _exports.public_names(package):
             yield f"{package.removeprefix('timelike.')}.{name}", getattr(import_module(package), name)
 
 
@@ -275,9 +275,9 @@ def test_no_public_class_that_reads_data_is_left_out():
     public = {found for _, found in public_names() if isinstance(found, type) and not inspect.isabstract(found)}
     left_out = {kind for kind in public if issubclass(kind, roles)} - covered
     # bases that are no methods themselves: what they say of input is said of their subclasses
-    bases = {Elastic, Entropic, FittedMetric, Trained, Preparation, Comparer, Aligning}
+    bases = {ElasticDistance, EntropicTransport, FittedMetric, Trained, Preparation, DistanceNetwork, AlignmentNetwork}
     # networks that only their estimators call, whose input they have standardized and packed
-    inner = {tl.forecast.SRVPNetwork, tl.recognize.PrototypeNetwork}
+    inner = {tl.forecast.SRVPNetwork, tl.prototypes.PrototypeNetwork}
     assert {kind.__name__ for kind in left_out - bases - inner} <= called
     streams = {kind.__name__ for kind in public if hasattr(kind, "push") or hasattr(kind, "test")}
     assert streams <= called
@@ -334,7 +334,7 @@ def test_a_loss_answers_the_same_for_tensors_in_any_order(kind):
     distances, labels = torch.rand(6, 6), torch.tensor([0, 0, 1, 1, 2, 2])
     found = [kind()(x, labels.repeat_interleave(2)[::2]) for x in (distances, transposed(distances))]
     assert torch.equal(found[1], found[0])
-    if kind.pairs is not Loss.pairs:
+    if kind.pairs is not Loss.pair_loss:
         same = torch.tensor([True, False, True, False, False, True])
         single = distances.repeat_interleave(2, 1)[0, ::2]
         assert not single.is_contiguous()
@@ -347,12 +347,12 @@ def test_functions_of_tensors_answer_the_same_in_any_order():
     network, labels = module(tl.nn.TAP).eval(), torch.tensor([0, 1, 0, 1])
     found = []
     for given in (x, transposed(x)):
-        new = tl.metric.augmented(given, lengths, random_state=0)
+        new = tl.metric.augment_batch(given, lengths, random_state=0)
         sides = network.features(transposed(new.x), new.lengths), network.features(given, lengths)
         found.append(
             [
                 *new,
-                tl.metric.consistency(network, *sides, transposed(new.alignment)),
+                tl.metric.consistency_loss(network, *sides, transposed(new.alignment)),
                 tl.metric.class_scores(network, *sides, labels, 2),
                 tl.metric.episode_loss(network, sides[0], labels, sides[1], labels, 2),
                 tl.metric.alignment_error(*(transposed(new.alignment) for _ in range(2)), new.lengths, lengths),

@@ -9,7 +9,7 @@ import torch
 import timelike as tl
 from contract.discover import LOSSES, data
 from timelike.metric import losses
-from timelike.metric.losses.finding import known
+from timelike.metric.losses.registry import losses_by_name
 
 LABELS = torch.tensor([0, 0, 1, 1, 2])
 
@@ -30,8 +30,8 @@ def test_there_are_losses_to_test():
 @pytest.mark.parametrize("kind", LOSSES)
 class TestEveryLoss:
     def test_it_is_a_frozen_value_known_by_its_word(self, kind):
-        word = next(word for word, found in known().items() if found is kind)
-        assert losses.find(word) == kind()
+        word = next(word for word, found in losses_by_name().items() if found is kind)
+        assert losses.resolve_loss(word) == kind()
         with pytest.raises(dataclasses.FrozenInstanceError):
             kind().anything = 1
 
@@ -57,7 +57,7 @@ class TestEveryLoss:
         assert not distances.grad.any()
 
     def test_a_metric_learns_by_its_word(self, kind):
-        word = next(word for word, found in known().items() if found is kind)
+        word = next(word for word, found in losses_by_name().items() if found is kind)
         X = data(tl.SiameseGRU)
         metric = tl.SiameseGRU(hidden=3, loss=word, max_epochs=1, random_state=0).fit(X)
         assert np.isfinite(metric.history_["loss"]).all()

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import timelike as tl
 from contract.discover import FORECASTERS, MATRICES, MODELS, SINGLE, VERBS, answers, data, fitted, small, targets
 from timelike.encode import Encoder
-from timelike.metric import Comparer
+from timelike.metric import DistanceNetwork
 from timelike.train import Trained
 
 NONSENSE = object()
@@ -34,7 +34,14 @@ def learn(model, X):
 
 
 def test_there_are_estimators_of_every_room_to_test():
-    assert {tl.Neighbors, tl.KMeans, tl.ElasticKernel, tl.EmbeddingClassifier, tl.CausalEncoder, tl.TAP} < set(MODELS)
+    assert {
+        tl.Neighbors,
+        tl.KMeans,
+        tl.neighbors.ElasticKernel,
+        tl.EmbeddingClassifier,
+        tl.CausalEncoder,
+        tl.TAP,
+    } < set(MODELS)
     assert {tl.forecast.Persistence, tl.forecast.Ridge, tl.Separation} < set(FORECASTERS)
     assert {kind.__module__.split(".")[1] for kind in MODELS} >= {
         "recognize",
@@ -136,7 +143,7 @@ class TestEveryModel:
 
     def test_the_number_of_threads_changes_no_answer(self, kind, monkeypatch):
         X, expected = data(kind, seed=5), answers(fitted(kind), data(kind, seed=5))
-        monkeypatch.setattr(tl.native, "cores", lambda: 2)
+        monkeypatch.setattr(tl.native, "cpu_count", lambda: 2)
         same(answers(fitted(kind), X), expected)
 
     def test_a_fit_that_fails_leaves_everything_as_it_was(self, kind):
@@ -153,7 +160,7 @@ class TestEveryModel:
         assert vars(empty).keys() == vars(small(kind)).keys()
 
     def test_what_is_asked_must_be_like_what_it_was_fitted_on(self, kind):
-        frame = (7,) if kind._axes in (None, 1) else (1, 2, 2)
+        frame = (7,) if kind._n_frame_axes in (None, 1) else (1, 2, 2)
         other = np.zeros((3, 1 if kind in SINGLE else 5, *frame))
         for verb in VERBS:
             if hasattr(kind, verb):
@@ -212,7 +219,7 @@ class TestEveryTrainedModel:
     @pytest.mark.parametrize("filling", [1e3, np.nan])
     def test_padding_changes_no_value_and_no_gradient(self, kind, filling):
         network = learn(small(kind), data(kind)).network_
-        if not issubclass(kind, Encoder) and not isinstance(network, Comparer):
+        if not issubclass(kind, Encoder) and not isinstance(network, DistanceNetwork):
             pytest.skip("its network sees frames, not sequences")
         x, lengths = fitted(kind)._ready(data(kind, seed=5)).tensor()
         more = torch.full((len(x), 5, *x.shape[2:]), filling)
@@ -235,10 +242,10 @@ class TestEveryTrainedModel:
             torch.testing.assert_close(other, plain, rtol=1e-4, atol=1e-5)
 
     def test_the_exact_twin_is_kept_until_a_weight_changes(self, kind):
-        from timelike.train.trained import exact
+        from timelike.train.base import double_precision_copy
 
         network = learn(small(kind), data(kind)).network_
-        twin = exact(network)
-        assert exact(network) is twin
+        twin = double_precision_copy(network)
+        assert double_precision_copy(network) is twin
         next(network.parameters()).data.mul_(1.5)
-        assert exact(network) is not twin
+        assert double_precision_copy(network) is not twin

@@ -11,7 +11,7 @@ from torch.func import functional_call
 
 import timelike as tl
 from contract.discover import CHANNELS, MODULES, VECTORS, module
-from timelike.metric import Comparer
+from timelike.metric import DistanceNetwork
 
 ITEMS, STEPS = 3, {"x": 6, "y": 5, "phi": 6, "truth": 6}
 SHORTER = [[4, 6, 2], [5, 2, 3]]
@@ -115,7 +115,7 @@ class TestEveryModule:
             assert all(tensor.is_meta for tensor in [*loose, *part.parameters(), *part.buffers()])
         data = given(kind)
         away = {name: side.to("meta") for name, side in data.items()}
-        if isinstance(layer, Comparer):
+        if isinstance(layer, DistanceNetwork):
             features = layer.features(away["x"], torch.tensor([4, 6, 2]))
             assert features.values.is_meta
             assert features.lengths.is_meta

@@ -9,7 +9,7 @@ import pytest
 
 import timelike as tl
 from timelike.models import Model
-from timelike.train import History, Linear, Milestones
+from timelike.train import History, LinearDecay, Milestones
 
 _OFF = {"shortcut": False, "drawn": "thesis", "standardize": False}
 _SRVP = {
@@ -135,33 +135,33 @@ PAPERS = {
     ("SRVP", "stochastic-digits"): {
         **_SRVP,
         **_SRVP_DIGITS,
-        "B.3.2 steps": {"max_steps": 1_000_000 + 100_000, "schedule": Linear(share=1 / 11)},
+        "B.3.2 steps": {"max_steps": 1_000_000 + 100_000, "schedule": LinearDecay(share=1 / 11)},
     },
     ("SRVP", "digits"): {
         **_SRVP,
         **_SRVP_DIGITS,
-        "B.3.2 steps": {"max_steps": 800_000 + 100_000, "schedule": Linear(share=1 / 9)},
+        "B.3.2 steps": {"max_steps": 800_000 + 100_000, "schedule": LinearDecay(share=1 / 9)},
     },
     ("SRVP", "kth"): {
         **_SRVP,
         "B.2.3": {"conditioning": 10, "chunk": 20},
         "B.3.1 KTH": {**_VIDEO, "n_seen": 3, "gain": 1.2},
         "B.3.2 KTH": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 150_000 + 50_000},
-        "B.3.2 fall": {"schedule": Linear(share=1 / 4)},
+        "B.3.2 fall": {"schedule": LinearDecay(share=1 / 4)},
     },
     ("SRVP", "human"): {
         **_SRVP,
         "B.2.4": {"conditioning": 8, "chunk": 16},
         "B.3.1 Human3.6M": {**_VIDEO, "n_seen": 3, "gain": 1.2},
         "B.3.2 Human3.6M": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 325_000 + 25_000},
-        "B.3.2 fall": {"schedule": Linear(share=1 / 14)},
+        "B.3.2 fall": {"schedule": LinearDecay(share=1 / 14)},
     },
     ("SRVP", "bair"): {
         **_SRVP,
         "B.2.5": {"conditioning": 2, "chunk": 12},
         "B.3.1 BAIR": {**_VIDEO, "n_seen": 2, "gain": 1.41},
         "B.3.2 BAIR": {"batch_size": 192, "observed": (1 / 2) ** 0.5, "beta": 1, "max_steps": 1_000_000 + 500_000},
-        "B.3.2 fall": {"schedule": Linear(share=1 / 3)},
+        "B.3.2 fall": {"schedule": LinearDecay(share=1 / 3)},
     },
     # chapter 5
     ("Separation", "waves-100"): {
@@ -194,7 +194,7 @@ PAPERS = {
         "C.5.3 digits": {"learning_rate": 4e-4, "betas": (0.5, 0.99), "batch_size": 128, "max_steps": 1_250_000},
         "C.5.3 losses": {"autoencoding": 10, "invariance": 45, "smallness": 1e-3},
         # divided by 2 at epochs 300, 400, 500, 600 and 700 of 800
-        "C.5.3 falls": {"schedule": Milestones(at=(0.375, 0.5, 0.625, 0.75, 0.875), by=0.5)},
+        "C.5.3 falls": {"schedule": Milestones(milestones=(0.375, 0.5, 0.625, 0.75, 0.875), gamma=0.5)},
     },
     ("Separation", "chairs"): {
         **_SEPARATION,
@@ -213,7 +213,7 @@ PAPERS = {
         "C.5.3 taxi": {"learning_rate": 4e-5, "betas": (0.9, 0.99), "batch_size": 100},
         "C.5.3 losses": {"autoencoding": 45, "invariance": 1e-4, "smallness": 1e-3},
         # divided by 5 at epochs 250, 300, 350, 400 and 450 of 550
-        "C.5.3 falls": {"schedule": Milestones(at=(5 / 11, 6 / 11, 7 / 11, 8 / 11, 9 / 11), by=0.2)},
+        "C.5.3 falls": {"schedule": Milestones(milestones=(5 / 11, 6 / 11, 7 / 11, 8 / 11, 9 / 11), gamma=0.2)},
         "ours, steps": {"max_steps": None, "output": "sigmoid"},  # 550 epochs; flows are scaled to [0, 1]
     },
 }

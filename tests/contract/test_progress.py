@@ -6,10 +6,10 @@ from importlib import import_module
 import pytest
 from tests.contract.discover import MODELS, data, small, targets
 
-from timelike import _contents
-from timelike.sequences import bars
+from timelike import _exports
+from timelike.core import progress
 from timelike.train import Trained
-from timelike.train.callbacks import Announcement
+from timelike.train.callbacks import DurationNotice
 
 BUDGETS = {"max_steps", "max_epochs", "max_iterations", "max_time", "patience"}
 TRAINED = [kind for kind in MODELS if issubclass(kind, Trained)]
@@ -25,8 +25,8 @@ def takes_progress(call):
 def public_calls():
     """Functions, classes and their methods, by their dotted names, that take `progress`."""
     found = {}
-    for package in _contents.packages():
-        for name in _contents.names(package):
+    for package in _exports.public_packages():
+        for name in _exports.public_names(package):
             thing = getattr(import_module(package), name)
             if not callable(thing):
                 continue
@@ -60,9 +60,9 @@ def test_a_training_of_the_usual_length_says_at_its_start_how_long_it_takes(kind
     def told(words):
         raise ToldError(words)
 
-    monkeypatch.setattr(Announcement, "_enough", 0.0)
-    monkeypatch.setattr(Announcement, "_worth", 0.0)
-    monkeypatch.setattr(bars, "say", told)
+    monkeypatch.setattr(DurationNotice, "_warmup_seconds", 0.0)
+    monkeypatch.setattr(DurationNotice, "_min_seconds", 0.0)
+    monkeypatch.setattr(progress, "print_line", told)
     X, usual = data(kind), {name: one.default for name, one in inspect.signature(kind).parameters.items()}
     model = small(kind).set_params(**{name: value for name, value in usual.items() if name in BUDGETS})
     with pytest.raises(ToldError, match=r"(steps|epochs|max_time=\S+), about \d"):

@@ -10,7 +10,7 @@ import timelike as tl
 from naive import two_sample as naive
 from timelike.distributions import ClassifierTest
 from timelike.distributions.two_sample import classifier
-from timelike.distributions.two_sample.exchange import exchange
+from timelike.distributions.two_sample.permutations import exchangeable_units
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -31,7 +31,7 @@ def test_areas_count_ties_half():
     rng = np.random.default_rng(0)
     scores = rng.integers(0, 3, (20, 9)).astype(float)
     sides = np.array([rng.permutation(np.arange(9) < 4) for _ in range(20)])
-    found = classifier.areas_of(scores, sides)
+    found = classifier.allocation_auc(scores, sides)
     for one, side, score in zip(found, sides, scores, strict=True):
         assert one == pytest.approx(float(naive.auc(score.tolist(), np.where(side, 1, -1).tolist())))
         assert one == pytest.approx(roc_auc_score(side, score))
@@ -41,12 +41,12 @@ def test_few_allocations_are_all_tried_and_refitted():
     rng = np.random.default_rng(3)
     x, y = rng.standard_normal((4, 2)), rng.standard_normal((4, 2)) + 1.5
     found = ClassifierTest(n_permutations=100, n_folds=2, random_state=5).test(x, y)
-    assert found.enumerated
+    assert found.is_enumerated
     assert found.n_allocations == 70
     pooled = np.concatenate([x, y])
     vectors = (pooled - pooled.mean(axis=0)) / pooled.std(axis=0)
-    units = exchange(4, 4, None)
-    fold = classifier.folds(units, 2, np.random.default_rng(5))
+    units = exchangeable_units(4, 4, None)
+    fold = classifier.assign_folds(units, 2, np.random.default_rng(5))
     in_x = [True] * 4 + [False] * 4
     statistics = []
     for sides in naive.allocations(in_x):
@@ -59,8 +59,8 @@ def test_few_allocations_are_all_tried_and_refitted():
 
 
 def test_folds_keep_groups_and_both_of_their_parts_together():
-    units = exchange(5, 6, (np.array(list("aabbc")), np.array(list("addeff"))))
-    fold = classifier.folds(units, 3, np.random.default_rng(0))
+    units = exchangeable_units(5, 6, (np.array(list("aabbc")), np.array(list("addeff"))))
+    fold = classifier.assign_folds(units, 3, np.random.default_rng(0))
     groups = np.array(list("aabbcaddeff"))
     assert all(len(set(fold[groups == one].tolist())) == 1 for one in "abcdef")
     assert set(fold.tolist()) == {0, 1, 2}
@@ -83,7 +83,7 @@ def test_one_feature_of_many_is_found_where_a_kernel_drowns_it():
     y[:, 7] += 1.2
     found = ClassifierTest(random_state=0).test(x, y)
     assert found.p_value < 0.01
-    assert found.measured == "AUC"
+    assert found.statistic_name == "AUC"
     assert 0.6 < found.statistic < 1
 
 

@@ -8,10 +8,10 @@ from scipy.stats import binom
 
 import timelike as tl
 from timelike.distributions import RBF, Drift, Linear, Sum, TwoSample, differences, power
-from timelike.distributions.kernels.learned import default_kernel, default_kernels
-from timelike.distributions.two_sample import quadratic
-from timelike.distributions.two_sample.exchange import exchange
-from timelike.distributions.two_sample.largest import Largest, together
+from timelike.distributions.kernels.defaults import default_kernel, default_kernels
+from timelike.distributions.two_sample import mmd_statistic
+from timelike.distributions.two_sample.max_statistic import MaxStatistic, joint_statistic
+from timelike.distributions.two_sample.permutations import exchangeable_units
 
 RNG = np.random.default_rng(0)
 
@@ -21,7 +21,7 @@ def similarities(n, seed, width=1.0):
 
 
 def whole(matrix, n_x, groups=None):
-    return quadratic.of_matrix(matrix, exchange(n_x, len(matrix) - n_x, groups))
+    return mmd_statistic.statistic_from_matrix(matrix, exchangeable_units(n_x, len(matrix) - n_x, groups))
 
 
 def centred(matrix):
@@ -55,10 +55,10 @@ def test_the_spread_is_0_where_nothing_is_told_apart_and_of_three_items():
 
 def test_similarities_in_blocks_have_the_same_spread(monkeypatch):
     x = np.random.default_rng(1).standard_normal((30, 2))
-    units = exchange(12, 18, None)
-    monkeypatch.setattr("timelike.distributions.blocks.BLOCK", 64)
-    by_blocks = quadratic.of_blocks(RBF(width=1.0), x, units)
-    assert by_blocks.spread == pytest.approx(whole(RBF(width=1.0)(x), 12).spread, rel=1e-9)
+    units = exchangeable_units(12, 18, None)
+    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.BLOCK_ENTRIES", 64)
+    by_blocks = mmd_statistic.statistic_from_blocks(RBF(width=1.0), x, units)
+    assert by_blocks.similarity_deviation == pytest.approx(whole(RBF(width=1.0)(x), 12).spread, rel=1e-9)
 
 
 @pytest.mark.parametrize("n_x", [3, 6])
@@ -66,7 +66,7 @@ def test_deviations_are_those_of_all_allocations(n_x):
     matrix = similarities(12, 5)
     one = whole(matrix, n_x)
     every = one.statistics(one.units.items(np.concatenate([one.units.in_x[None], one.units.every()])))
-    found = Largest((one, one)).deviations
+    found = MaxStatistic((one, one)).deviations
     assert found[0] == found[1] == pytest.approx(every.std(), rel=1e-9)
     assert abs(every.mean()) < 1e-12
 
@@ -75,25 +75,25 @@ def test_the_largest_counts_whatever_the_units_of_a_kernel():
     first, second = similarities(10, 1), similarities(10, 2, 0.3)
     parts = whole(first, 4), whole(second, 4)
     sides = parts[0].units.items(parts[0].units.every())
-    both = Largest(parts)
+    both = MaxStatistic(parts)
     expected = np.maximum(*(one.statistics(sides) / d for one, d in zip(parts, both.deviations, strict=True)))
     np.testing.assert_allclose(both.statistics(sides), expected)
-    np.testing.assert_allclose(both.each(sides)[1], parts[1].statistics(sides))
-    rescaled = Largest((whole(1000 * first - 5, 4), parts[1]))
+    np.testing.assert_allclose(both.kernel_statistics(sides)[1], parts[1].statistics(sides))
+    rescaled = MaxStatistic((whole(1000 * first - 5, 4), parts[1]))
     np.testing.assert_allclose(rescaled.statistics(sides), expected, rtol=1e-9, atol=1e-9)
-    assert 0 < both.tie < 1e-9
-    assert both.tie == max(one.tie / d for one, d in zip(parts, both.deviations, strict=True))
+    assert 0 < both.tie_tolerance < 1e-9
+    assert both.tie_tolerance == max(one.tie_tolerance / d for one, d in zip(parts, both.deviations, strict=True))
 
 
 def test_a_kernel_that_tells_nothing_apart_changes_nothing():
     one, blank = whole(similarities(10, 1), 4), whole(np.ones((10, 10)), 4)
     sides = one.units.items(one.units.every())
-    found = Largest((one, blank)).statistics(sides)
-    np.testing.assert_allclose(found, np.maximum(one.statistics(sides) / Largest((one,)).deviations[0], 0.0))
-    assert not Largest((one, blank)).constant
-    assert Largest((blank, blank)).constant
-    assert together([one]) is one
-    assert isinstance(together([one, blank]), Largest)
+    found = MaxStatistic((one, blank)).statistics(sides)
+    np.testing.assert_allclose(found, np.maximum(one.statistics(sides) / MaxStatistic((one,)).deviations[0], 0.0))
+    assert not MaxStatistic((one, blank)).is_constant
+    assert MaxStatistic((blank, blank)).is_constant
+    assert joint_statistic([one]) is one
+    assert isinstance(joint_statistic([one, blank]), MaxStatistic)
 
 
 # --- what is compared -----------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_an_offset_is_seen_by_statistics_and_the_result_says_so():
     assert sum(one.p_value <= 0.05 for one in seen) >= 5
     assert sum(one.parts[1].p_value <= 0.05 for one in seen) >= 5
     result = seen[0]
-    assert result.measured == "largest MMD² over its deviation by chance"
+    assert result.statistic_name == "largest MMD² over its deviation by chance"
     assert result.kernel == "the largest of 2 kernels"
     assert f"  {result.parts[1].kernel}: p = " in str(result)
     assert "StatisticsEncoder" in result._repr_html_()
@@ -152,13 +152,13 @@ def test_all_allocations_of_few_items_are_counted_as_by_hand():
     both = tl.Sequences(np.concatenate([x, y]))
     each = []
     for kernel in default_kernels((both,)):
-        matrix = kernel.settled(both, np.random.default_rng(0)).matrix
+        matrix = kernel.resolve_with_matrix(both, np.random.default_rng(0)).matrix
         every = np.array([naive_mmd(matrix, some) for some in itertools.combinations(range(7), 3)])
         each.append(every / every.std())
     largest = np.max(each, axis=0)
     assert found.statistic == pytest.approx(largest[0], rel=1e-3)
     assert found.p_value == pytest.approx((largest >= largest[0] - 1e-9).mean())
-    assert found.enumerated
+    assert found.is_enumerated
 
 
 def naive_mmd(matrix, some):
@@ -183,7 +183,7 @@ def test_permutations_stop_early_with_both_kernels_and_scales_try_each():
     stopped = TwoSample(stop_above=0.05, random_state=0).test(x, y)
     assert stopped.n_permutations < 1000
     assert stopped.p_value > 0.05
-    assert stopped.measured == "largest MMD² over its deviation by chance"
+    assert stopped.statistic_name == "largest MMD² over its deviation by chance"
     assert stopped.kernel == "the largest of 2 kernels"
     # the same permutations, and no more
     alike = TwoSample(n_permutations=stopped.n_permutations, random_state=0).test(x, y)
@@ -210,14 +210,16 @@ def test_a_monitor_compares_by_the_larger_of_the_two_and_its_own_sum_by_the_sum(
     both = tl.Sequences(np.concatenate([before.values.reshape(-1, 50, 2), batch]))
     parts = [part._between(part._known(both, "x"), None) for part in drift.kernel_.parts]
     n = len(before)
-    wholes = [quadratic.of_matrix(one[::-1, ::-1].copy(), exchange(4, n, None)) for one in parts]
-    expected = Largest(tuple(wholes)).statistics(np.array([[True] * 4 + [False] * n]))[0]
+    wholes = [
+        mmd_statistic.statistic_from_matrix(one[::-1, ::-1].copy(), exchangeable_units(4, n, None)) for one in parts
+    ]
+    expected = MaxStatistic(tuple(wholes)).statistics(np.array([[True] * 4 + [False] * n]))[0]
     assert seen.statistic == pytest.approx(expected, rel=1e-6)
-    assert drift.similar_.shape == (2, n + 4, n + 4)
+    assert drift.similarities_.shape == (2, n + 4, n + 4)
     summed = Drift(kernel=default_kernel((both,)), n_permutations=99, random_state=0).fit(reference)
     summed.update(batch)
-    assert summed.similar_.shape == (1, n + 4, n + 4)
-    np.testing.assert_allclose(summed.similar_[0], drift.similar_.sum(axis=0), rtol=1e-9)
+    assert summed.similarities_.shape == (1, n + 4, n + 4)
+    np.testing.assert_allclose(summed.similarities_[0], drift.similarities_.sum(axis=0), rtol=1e-9)
 
 
 def test_other_answers_take_the_mean_of_both_kernels():
@@ -231,7 +233,7 @@ def test_the_plan_of_the_default_is_that_of_the_kernel_that_needs_fewer_at_half_
     x, y = waves(60, 1), waves(60, 2, offset=0.3)
     both = power(x, y, random_state=0)
     alone = [power(x, y, kernel, level=0.025, random_state=0) for kernel in default_kernels((tl.Sequences(x),))]
-    assert both.needed == pytest.approx(min(one.needed or np.inf for one in alone), rel=0.2)
+    assert both.n_required == pytest.approx(min(one.n_required or np.inf for one in alone), rel=0.2)
     assert (both.level, both.target) == (0.05, 0.8)
     linear = power(x[:, 0], y[:, 0], Linear(), random_state=0)
     assert linear.level == 0.05

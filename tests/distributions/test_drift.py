@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 import timelike as tl
 from naive import two_sample as naive
 from timelike.distributions import RBF, Drift
-from timelike.distributions.drift.evidence import POWERS, start_weight, start_weights, won
-from timelike.distributions.drift.parts import n_parts
+from timelike.distributions.drift.batch_parts import n_parts
+from timelike.distributions.drift.evidence import POWERS, log_winnings, start_weight, start_weights
 
 
 def vectors(n, seed=0, shift=0.0, d=2):
@@ -30,7 +30,7 @@ def trace(drift):
     arrays = {name: np.array(getattr(drift.pool_, name)) for name in ("batch", "place", "name", "unit", "compared")}
     plain = {name: copy.deepcopy(kept[name]) for name in ("batches_", "known_groups_", "seed_", "grouped_", "frame_")}
     kept = plain | {"names": sorted(kept), "evidence": list(drift.evidence_.values)}
-    return kept, arrays | {"similar": drift.similar_.copy(), "items": np.array(drift.pool_.items.values)}
+    return kept, arrays | {"similar": drift.similarities_.copy(), "items": np.array(drift.pool_.items.values)}
 
 
 # --- one batch ----------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_a_reference_of_few_items_is_refused_when_it_is_given():
 def test_batches_that_can_raise_an_alarm_alone_are_as_large_as_the_page_says(number, size):
     def reaches(n_units):
         parts = n_parts(n_units, number, 9999, 0.01)
-        return start_weight(number) * np.exp(won([1e-4] * parts)) >= 100
+        return start_weight(number) * np.exp(log_winnings([1e-4] * parts)) >= 100
 
     assert reaches(size)
     assert not reaches(size - 1)

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom, kstest
 
 from timelike.distributions import RBF, Drift
-from timelike.distributions.drift.permuting import permuted
-from timelike.distributions.drift.pool import Pool
+from timelike.distributions.drift.permutation_test import run_permutation_test
+from timelike.distributions.drift.pool import ReferencePool
 from timelike.sequences import Sequences
 
 
@@ -22,16 +22,16 @@ def played(n_streams, sizes, n_permutations, memory, seed, groups=False):
             return Sequences(rng.integers(0, 4, (len(unit), 1)).astype(float), layout="nc"), unit
 
         items, unit = drawn(8)
-        pool = Pool.begun(items, np.arange(len(items)), unit)
+        pool = ReferencePool.from_reference(items, np.arange(len(items)), unit)
         for t, size in enumerate(sizes):
             items, unit = drawn(size)
-            grown = pool.grown(items, np.arange(len(items)), np.array(["x"] * len(items)), unit, t + 1)
+            grown = pool.append_batch(items, np.arange(len(items)), np.array(["x"] * len(items)), unit, t + 1)
             value = grown.items.values[grown.compared, 0].astype(int)
             ours = grown.batch[grown.compared] == t + 1
             similar, units = table[None, value][:, :, value], grown.unit[grown.compared]
-            _, plain[s, t], smoothed[s, t] = permuted(similar, units, ours, n_permutations, rng)
-            pool = grown.thinned(memory, rng)
-            pool = pool.of(np.flatnonzero(pool.compared))
+            _, plain[s, t], smoothed[s, t] = run_permutation_test(similar, units, ours, n_permutations, rng)
+            pool = grown.subsample(memory, rng)
+            pool = pool.select(np.flatnonzero(pool.compared))
             assert len(np.unique(pool.unit)) <= memory
     return smoothed, plain
 
@@ -87,7 +87,9 @@ def test_groups_of_all_sizes_stay_in_a_small_memory_as_often_as_they_come():
         # of ten groups one is large, and what is in it depends on that
         sizes = np.where(rng.random(40) < 0.1, 30, 1)
         unit = np.repeat(np.arange(40), sizes)
-        pool = Pool.begun(Sequences(np.zeros((len(unit), 1)), layout="nc"), np.arange(len(unit)), unit)
-        stay = np.unique(pool.thinned(10, rng).unit[pool.thinned(10, rng).compared])
+        pool = ReferencePool.from_reference(
+            Sequences(np.zeros((len(unit), 1)), layout="nc"), np.arange(len(unit)), unit
+        )
+        stay = np.unique(pool.subsample(10, rng).unit[pool.subsample(10, rng).compared])
         shares.append(np.mean(sizes[stay] > 1) - np.mean(sizes > 1))
     assert abs(np.mean(shares)) < 0.05

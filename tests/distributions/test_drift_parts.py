@@ -9,10 +9,10 @@ from scipy.stats import binom, kstest
 
 from naive import two_sample as naive
 from timelike.distributions import RBF, Drift, mmd
-from timelike.distributions.drift import parts
-from timelike.distributions.drift.dating import change_point
+from timelike.distributions.drift import batch_parts
+from timelike.distributions.drift.change_point import change_point
 from timelike.distributions.drift.evidence import POWERS, Evidence, start_weights
-from timelike.distributions.drift.pool import Pool
+from timelike.distributions.drift.pool import ReferencePool
 from timelike.sequences import Sequences
 
 
@@ -22,13 +22,15 @@ def vectors(n, seed=0, shift=0.0, d=2):
 
 def pool_of(values, unit=None):
     items = Sequences(np.asarray(values, float), layout="nc")
-    return Pool.begun(items, np.arange(len(items)), np.arange(len(items)) if unit is None else np.asarray(unit))
+    return ReferencePool.from_reference(
+        items, np.arange(len(items)), np.arange(len(items)) if unit is None else np.asarray(unit)
+    )
 
 
 def grown(pool, values, unit=None, number=1):
     items, n = Sequences(np.asarray(values, float), layout="nc"), len(values)
     unit = np.arange(n) if unit is None else np.asarray(unit)
-    return pool.grown(items, np.arange(n), np.array(["x"] * n), unit, number)
+    return pool.append_batch(items, np.arange(n), np.array(["x"] * n), unit, number)
 
 
 # --- how many parts, and which ------------------------------------------------------------------------------------
@@ -43,13 +45,13 @@ def test_there_are_as_few_parts_as_raise_the_alarm_by_themselves(number, n_permu
     needed = next((n for n, evidence in enumerate(alone, 1) if evidence >= 1 / false_alarm), 60)
     for n_units in (1, 9, 10, 19, 20, 39, 80, 500):
         expected = max(1, min(needed, n_units // 10))
-        assert parts.n_parts(n_units, number, n_permutations, false_alarm) == expected
+        assert batch_parts.n_parts(n_units, number, n_permutations, false_alarm) == expected
 
 
 def test_parts_are_whole_units_and_as_large_as_each_other():
     rng = np.random.default_rng(0)
     unit = np.repeat(np.arange(31), rng.integers(1, 4, 31))
-    dealt = parts.deal(unit, 3, rng)
+    dealt = batch_parts.deal_parts(unit, 3, rng)
     assert np.sort(np.concatenate(dealt)).tolist() == list(range(len(unit)))
     units = [set(unit[part].tolist()) for part in dealt]
     assert sorted(map(len, units)) == [10, 10, 11]
@@ -58,14 +60,14 @@ def test_parts_are_whole_units_and_as_large_as_each_other():
 
 def test_parts_are_drawn_whatever_the_order_of_a_batch():
     rng = np.random.default_rng(0)
-    share = np.mean([(parts.deal(np.arange(40), 2, rng)[0] < 20).mean() for _ in range(400)])
+    share = np.mean([(batch_parts.deal_parts(np.arange(40), 2, rng)[0] < 20).mean() for _ in range(400)])
     assert abs(share - 0.5) < 0.02  # in order it would be 1, by turns exactly a half
-    assert len({tuple(parts.deal(np.arange(40), 2, rng)[0]) for _ in range(20)}) == 20
+    assert len({tuple(batch_parts.deal_parts(np.arange(40), 2, rng)[0]) for _ in range(20)}) == 20
 
 
 def test_for_one_part_nothing_is_drawn():
     rng, other = (np.random.default_rng(3) for _ in range(2))
-    assert parts.deal(np.array([0, 0, 1]), 1, rng)[0].tolist() == [0, 1, 2]
+    assert batch_parts.deal_parts(np.array([0, 0, 1]), 1, rng)[0].tolist() == [0, 1, 2]
     assert rng.random() == other.random()
 
 
@@ -78,7 +80,9 @@ def test_every_part_is_compared_with_all_before_it_and_the_whole_with_what_was_b
     dealt = [np.array([0, 3]), np.array([1, 2, 4])]
     every = np.concatenate([before, batch])
     similar = RBF(width=1.0)(every)[None]
-    looked = parts.look(similar, grown(pool_of(before), batch), dealt, 500, 100, np.random.default_rng(0))
+    looked = batch_parts.compare_parts(
+        similar, grown(pool_of(before), batch), dealt, 500, 100, np.random.default_rng(0)
+    )
 
     def p_value(ours, others):
         table = RBF(width=1.0)(np.concatenate([ours, others]))
@@ -91,13 +95,15 @@ def test_every_part_is_compared_with_all_before_it_and_the_whole_with_what_was_b
     expected = mmd(batch[[1, 2, 4]], seen, RBF(width=1.0), estimator="unbiased")
     assert looked.parts[1].statistic == pytest.approx(expected, abs=1e-12)
     assert looked.pool.compared.all()
-    assert all(one.smoothed <= one.p_value for one in looked.parts)
+    assert all(one.smoothed_p_value <= one.p_value for one in looked.parts)
 
 
 def test_one_part_is_the_batch_itself():
     before, batch = vectors(4), vectors(3, 1)
     similar = RBF(width=1.0)(np.concatenate([before, batch]))[None]
-    looked = parts.look(similar, grown(pool_of(before), batch), [np.arange(3)], 500, 100, np.random.default_rng(0))
+    looked = batch_parts.compare_parts(
+        similar, grown(pool_of(before), batch), [np.arange(3)], 500, 100, np.random.default_rng(0)
+    )
     assert looked.whole == looked.parts[0]
     assert len(looked.parts) == 1
 
@@ -217,11 +223,11 @@ def test_at_another_rate_the_change_is_dated_by_what_is_left():
         seen = drift.update(vectors(10, i + 1, shift))
     assert seen.since == 3
     early = drift.set_params(false_alarm=0.1)
-    assert early._raised()[0] < seen.batch
+    assert early._alarm_position()[0] < seen.batch
     assert early.report(n_permutations=19).since == 3
     drift.pool_.batch[:] = 0  # as if all of them were forgotten
-    assert early._since() == early.evidence_.since(early._raised()[0])
-    assert drift.set_params(false_alarm=1e-300)._since() is None
+    assert early._change_batch() == early.evidence_.change_batch(early._alarm_position()[0])
+    assert drift.set_params(false_alarm=1e-300)._change_batch() is None
 
 
 # --- what is forgotten ------------------------------------------------------------------------------------------------
@@ -234,7 +240,7 @@ def test_what_is_forgotten_is_drawn_from_old_and_new_alike():
         pool = grown(pool, np.zeros((4, 1)), number=number)
     rng = np.random.default_rng(0)
     for _ in range(500):
-        thin = pool.thinned(10, rng)
+        thin = pool.subsample(10, rng)
         assert thin.compared.sum() == 10
         kept += np.bincount(pool.batch[thin.compared], minlength=4)
     expected = 500 * 10 * np.array([12, 4, 4, 4]) / 24
@@ -257,10 +263,10 @@ def test_what_is_remembered_is_compared_the_reference_and_the_last_items():
         pool = grown(pool, np.zeros((4, 1)), number=number)
     compared = np.zeros(15, bool)
     compared[[1, 4]] = True
-    thin = Pool(
+    thin = ReferencePool(
         **{name: getattr(pool, name) for name in ("items", "batch", "place", "name", "unit")}, compared=compared
     )
-    assert thin.remembered(6).tolist() == [0, 1, 2, 4, 9, 10, 11, 12, 13, 14]
+    assert thin.kept_positions(6).tolist() == [0, 1, 2, 4, 9, 10, 11, 12, 13, 14]
 
 
 # --- threads ----------------------------------------------------------------------------------------------------------
@@ -285,6 +291,6 @@ def test_batches_from_several_threads_are_taken_one_after_the_other():
     assert failed == []
     assert sorted(batch["when"] for batch in drift.batches_) == sorted(f"{t}-{i}" for t in range(6) for i in range(6))
     assert drift.evidence_.values == Evidence(batch["smoothed"] for batch in drift.batches_).values
-    assert drift.similar_.shape[1] == drift.pool_.compared.sum() == 40
-    assert len(drift.known_) == len(drift.pool_)
+    assert drift.similarities_.shape[1] == drift.pool_.compared.sum() == 40
+    assert len(drift.precomputed_) == len(drift.pool_)
     assert drift.report(n_permutations=19).n_batches == 36

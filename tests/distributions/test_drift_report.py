@@ -146,7 +146,7 @@ def test_the_channel_that_changed_comes_first_with_p_values_corrected_by_holm():
     assert channels[0].name == "channel 2"
     test = TwoSample(RBF(width=2.0), n_permutations=199, random_state=0)
     alone = [test.test(reference[:, [i]], batch[:, [i]]) for i in range(4)]
-    expected = tl.score.holm([one.p_value for one in alone])
+    expected = tl.score.holm_correction([one.p_value for one in alone])
     found = {one.name: one for one in channels}
     for i in range(4):
         # groups that are single items are drawn as items are
@@ -260,7 +260,7 @@ def test_missing_samples_go_where_the_kernel_can_take_them():
     signal = windows(4, 3).reshape(40)
     signal[7] = np.nan
     encoded = Drift(random_state=0, n_permutations=99).fit(windows(20))
-    stream = encoded.stream(10, batch=4)
+    stream = encoded.stream(10, batch_size=4)
     answers = [stream.push(sample) for sample in signal]
     assert 0 < answers[-1].batch_p_value <= 1
     plain = monitor(windows(20))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.distributions import RBF, Drift, Exponential, Laplace, of
+from timelike.distributions import RBF, Drift, EncoderKernel, ExponentialKernel, Laplacian
 
 
 def vectors(n, seed=0, shift=0.0, d=2):
@@ -27,10 +27,13 @@ def folder_size(folder):
 
 KINDS = {
     "RBF of vectors": (RBF(), vectors),
-    "two kernels": (RBF() + 0.5 * Laplace(), vectors),
+    "two kernels": (RBF() + 0.5 * Laplacian(), vectors),
     "default of ragged sequences": (None, ragged),
-    "elastic": (Exponential("dtw"), ragged),
-    "elastic and encoded": (Exponential("dtw") + of(tl.Rocket(n_features=100, random_state=0), RBF()), ragged),
+    "elastic": (ExponentialKernel("dtw"), ragged),
+    "elastic and encoded": (
+        ExponentialKernel("dtw") + EncoderKernel(tl.Rocket(n_features=100, random_state=0), RBF()),
+        ragged,
+    ),
 }
 
 
@@ -43,7 +46,7 @@ def test_a_monitor_that_was_saved_goes_on_exactly_as_one_that_was_not(kind, tmp_
     drift.save(tmp_path / "drift")
     loaded = tl.load_model(tmp_path / "drift")
     assert loaded.drifted == drift.drifted
-    np.testing.assert_array_equal(loaded.similar_, drift.similar_)
+    np.testing.assert_array_equal(loaded.similarities_, drift.similarities_)
     for i in range(3):
         assert loaded.update(made(5, 200 + i)) == drift.update(made(5, 200 + i))
     assert loaded.report(n_permutations=19).to_json() == drift.report(n_permutations=19).to_json()
@@ -54,7 +57,7 @@ def test_threads_change_no_bit(kind, monkeypatch):
     kernel, made = KINDS[kind]
 
     def run(n_threads):
-        monkeypatch.setattr(tl.native, "threads", lambda: n_threads)
+        monkeypatch.setattr(tl.native, "thread_count", lambda: n_threads)
         drift = Drift(kernel=kernel, n_permutations=99, memory=20, random_state=0).fit(made(24))
         return [drift.update(made(5, 100 + i)) for i in range(3)]
 
@@ -68,14 +71,16 @@ def test_memory_bounds_what_is_compared_kept_and_saved(tmp_path):
         drift.update(vectors(6, i))
         assert drift.pool_.compared.sum() <= 20
         assert len(drift.pool_) <= 30 + 20 + 20
-        assert drift.similar_.shape == (1, *(drift.pool_.compared.sum(),) * 2)
-        assert len(drift.known_) == len(drift.pool_)
+        assert drift.similarities_.shape == (1, *(drift.pool_.compared.sum(),) * 2)
+        assert len(drift.precomputed_) == len(drift.pool_)
         if i in (39, 119):
             drift.save(tmp_path / str(i))
             sizes.append(folder_size(tmp_path / str(i)))
     assert (drift.pool_.batch == 0).sum() == 30  # for reports
     assert sizes[1] - sizes[0] < 80 * 250  # a line of what each batch said, and none of its items
-    np.testing.assert_array_equal(drift.similar_[0], RBF(width=1.0)(drift.pool_.items.values[drift.pool_.compared]))
+    np.testing.assert_array_equal(
+        drift.similarities_[0], RBF(width=1.0)(drift.pool_.items.values[drift.pool_.compared])
+    )
 
 
 def test_somebodys_own_kernel_is_used_and_cannot_be_saved(tmp_path):

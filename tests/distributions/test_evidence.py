@@ -15,10 +15,10 @@ from timelike.distributions.drift.evidence import (
     POWERS,
     Evidence,
     is_alarm,
+    log_winnings,
     smoothed_p,
     start_weights,
-    waiting,
-    won,
+    waiting_capital,
 )
 
 
@@ -62,8 +62,8 @@ def test_a_change_is_dated_to_the_batch_from_which_on_most_was_won(change):
     for last in range(1, 10):
         taken = [[u for batch in batches[s:last] for u in batch] for s in range(last)]
         gains = [np.mean([np.prod([k * u ** (k - 1) for u in some]) for k in POWERS]) for some in taken]
-        assert Evidence(batches).since(last) == 1 + int(np.argmax(gains))
-    assert Evidence(batches).since(9) == 1 + change
+        assert Evidence(batches).change_batch(last) == 1 + int(np.argmax(gains))
+    assert Evidence(batches).change_batch(9) == 1 + change
 
 
 def test_the_highest_and_the_first_alarm_are_those_of_all_parts_and_few_are_looked_at(monkeypatch):
@@ -77,22 +77,22 @@ def test_the_highest_and_the_first_alarm_are_those_of_all_parts_and_few_are_look
         for rate in (0.9, 0.05, 1e-3) if batch % 20 == 1 else ():
             looked.clear()
             first = next((part[1:] for part in parts if is_alarm(part[0], rate)), None)
-            assert found.reached(rate) == first
+            assert found.first_alarm(rate) == first
             assert len(looked) <= np.log2(len(parts) + 1) + 1
-        assert found.highest == pytest.approx(np.exp(max(parts)[0]), rel=1e-12)
-    assert found.reached(0.05) is not None
-    assert Evidence().reached(0.5) is None
-    assert Evidence().highest == 1
+        assert found.max_value == pytest.approx(np.exp(max(parts)[0]), rel=1e-12)
+    assert found.first_alarm(0.05) is not None
+    assert Evidence().first_alarm(0.5) is None
+    assert Evidence().max_value == 1
 
 
 def test_only_what_waits_is_left_where_every_bet_is_lost():
     found = of([1.0] * 2000)
-    assert found.value == pytest.approx(waiting(2000), rel=0.02)
+    assert found.value == pytest.approx(waiting_capital(2000), rel=0.02)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 1000, 50_000])
 def test_what_bets_and_what_waits_are_one(n):
-    assert start_weights(n).sum() + waiting(n) == pytest.approx(1.0, abs=1e-12)
+    assert start_weights(n).sum() + waiting_capital(n) == pytest.approx(1.0, abs=1e-12)
     s = n  # of the formula, by hand
     assert start_weights(n)[-1] == pytest.approx(HAZARD * (1 - HAZARD) ** (s - 1) / 2 + 1 / (2 * s * (s + 1)))
 
@@ -113,15 +113,15 @@ def test_parts_of_a_batch_are_bets_one_after_the_other_that_begin_together():
         for u in batch:
             capital = capital * powers * u ** (powers - 1)
             after.append(capital.mean() + 1 - weights[: t + 1].sum())
-        np.testing.assert_allclose(found.after(t + 1), after, rtol=1e-12)
+        np.testing.assert_allclose(found.values_after(t + 1), after, rtol=1e-12)
         np.testing.assert_allclose(np.exp(found.values[t]), after[-1], rtol=1e-12)
-    every = np.concatenate([found.after(t + 1) for t in range(4)])
-    assert found.highest == pytest.approx(every.max())
-    assert found.highest > np.exp(max(found.values))  # it was higher between two parts
+    every = np.concatenate([found.values_after(t + 1) for t in range(4)])
+    assert found.max_value == pytest.approx(every.max())
+    assert found.max_value > np.exp(max(found.values))  # it was higher between two parts
     places = [(1, 1), (2, 1), (2, 2), (2, 3), (3, 1), (4, 1), (4, 2)]
-    assert found.reached(1 / found.highest * (1 + 1e-12)) == places[int(np.argmax(every))] == (4, 1)
-    assert found.reached(1 / found.highest * (1 - 1e-12)) is None
-    assert found.reached(0.999) == places[int(np.argmax(1 / every <= 0.999))] == (2, 3)
+    assert found.first_alarm(1 / found.max_value * (1 + 1e-12)) == places[int(np.argmax(every))] == (4, 1)
+    assert found.first_alarm(1 / found.max_value * (1 - 1e-12)) is None
+    assert found.first_alarm(0.999) == places[int(np.argmax(1 / every <= 0.999))] == (2, 3)
 
 
 def test_a_preview_adds_nothing_and_says_what_adding_gives():
@@ -129,18 +129,18 @@ def test_a_preview_adds_nothing_and_says_what_adding_gives():
     seen = found.preview([0.01, 0.3])
     assert found.values == Evidence([[0.2], [0.5, 0.1]]).values
     found.add([0.01, 0.3])
-    np.testing.assert_allclose(found.after(3), np.exp(seen))
+    np.testing.assert_allclose(found.values_after(3), np.exp(seen))
 
 
 @pytest.mark.parametrize("p_values", [[0.01], [0.5, 0.5], [1e-4, 1e-3, 0.9]])
 def test_what_a_bet_wins_is_the_mean_over_powers_of_products(p_values):
     expected = np.mean([np.prod([k * u ** (k - 1) for u in p_values]) for k in POWERS])
-    assert won(p_values) == pytest.approx(np.log(expected))
+    assert log_winnings(p_values) == pytest.approx(np.log(expected))
 
 
 def test_before_any_batch_there_is_what_one_began_with():
-    assert Evidence().value == Evidence().highest == 1.0
-    assert Evidence().reached(0.99) is None
+    assert Evidence().value == Evidence().max_value == 1.0
+    assert Evidence().first_alarm(0.99) is None
 
 
 def test_evidence_after_one_batch_is_one_on_average():

@@ -84,11 +84,11 @@ def test_groups_change_sides_in_channels_too():
     alone = differences(data[:20], data[20:], random_state=0)
     whole = differences(data[:20], data[20:], groups=groups, random_state=0)
     assert min(one.p_value for one in whole.channels) >= 2 / 70
-    assert alone.effect.half < whole.effect.half
+    assert alone.effect.half_width < whole.effect.half_width
 
 
 def test_large_samples_are_thinned(monkeypatch):
-    monkeypatch.setattr("timelike.distributions.blocks.WHOLE", 400)
+    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.MAX_MATRIX_ENTRIES", 400)
     x, y = pair(100, 60, shift=1.0)
     found = differences(x, y, KERNEL, random_state=0)
     assert sum(found.sizes) <= 21
@@ -152,12 +152,12 @@ def test_channels_are_tested_with_the_kernel_that_was_given(kernel):
 
 def test_an_encoder_that_has_learned_is_not_asked_about_single_channels():
     x, y = RNG.standard_normal((2, 12, 20, 2))
-    kernel = tl.distributions.of(tl.Rocket(n_features=50, random_state=0).fit(x), RBF())
+    kernel = tl.distributions.EncoderKernel(tl.Rocket(n_features=50, random_state=0).fit(x), RBF())
     assert len(differences(x, y, kernel, random_state=0, n_permutations=39).channels) == 2
 
 
 def test_positions_and_names_stay_right_when_samples_are_thinned(monkeypatch):
-    monkeypatch.setattr("timelike.distributions.blocks.WHOLE", 60**2)
+    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.MAX_MATRIX_ENTRIES", 60**2)
     x, y = pair(100, 80, shift=1.0)
     found = differences(x, y, KERNEL, random_state=0)
     assert sum(found.sizes) <= 60

@@ -14,19 +14,19 @@ import timelike as tl
 from naive import kernels as naive
 from timelike.distributions import (
     RBF,
-    Laplace,
+    Laplacian,
     Linear,
     Matern,
     NegativeDistance,
     Polynomial,
     RationalQuadratic,
 )
-from timelike.distributions.kernels.base import Given
-from timelike.distributions.samples import read_sample
+from timelike.distributions.kernels.function_kernel import FunctionKernel
+from timelike.distributions.validation import validate_sample
 
 RADIAL = {
     "rbf": (RBF(width=0.8), lambda x, y: naive.rbf(x, y, 0.8)),
-    "laplace": (Laplace(width=0.8), lambda x, y: naive.laplace(x, y, 0.8)),
+    "laplace": (Laplacian(width=0.8), lambda x, y: naive.laplace(x, y, 0.8)),
     "matern 1/2": (Matern(width=0.8, smoothness=0.5), lambda x, y: naive.matern(x, y, 0.8, 0.5)),
     "matern 3/2": (Matern(width=0.8), lambda x, y: naive.matern(x, y, 0.8, 1.5)),
     "matern 5/2": (Matern(width=0.8, smoothness=2.5), lambda x, y: naive.matern(x, y, 0.8, 2.5)),
@@ -39,14 +39,14 @@ OTHERS = {
     "quadratic": (Polynomial(degree=2, scale=0.3, offset=0.0), lambda x, y: naive.polynomial(x, y, 2, 0.3, 0.0)),
     "distance": (NegativeDistance(), naive.negative_distance),
     "sum": (RBF(width=1.0) + Linear(), lambda x, y: naive.rbf(x, y, 1) + naive.linear(x, y)),
-    "product": (Laplace(width=2.0) * Linear(offset=1.0), lambda x, y: naive.laplace(x, y, 2) * naive.linear(x, y, 1)),
+    "product": (Laplacian(width=2.0) * Linear(offset=1.0), lambda x, y: naive.laplace(x, y, 2) * naive.linear(x, y, 1)),
     "nested": (
-        0.25 * (RBF(width=1.0) * (Linear() + 2 * Laplace(width=1.0))),
+        0.25 * (RBF(width=1.0) * (Linear() + 2 * Laplacian(width=1.0))),
         lambda x, y: 0.25 * naive.rbf(x, y, 1) * (naive.linear(x, y) + 2 * naive.laplace(x, y, 1)),
     ),
 }
 ALL = RADIAL | OTHERS
-OPEN = [RBF(), Laplace(), Matern(), RationalQuadratic(alpha=2.0), RBF() + Linear(), RBF() * Laplace(), 2 * RBF()]
+OPEN = [RBF(), Laplacian(), Matern(), RationalQuadratic(alpha=2.0), RBF() + Linear(), RBF() * Laplacian(), 2 * RBF()]
 SMOOTH = [name for name in ALL if name not in ("laplace", "matern 1/2", "distance", "product", "nested")]
 
 RNG = np.random.default_rng(0)
@@ -109,7 +109,7 @@ def test_near_points_far_from_the_origin_keep_their_distance_to_the_last_digits(
 @pytest.mark.parametrize("spread", [1e-3, 1e-2, 0.03, 0.1, 0.3])
 def test_torch_is_as_exact_as_numpy_where_clusters_are_narrow(spread):
     x = np.repeat(10 * RNG.standard_normal((4, 3)), 6, axis=0) + spread * RNG.standard_normal((24, 3))
-    for kernel in (RBF(width=spread), Laplace(width=spread), Matern(width=spread, smoothness=2.5)):
+    for kernel in (RBF(width=spread), Laplacian(width=spread), Matern(width=spread, smoothness=2.5)):
         np.testing.assert_allclose(kernel(*tensors(x)).detach(), kernel(x), atol=1e-12)
 
 
@@ -207,17 +207,17 @@ def test_tensors_keep_their_dtype_and_inputs_are_not_changed(name):
 def test_matrices_are_positive_semidefinite_where_a_kernel_says_so_and_it_says_why_not(name):
     kernel = ALL[name][0]
     x = np.concatenate([points(20, 2), points(20, 2), 1e-6 + points(20, 2)])
-    assert kernel.definite == (name != "distance") == (kernel.indefinite == "")
-    if kernel.definite:
+    assert kernel.is_definite == (name != "distance") == (kernel.indefinite_reason == "")
+    if kernel.is_definite:
         matrix = kernel(x)
         assert np.linalg.eigvalsh(matrix)[0] >= -1e-10 * len(x) * np.abs(matrix).max()
 
 
 def test_one_part_that_is_not_definite_makes_a_kernel_say_so():
-    assert "sum to 0" in (RBF() + NegativeDistance()).indefinite
-    assert "sum to 0" in (2 * (NegativeDistance() * RBF())).indefinite
-    assert not Given(lambda x, y: x @ y.T).definite
-    assert not NegativeDistance("dtw").definite
+    assert "sum to 0" in (RBF() + NegativeDistance()).indefinite_reason
+    assert "sum to 0" in (2 * (NegativeDistance() * RBF())).indefinite_reason
+    assert not FunctionKernel(lambda x, y: x @ y.T).is_definite
+    assert not NegativeDistance("dtw").is_definite
 
 
 def test_the_negative_distance_is_definite_for_weights_that_sum_to_zero():
@@ -233,37 +233,37 @@ def test_the_negative_distance_is_definite_for_weights_that_sum_to_zero():
 def test_an_open_width_is_the_median_distance_of_the_pooled_sample():
     x, y = points(7), 3 + points(6, seed=1)
     width = naive.median_width(np.concatenate([x, y]))
-    for kernel in (RBF(), Laplace(), Matern(), RationalQuadratic()):
+    for kernel in (RBF(), Laplacian(), Matern(), RationalQuadratic()):
         settled = type(kernel)(width=width)
         np.testing.assert_allclose(kernel(x, y), settled(x, y), rtol=1e-12)
         np.testing.assert_allclose(kernel(*tensors(x, y)).detach(), settled(x, y), rtol=1e-12)
-        assert kernel.ready(read_sample(x, "x")).width == pytest.approx(naive.median_width(x), rel=1e-14)
+        assert kernel.resolve(validate_sample(x, "x")).width == pytest.approx(naive.median_width(x), rel=1e-14)
 
 
 def test_the_width_of_copies_is_the_mean_distance_and_of_nothing_but_copies_one():
     half = np.array([[1.0]] * 8 + [[3.0], [4.0]])
     assert naive.median_width(half) == np.mean([abs(a - b) for a, b in itertools.combinations(half[:, 0], 2)])
-    assert RBF().ready(read_sample(half, "x")).width == pytest.approx(naive.median_width(half))
+    assert RBF().resolve(validate_sample(half, "x")).width == pytest.approx(naive.median_width(half))
     for copies in (np.ones((5, 2)), np.full((3, 1), 1e6), np.ones((1, 1))):
-        assert RBF().ready(read_sample(copies, "x")).width == 1.0
+        assert RBF().resolve(validate_sample(copies, "x")).width == 1.0
         assert (RBF()(copies) == 1).all()
-        assert (Laplace()(*tensors(copies)) == 1).all()
+        assert (Laplacian()(*tensors(copies)) == 1).all()
 
 
 def test_the_width_of_many_items_is_taken_of_some_and_still_close():
     x = RNG.standard_normal((1500, 2))
-    assert RBF().ready(read_sample(x, "x")).width == pytest.approx(naive.median_width(x[:300]), rel=0.1)
-    assert RBF().ready(read_sample(x, "x")) == RBF().ready(read_sample(x, "x"))
-    drawn = [RBF().ready(read_sample(x, "x"), np.random.default_rng(seed)).width for seed in (1, 2)]
+    assert RBF().resolve(validate_sample(x, "x")).width == pytest.approx(naive.median_width(x[:300]), rel=0.1)
+    assert RBF().resolve(validate_sample(x, "x")) == RBF().resolve(validate_sample(x, "x"))
+    drawn = [RBF().resolve(validate_sample(x, "x"), np.random.default_rng(seed)).width for seed in (1, 2)]
     assert drawn[0] != drawn[1]
 
 
 @pytest.mark.parametrize("kernel", OPEN, ids=repr)
 @pytest.mark.parametrize("n", [1, 2, 9, 1003])
 def test_what_is_settled_is_what_is_ready_and_nothing_is_open_then(kernel, n):
-    sample = read_sample(RNG.standard_normal((n, 2)), "x")
+    sample = validate_sample(RNG.standard_normal((n, 2)), "x")
     ready = kernel.ready(sample, np.random.default_rng(3))
-    settled = kernel.settled(sample, np.random.default_rng(3))
+    settled = kernel.resolve_with_matrix(sample, np.random.default_rng(3))
     assert kernel.open
     assert not ready.open
     assert settled.kernel == ready
@@ -272,9 +272,11 @@ def test_what_is_settled_is_what_is_ready_and_nothing_is_open_then(kernel, n):
 
 
 def test_a_part_that_is_settled_draws_nothing_from_those_after_it():
-    sample = read_sample(RNG.standard_normal((1010, 1)), "x")
+    sample = validate_sample(RNG.standard_normal((1010, 1)), "x")
     kernel = RBF(width=1.0) + RBF()
-    assert kernel.settled(sample, np.random.default_rng(0)).kernel == kernel.ready(sample, np.random.default_rng(0))
+    assert kernel.resolve_with_matrix(sample, np.random.default_rng(0)).kernel == kernel.resolve(
+        sample, np.random.default_rng(0)
+    )
 
 
 # --- company -----------------------------------------------------------------------------------------------------------

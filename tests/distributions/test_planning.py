@@ -5,7 +5,7 @@ import pytest
 
 from naive import two_sample as naive
 from timelike.distributions import RBF, Power, TwoSample, power
-from timelike.distributions.discrepancy.spread import spread
+from timelike.distributions.discrepancy.variance import estimate_mmd
 
 
 def test_the_spread_is_that_of_the_formula():
@@ -13,15 +13,15 @@ def test_the_spread_is_that_of_the_formula():
     x, y = rng.standard_normal((12, 2)), rng.standard_normal((12, 2)) + 1
     kernel = RBF(width=1.0)
     matrix = kernel(np.concatenate([x, y]))
-    found = spread(matrix, 12, np.arange(24))
+    found = estimate_mmd(matrix, 12, np.arange(24))
     assert found.value == pytest.approx(float(naive.unbiased(x.tolist(), y.tolist(), _rbf)))
     many = np.random.default_rng(1)
     # over many samples the estimates vary as much as the formula says
     values = []
     for _ in range(400):
         a, b = many.standard_normal((40, 2)), many.standard_normal((40, 2)) + 1.5
-        values.append(spread(kernel(np.concatenate([a, b])), 40, np.arange(80)))
-    said = np.mean([one.of_x / 40 + one.of_y / 40 for one in values])
+        values.append(estimate_mmd(kernel(np.concatenate([a, b])), 40, np.arange(80)))
+    said = np.mean([one.x_variance / 40 + one.y_variance / 40 for one in values])
     assert np.var([one.value for one in values]) == pytest.approx(said, rel=0.25)
 
 
@@ -34,10 +34,10 @@ def test_groups_of_copies_count_as_one(n, m):
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((n, 2)), rng.standard_normal((m, 2)) + 1.5
     twice = np.concatenate([np.repeat(x, 3, axis=0), np.repeat(y, 3, axis=0)])
-    plain = spread(RBF(width=1.0)(np.concatenate([x, y])), n, np.arange(n + m))
-    grouped = spread(RBF(width=1.0)(twice), 3 * n, np.repeat(np.arange(n + m), 3))
-    assert grouped.of_x == pytest.approx(plain.of_x, rel=0.3)
-    assert grouped.of_y == pytest.approx(plain.of_y, rel=0.3)
+    plain = estimate_mmd(RBF(width=1.0)(np.concatenate([x, y])), n, np.arange(n + m))
+    grouped = estimate_mmd(RBF(width=1.0)(twice), 3 * n, np.repeat(np.arange(n + m), 3))
+    assert grouped.x_variance == pytest.approx(plain.x_variance, rel=0.3)
+    assert grouped.y_variance == pytest.approx(plain.y_variance, rel=0.3)
 
 
 def test_predicted_power_is_that_of_tests():
@@ -52,25 +52,25 @@ def test_predicted_power_is_that_of_tests():
             test.test(rng.standard_normal((n, 2)), rng.standard_normal((n, 2)) + away).p_value <= 0.05
             for _ in range(200)
         ]
-        assert found.at(n) == pytest.approx(np.mean(seen), abs=0.12)
-    assert found.at(found.needed) >= 0.8 > found.at(found.needed - 1)
-    assert found.needed_range[0] <= found.needed <= found.needed_range[1]
+        assert found.probability(n) == pytest.approx(np.mean(seen), abs=0.12)
+    assert found.probability(found.n_required) >= 0.8 > found.probability(found.n_required - 1)
+    assert found.n_required_range[0] <= found.n_required <= found.n_required_range[1]
 
 
 def test_nothing_to_see_needs_no_number():
     rng = np.random.default_rng(2)
     x = rng.standard_normal((60, 2))
     found = power(x, x[::-1] + 0.0, RBF(), random_state=0)
-    assert found.needed is None
+    assert found.n_required is None
     assert "these samples are too few to measure a difference, or there is none" in str(found)
-    assert power(np.ones((5, 2)), np.ones((6, 2)), RBF()).needed is None
+    assert power(np.ones((5, 2)), np.ones((6, 2)), RBF()).n_required is None
 
 
 def test_a_clear_difference_needs_few():
     rng = np.random.default_rng(0)
     found = power(rng.standard_normal((50, 2)), rng.standard_normal((50, 2)) + 10, RBF(), random_state=0)
-    assert found.needed < 8
-    assert f"{found.needed} items in each sample" in str(found)
+    assert found.n_required < 8
+    assert f"{found.n_required} items in each sample" in str(found)
     assert found.plot().axes
 
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.distributions import RBF, Drift, External, FlowDiverged, descend, differences, power
-from timelike.distributions.discrepancy.spread import spread
+from timelike.distributions import RBF, Drift, FlowDiverged, FunctionDiscriminator, descend, differences, power
+from timelike.distributions.discrepancy.variance import estimate_mmd
 from timelike.distributions.drift.evidence import Evidence, start_weights
-from timelike.distributions.drift.permuting import permuted
-from timelike.distributions.drift.pool import Pool
-from timelike.distributions.explaining import _fence
-from timelike.distributions.kernels.distances import chosen, typical
-from timelike.distributions.planning import _fewest
-from timelike.distributions.two_sample import overlap, quadratic
-from timelike.distributions.two_sample.estimator import _remarks
-from timelike.distributions.two_sample.exchange import exchange
-from timelike.distributions.two_sample.largest import Largest
+from timelike.distributions.drift.permutation_test import run_permutation_test
+from timelike.distributions.drift.pool import ReferencePool
+from timelike.distributions.kernels.distances import median_distance, sample_width_items
+from timelike.distributions.two_sample import mmd_statistic, overlap
+from timelike.distributions.two_sample.differences import _outlier_fence
+from timelike.distributions.two_sample.estimator import _permutation_notes
+from timelike.distributions.two_sample.max_statistic import MaxStatistic
+from timelike.distributions.two_sample.permutations import exchangeable_units
+from timelike.distributions.two_sample.power import _min_units
 
 
 def test_bets_have_the_five_powers_and_the_hazard_of_decision_0041():
@@ -37,23 +37,23 @@ def test_bets_have_the_five_powers_and_the_hazard_of_decision_0041():
 
 def test_the_median_of_distances_is_of_a_thousand_items_at_most():
     rng = np.random.default_rng(0)
-    assert len(np.arange(1000)[chosen(1000, rng)]) == 1000
-    drawn = np.arange(1500)[chosen(1500, rng)]
+    assert len(np.arange(1000)[sample_width_items(1000, rng)]) == 1000
+    drawn = np.arange(1500)[sample_width_items(1500, rng)]
     assert len(np.unique(drawn)) == len(drawn) == 1000
     assert drawn.max() > 1200  # and not the first ones
     points = np.array([0.0, 1.0, 3.0])
-    assert typical(np.abs(np.subtract.outer(points, points))) == 2.0
+    assert median_distance(np.abs(np.subtract.outer(points, points))) == 2.0
 
 
 def test_permutations_of_a_batch_stop_when_twenty_were_as_large():
     rng = np.random.default_rng(0)
     for seed in range(5):
         x = np.random.default_rng(seed).standard_normal((30, 2))
-        found = permuted(RBF(width=1.0)(x)[None], np.arange(30), np.arange(30) < 8, 5000, rng)
+        found = run_permutation_test(RBF(width=1.0)(x)[None], np.arange(30), np.arange(30) < 8, 5000, rng)
         draws = 20 / found.p_value
         assert draws == pytest.approx(round(draws), abs=1e-6)
         assert 20 <= draws < 5000
-        assert found.smoothed == found.p_value  # which is not smoothed then
+        assert found.smoothed_p_value == found.p_value  # which is not smoothed then
 
 
 @pytest.mark.parametrize("n_permutations", [68, 69, 5000])
@@ -61,7 +61,7 @@ def test_permutations_of_a_batch_are_all_tried_where_there_are_no_more_than_aske
     """Four of eight can be chosen in 70 ways: 69 beside the observed one."""
     rng = np.random.default_rng(0)
     matrix = RBF(width=1.0)(np.random.default_rng(3).standard_normal((8, 2)))
-    found = permuted(matrix[None], np.arange(8), np.arange(8) < 4, n_permutations, rng)
+    found = run_permutation_test(matrix[None], np.arange(8), np.arange(8) < 4, n_permutations, rng)
 
     def statistic(ours):
         theirs = [i for i in range(8) if i not in ours]
@@ -73,10 +73,10 @@ def test_permutations_of_a_batch_are_all_tried_where_there_are_no_more_than_aske
     assert as_large > 30  # so that twenty of 68 are
     if n_permutations == 68:
         assert 20 / found.p_value == pytest.approx(round(20 / found.p_value))
-        assert found.smoothed == found.p_value
+        assert found.smoothed_p_value == found.p_value
     else:
         assert found.p_value == pytest.approx(as_large / 70)
-        assert found.smoothed < found.p_value
+        assert found.smoothed_p_value < found.p_value
 
 
 def test_the_ten_most_unlike_sequences_are_named_the_most_unlike_first():
@@ -92,15 +92,15 @@ def test_the_ten_most_unlike_sequences_are_named_the_most_unlike_first():
 
 def test_what_is_unlike_anything_lies_beyond_three_quartile_ranges_or_half_of_the_least():
     typical_ones = np.array([10.0, 11.0, 12.0, 13.0, 14.0])  # quartiles 11 and 13
-    assert _fence(typical_ones) == 5.0  # 11 − 3 · 2, and half of the least
-    assert _fence(np.array([10.0, 10.5, 11.0, 11.5, 12.0])) == 10.5 - 3 * 1.0
-    assert _fence(np.array([1.0, 11.0, 12.0, 13.0, 14.0])) == 1.0  # nothing typical is unlike itself
-    assert _fence(np.array([-1.0, 0.0, 1.0, 2.0, 3.0])) == 0.0 - 3 * 2.0
+    assert _outlier_fence(typical_ones) == 5.0  # 11 − 3 · 2, and half of the least
+    assert _outlier_fence(np.array([10.0, 10.5, 11.0, 11.5, 12.0])) == 10.5 - 3 * 1.0
+    assert _outlier_fence(np.array([1.0, 11.0, 12.0, 13.0, 14.0])) == 1.0  # nothing typical is unlike itself
+    assert _outlier_fence(np.array([-1.0, 0.0, 1.0, 2.0, 3.0])) == 0.0 - 3 * 2.0
 
 
 @pytest.mark.parametrize(("level", "fewest"), [(0.05, 4), (0.01, 5), (0.2, 3), (2 / 6, 2), (2 / 70, 4)])
 def test_the_fewest_units_are_those_whose_allocations_reach_the_level(level, fewest):
-    assert _fewest(level) == fewest
+    assert _min_units(level) == fewest
     assert 2 / math.comb(2 * fewest, fewest) <= level
 
 
@@ -109,7 +109,7 @@ def test_a_flow_has_diverged_a_thousand_times_as_far_as_start_and_target_reach(s
     start, real = np.array([[-1.0], [1.0]]), np.array([[0.0], [0.5]])  # they reach 1 from their middle
 
     def flowing():
-        return descend(start, real, External(lambda z: z.sum(1)), steps=1, step=size, scores={})
+        return descend(start, real, FunctionDiscriminator(lambda z: z.sum(1)), steps=1, step=size, scores={})
 
     if far:
         with pytest.raises(FlowDiverged, match="went 1e\\+03 away, and start and real reach 1"):
@@ -125,16 +125,16 @@ def test_a_flow_is_looked_at_about_fifty_times_unless_it_is_said_otherwise():
     assert np.diff(flow.frame_steps).tolist() == [4] * 50
     flow = descend(start, real, RBF(width=1.0), steps=7, step=0.1, scores={})
     assert flow.frame_steps.tolist() == list(range(8))
-    flow = descend(start, real, RBF(width=1.0), steps=7, step=0.1, every=3, scores={})
+    flow = descend(start, real, RBF(width=1.0), steps=7, step=0.1, record_every=3, scores={})
     assert flow.frame_steps.tolist() == [0, 3, 6, 7]
 
 
 def test_a_pool_of_as_many_units_as_the_memory_draws_nothing():
-    pool = Pool.begun(tl.Sequences(np.zeros((10, 1)), layout="nc"), np.arange(10), np.arange(10))
+    pool = ReferencePool.from_reference(tl.Sequences(np.zeros((10, 1)), layout="nc"), np.arange(10), np.arange(10))
     rng = np.random.default_rng(0)
-    assert pool.thinned(10, rng) is pool
+    assert pool.subsample(10, rng) is pool
     assert rng.random() == np.random.default_rng(0).random()
-    assert pool.thinned(9, rng).compared.sum() == 9
+    assert pool.subsample(9, rng).compared.sum() == 9
 
 
 def test_a_stream_looks_at_ten_windows_at_a_time_and_names_their_samples():
@@ -151,24 +151,24 @@ def test_the_error_of_a_planned_effect_has_what_groups_contribute_and_what_chanc
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((12, 2)), rng.standard_normal((40, 2))
     matrix = RBF(width=1.0)(np.concatenate([x, y]))
-    units = exchange(12, 40, None)
-    first = spread(matrix, 12, units.group_of)
-    whole = quadratic.of_matrix(matrix, units)
-    chance = Largest((whole,)).deviations[0] ** 2
+    units = exchangeable_units(12, 40, None)
+    first = estimate_mmd(matrix, 12, units.group_of)
+    whole = mmd_statistic.statistic_from_matrix(matrix, units)
+    chance = MaxStatistic((whole,)).deviations[0] ** 2
     found = power(x, y, RBF(width=1.0), random_state=0)
-    expected = np.sqrt(first.of_x / 12 + first.of_y / 40 + chance)
+    expected = np.sqrt(first.x_variance / 12 + first.y_variance / 40 + chance)
     assert found.standard_error == pytest.approx(expected, rel=0.1)  # by a thousand permutations
     assert chance > 0.3 * expected**2  # so that it matters
 
 
 def test_zero_has_one_code_whatever_its_sign():
     """0 and −0 are equal, so a copy with the sign lost is still a copy."""
-    codes = overlap._codes(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]]))
+    codes = overlap._hash_steps(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]]))
     assert codes[0] == codes[1]
     assert codes[0] != codes[2]
 
 
 def test_nineteen_permutations_are_enough_for_one_in_twenty():
     units = SimpleNamespace(smallest_p=0.001, n_allocations=10**6)
-    assert _remarks(units, 19) == []
-    assert _remarks(units, 18) == ["with 18 permutations p is at least 0.0526"]
+    assert _permutation_notes(units, 19) == []
+    assert _permutation_notes(units, 18) == ["with 18 permutations p is at least 0.0526"]

@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 
 from naive import point_transport as naive
 from timelike.distributions.discrepancy import potentials
-from timelike.distributions.discrepancy.transport import sinkhorn_divergence
+from timelike.distributions.discrepancy.sinkhorn import sinkhorn_divergence
 
 EXACT = {"tolerance": 1e-12, "max_rounds": 10_000}
 SETTINGS = [(0.001, 0.95), (0.05, 0.5), (0.5, 0.8), (20.0, 0.5)]
@@ -249,9 +249,9 @@ def test_tiles_change_nothing(power, monkeypatch):
     x, y = tensors(*sets(40, 33))
     whole = sinkhorn_divergence(x, y, power=power, scaling=0.9)
     expected = torch.autograd.grad(whole, (x, y))
-    monkeypatch.setattr(potentials, "TILE", 100)
-    for kept in (potentials.KEPT, 0):
-        monkeypatch.setattr(potentials, "KEPT", kept)
+    monkeypatch.setattr(potentials, "TILE_ENTRIES", 100)
+    for kept in (potentials.MAX_KEPT_COSTS, 0):
+        monkeypatch.setattr(potentials, "MAX_KEPT_COSTS", kept)
         tiled = sinkhorn_divergence(x, y, power=power, scaling=0.9)
         torch.testing.assert_close(tiled, whole, rtol=1e-12, atol=0)
         torch.testing.assert_close(torch.autograd.grad(tiled, (x, y)), expected, rtol=1e-9, atol=1e-12)
@@ -264,7 +264,7 @@ def test_memory_is_that_of_a_tile_and_not_of_the_matrix():
         "import resource, torch\n"
         "torch.set_num_threads(1)\n"
         "from timelike.distributions.discrepancy import potentials\n"
-        "from timelike.distributions.discrepancy.transport import sinkhorn_divergence\n"
+        "from timelike.distributions.discrepancy.sinkhorn import sinkhorn_divergence\n"
         "potentials.KEPT = 2**18\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "points = lambda n: torch.rand(n, 2, dtype=torch.float64).requires_grad_()\n"

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 import timelike as tl
 from naive import kernels as naive_kernels, two_sample as naive
-from timelike.distributions import RBF, Laplace, Linear, TwoSample, mmd
-from timelike.distributions.two_sample import counting, quadratic
-from timelike.distributions.two_sample.exchange import exchange
+from timelike.distributions import RBF, Laplacian, Linear, TwoSample, mmd
+from timelike.distributions.two_sample import mmd_statistic, p_values
+from timelike.distributions.two_sample.permutations import exchangeable_units
 
 RNG = np.random.default_rng(0)
 
@@ -53,7 +53,7 @@ def test_all_allocations_are_tried_where_they_are_few(n, m, seed, ties, biased):
     table = pooled @ pooled.T
     table = (table + table.T) / 2
     expected = naive.enumerated_p_value(table, in_x, estimator=naive.biased if biased else naive.unbiased)
-    assert found.enumerated
+    assert found.is_enumerated
     assert found.p_value == pytest.approx(float(expected))
     assert len(found.null) == found.n_allocations - 1
 
@@ -75,8 +75,8 @@ def test_whole_groups_change_sides(groups, ties):
     chosen = naive.allocations(in_x.tolist(), [*groups[0], *groups[1]])
     assert found.n_allocations == len(chosen)
     assert found.unit == ("groups" if not set(groups[0]) & set(groups[1]) else found.unit)
-    sides = exchange(3, 4, tuple(np.array(g) for g in groups))
-    everything = {tuple(row) for row in sides.items(sides.every()).tolist()} | {tuple(in_x.tolist())}
+    sides = exchangeable_units(3, 4, tuple(np.array(g) for g in groups))
+    everything = {tuple(row) for row in sides.items(sides.all_allocations()).tolist()} | {tuple(in_x.tolist())}
     assert everything == {tuple(map(bool, row)) for row in chosen}
     table = (pooled - pooled.mean(axis=0)) @ (pooled - pooled.mean(axis=0)).T  # linear kernels are from the mean
     expected = [apart(table, row, [*groups[0], *groups[1]]) for row in chosen]
@@ -85,16 +85,16 @@ def test_whole_groups_change_sides(groups, ties):
 
 
 def test_drawn_groups_are_as_likely_in_every_way():
-    sides = exchange(4, 5, (np.array(list("aabb")), np.array(list("bcdde"))))
+    sides = exchangeable_units(4, 5, (np.array(list("aabb")), np.array(list("bcdde"))))
     rng = np.random.default_rng(0)
-    ways, counts = np.unique(sides.draw(40_000, rng), axis=0, return_counts=True)
+    ways, counts = np.unique(sides.sample_allocations(40_000, rng), axis=0, return_counts=True)
     assert len(ways) == sides.n_allocations == 8  # one of a, c, d, e for X, and a coin for b
     assert np.abs(counts / 40_000 - 1 / 8).max() < 0.01
 
 
 def test_the_statistic_is_mmd():
     x, y = drawn(30, 20, shift=0.5)
-    for kernel in (RBF(), Laplace(width=0.3), Linear(offset=2.0)):
+    for kernel in (RBF(), Laplacian(width=0.3), Linear(offset=2.0)):
         for estimator in ("unbiased", "biased"):
             found = TwoSample(kernel, estimator=estimator, n_permutations=10).test(x, y)
             assert found.statistic == pytest.approx(mmd(x, y, kernel, estimator=estimator), rel=1e-8, abs=1e-10)
@@ -104,8 +104,8 @@ def test_permuted_statistics_are_those_of_reindexing():
     x, y = drawn(12, 9)
     kernel = RBF(width=1.0)
     table = table_of(kernel, x, y)
-    sides = exchange(12, 9, None).draw(20, np.random.default_rng(1))
-    found = quadratic.of_matrix(table, exchange(12, 9, None)).statistics(sides)
+    sides = exchangeable_units(12, 9, None).sample_allocations(20, np.random.default_rng(1))
+    found = mmd_statistic.statistic_from_matrix(table, exchangeable_units(12, 9, None)).statistics(sides)
     for one, in_x in zip(found, sides, strict=True):
         expected = naive.statistic(((table + table.T) / 2).tolist(), in_x.tolist())
         assert one == pytest.approx(float(expected), rel=1e-9, abs=1e-12)
@@ -114,8 +114,8 @@ def test_permuted_statistics_are_those_of_reindexing():
 def test_few_items_against_many_are_counted_as_others_are():
     x, y = drawn(3, 150, shift=1.0)
     table = table_of(RBF(width=1.0), x, y)
-    sides = exchange(3, 150, None).draw(50, np.random.default_rng(1))
-    whole = quadratic.of_matrix(table, exchange(3, 150, None))
+    sides = exchangeable_units(3, 150, None).sample_allocations(50, np.random.default_rng(1))
+    whole = mmd_statistic.statistic_from_matrix(table, exchangeable_units(3, 150, None))
     np.testing.assert_array_equal(whole.statistics(sides), replace(whole, matrix=None).statistics(sides))
 
 
@@ -124,8 +124,8 @@ def test_blocks_change_no_bit(estimator, monkeypatch):
     x, y = drawn(40, 33, shift=0.3)
     whole = TwoSample(RBF(), estimator=estimator, random_state=0, n_permutations=99).test(x, y)
     for block in (73, 1000, 5000):
-        monkeypatch.setattr("timelike.distributions.blocks.BLOCK", block)
-        monkeypatch.setattr("timelike.distributions.blocks.WHOLE", block)
+        monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.BLOCK_ENTRIES", block)
+        monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.MAX_MATRIX_ENTRIES", block)
         found = TwoSample(RBF(), estimator=estimator, random_state=0, n_permutations=99).test(x, y)
         np.testing.assert_array_equal(found.null, whole.null)
         assert (found.statistic, found.p_value) == (whole.statistic, whole.p_value)
@@ -152,7 +152,7 @@ def test_a_larger_number_on_one_side_only_changes_nothing_when_sides_change_name
 
 
 def test_equal_points_give_p_one_and_say_so():
-    for kernel in (RBF(), Laplace(), Linear(), None, RBF(width=1.0)):
+    for kernel in (RBF(), Laplacian(), Linear(), None, RBF(width=1.0)):
         found = TwoSample(kernel, n_permutations=50).test(np.ones((5, 3)), np.ones((8, 3)))
         assert found.p_value == 1.0
         assert found.statistic == 0.0
@@ -165,8 +165,8 @@ def test_equal_points_give_p_one_and_say_so():
 @given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=12))
 def test_several_kernels_are_counted_by_their_least_rank(rows):
     table = np.array(rows, float)
-    ranks = counting.least_ranks(table)
-    found = counting.p_of(1 - ranks[1:], 1 - ranks[0])
+    ranks = p_values.least_ranks(table)
+    found = p_values.permutation_p_value(1 - ranks[1:], 1 - ranks[0])
     assert found == pytest.approx(float(naive.aggregated_p_value(rows)))
 
 
@@ -186,7 +186,7 @@ def test_several_widths_find_what_one_misses():
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 4), st.integers(1, 6))
 def test_early_stopping_counts_as_besag_and_clifford_do(null, observed, h):
-    found = counting.stopped(np.array(null, float), float(observed), h)
+    found = p_values.sequential_p_value(np.array(null, float), float(observed), h)
     p, used = naive.sequential_p_value(observed, null, h)
     if found is None:
         assert used == len(null)
@@ -220,13 +220,13 @@ def test_an_encoder_learns_from_both_samples_in_an_order_that_is_drawn(monkeypat
             shown.append(X.copy())
             return super().fit(X, y)
 
-    monkeypatch.setattr("timelike.models.registry.name_of", lambda kind: "Rocket")
+    monkeypatch.setattr("timelike.models.registry.registered_name", lambda kind: "Rocket")
     x = tl.Sequences(RNG.standard_normal((12, 20)))
     y = tl.Sequences(RNG.standard_normal((10, 20)))
-    kernel = tl.distributions.of(Watched(n_features=50, random_state=0), RBF())
+    kernel = tl.distributions.EncoderKernel(Watched(n_features=50, random_state=0), RBF())
     TwoSample(kernel, n_permutations=10, random_state=0).test(x, y)
     (seen,) = shown
-    together = np.concatenate([x.padded().values, y.padded().values])[:, :, 0]
+    together = np.concatenate([x.pad().values, y.pad().values])[:, :, 0]
     order = [int(np.flatnonzero((together == row).all(axis=1))[0]) for row in seen.padded().values[:, :, 0]]
     assert sorted(order) == list(range(22))
     assert order != list(range(22))
@@ -343,7 +343,7 @@ def test_times_count_where_a_metric_reads_them():
     even = [np.arange(12.0)] * 15
     late = [np.cumsum(np.r_[0, rng.uniform(2, 6, 11)]) for _ in range(15)]
     a, b = tl.Sequences(x[:15], times=even), tl.Sequences(x[15:], times=late)
-    kernel = tl.distributions.Exponential(tl.TWE(nu=0.5))
+    kernel = tl.distributions.ExponentialKernel(tl.TWE(nu=0.5))
     assert TwoSample(kernel, n_permutations=99, random_state=0).test(a, b).p_value == 0.01
     plain = TwoSample(kernel, n_permutations=99, random_state=0).test(x[:15, :, None], x[15:, :, None])
     assert plain.p_value > 0.05
@@ -437,7 +437,7 @@ def test_what_it_says():
     assert str(found).startswith("p = 0.01: the samples differ\nMMD² ")
     assert "20 and 20 items; RBF(width=" in str(found)
     assert "<svg" in found._repr_html_()
-    odd = TwoSample(tl.distributions.Exponential("dtw"), n_permutations=9).test(x, y)
+    odd = TwoSample(tl.distributions.ExponentialKernel("dtw"), n_permutations=9).test(x, y)
     assert "need not be positive definite" in str(odd)
     few = TwoSample(RBF()).test(x[:2], y[:3])
     assert "there are 10 ways to exchange, so p is at least 0.1" in str(few)

@@ -36,7 +36,10 @@ def encoder_and_data(request, ragged, images):
     return {
         "causal": lambda: (tl.CausalEncoder(**SMALL), ragged),
         "lstm": lambda: (tl.RecurrentEncoder(hidden=5, **short), ragged),
-        "gru": lambda: (tl.RecurrentEncoder(cell="gru", layers=1, hidden=5, **short), ragged),
-        "frames": lambda: (tl.FrameEncoder(filters=3, n_seen=4, **SMALL), images),
-        "combined": lambda: (tl.combine([tl.CausalEncoder(**SMALL | {"n_negatives": k}) for k in (1, 3)]), ragged),
+        "gru": lambda: (tl.RecurrentEncoder(cell="gru", n_layers=1, hidden=5, **short), ragged),
+        "frames": lambda: (tl.encode.FrameEncoder(filters=3, n_frame_features=4, **SMALL), images),
+        "combined": lambda: (
+            tl.encode.combine([tl.CausalEncoder(**SMALL | {"n_negatives": k}) for k in (1, 3)]),
+            ragged,
+        ),
     }[request.param]()

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 import timelike as tl
 from tampering import read_config, write_config
 from timelike import train
-from timelike.encode import tloss
+from timelike.encode import crop_encoder
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
 
@@ -28,9 +28,7 @@ def test_it_tells_kinds_of_series_apart_that_it_was_never_told(waves):
 
 def test_steps_follow_the_paper_in_its_preset_unless_given(ragged, monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History()
-    )
+    monkeypatch.setattr(train.base, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
     for n_negatives in (1, 5, 10, 20):
         tl.CausalEncoder.preset("thesis", n_negatives=n_negatives).fit(ragged)
     assert asked == [1500, 1500, 2000, 2000]
@@ -73,14 +71,14 @@ def test_without_standardizing_scale_matters(ragged):
 def test_a_channel_that_never_changes_says_nothing(ragged):
     data = tl.Sequences([np.column_stack([x, np.full(len(x), 0.1)]) for x in ragged])
     encoder = tl.CausalEncoder(**SMALL).fit(data)
-    assert encoder.moments_.scale[2] == 1.0
+    assert encoder.scaler_.scale[2] == 1.0
 
 
 def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_term(monkeypatch):
     """By the sizes of the network: 40 channels in ten blocks and 160 in the last make about 7 kB a step."""
     seen = []
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
+    monkeypatch.setattr(train.base, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
     thesis = tl.CausalEncoder.preset("thesis")
     steps = (2 << 30) / (120 * 4 * (10 * 3 * 40 + 4 * 160))  # that 2 GiB hold, of 120 crops
     for length, by_terms in ((0.7 * steps, None), (1.4 * steps, None), (1.4 * steps, False), (5, True)):
@@ -89,7 +87,7 @@ def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_ter
     few = thesis.set_params(n_negatives=1, batch_size=2)  # six crops
     few.fit(np.zeros((1, int(1.4 * steps))))
     assert seen[-1] is False
-    monkeypatch.setattr(tloss, "available", lambda: 100e6)
+    monkeypatch.setattr(crop_encoder, "available_memory", lambda: 100e6)
     few.fit(np.zeros((1, int(1.4 * steps))))
     assert seen[-1] is True
     if tl.native.machine.kernels is not None:  # which bound what is kept by themselves
@@ -133,21 +131,21 @@ def test_folds_do_not_continue_from_each_others_checkpoint(waves, tmp_path):
     with pytest.raises(ValueError, match="has other sequences"):
         clone(model).fit(waves[30:])
     with pytest.raises(ValueError, match="several have checkpoint=.*: give every one a folder of its own"):
-        tl.combine([tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "one")] * 2)
+        tl.encode.combine([tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "one")] * 2)
 
 
 def test_a_fit_that_fails_leaves_what_was_learned_before(ragged, waves):
     encoder = tl.CausalEncoder(**SMALL).fit(ragged)
     before = encoder.encode(ragged)
-    with pytest.raises(train.Diverged):
+    with pytest.raises(train.DivergenceError):
         encoder.set_params(learning_rate=1e20, max_steps=20).fit(waves)
     np.testing.assert_array_equal(encoder.encode(ragged), before)
     model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(ragged, [0, 1, 0, 1, 0, 1])
     answers = model.predict(ragged)
-    with pytest.raises(train.Diverged):
+    with pytest.raises(train.DivergenceError):
         model.set_params(encoder__learning_rate=1e20, encoder__max_steps=20).fit(waves)
     np.testing.assert_array_equal(model.predict(ragged), answers)
-    with pytest.raises(train.Diverged):
+    with pytest.raises(train.DivergenceError):
         (fresh := tl.CausalEncoder(**SMALL | {"learning_rate": 1e20, "max_steps": 20})).fit(waves)
     assert not fresh.__sklearn_is_fitted__()
 
@@ -179,7 +177,7 @@ def test_values_that_float32_cannot_hold_are_named(ragged):
 def test_vectors_have_names_for_tables(ragged):
     encoder = tl.CausalEncoder(**SMALL).fit(ragged)
     assert encoder.get_feature_names_out().tolist() == [f"causalencoder{i}" for i in range(6)]
-    assert len(tl.combine([encoder, encoder]).get_feature_names_out()) == 12
+    assert len(tl.encode.combine([encoder, encoder]).get_feature_names_out()) == 12
     table = clone(encoder).set_output(transform="pandas").fit(ragged).transform(ragged)
     np.testing.assert_array_equal(table["causalencoder3"], encoder.encode(ragged)[:, 3])
 

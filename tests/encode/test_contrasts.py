@@ -10,9 +10,9 @@ from torch import nn
 import timelike as tl
 from timelike import train
 from timelike.encode.causal.network import CausalNetwork
-from timelike.encode.contrasts import Contrast, Decorrelated, Softmax
-from timelike.encode.crops import Change, two
-from timelike.encode.memory import kept
+from timelike.encode.objectives.activation_memory import activation_bytes_per_step
+from timelike.encode.objectives.crop_objectives import NTXentObjective, TLossObjective, VICRegObjective
+from timelike.encode.objectives.crops import CropAugmentation, sample_crop_pairs
 from timelike.train import fit
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "max_steps": 4, "random_state": 0}
@@ -36,13 +36,13 @@ class Gather:
 
 def made(kind, sequences, **options):
     torch.manual_seed(0)
-    network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced=5)
+    network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced_size=5)
     defaults = {"batch_size": 4, "learning_rate": 1e-3, "by_terms": False, "min_crop": 0.5}
-    defaults |= {"temperature": 0.3} if kind is Softmax else {}
+    defaults |= {"temperature": 0.3} if kind is NTXentObjective else {}
     return kind(network, sequences, **(defaults | options))
 
 
-both = pytest.mark.parametrize("kind", [Softmax, Decorrelated])
+both = pytest.mark.parametrize("kind", [NTXentObjective, VICRegObjective])
 
 
 def test_crops_are_inside_their_series_and_at_least_so_long(ragged):
@@ -50,7 +50,7 @@ def test_crops_are_inside_their_series_and_at_least_so_long(ragged):
     seen = set()
     for _ in range(300):
         ids = rng.permutation(len(ragged))[:4]
-        for starts, lengths in two(ragged, ids, 0.5, rng):
+        for starts, lengths in sample_crop_pairs(ragged, ids, 0.5, rng):
             assert (starts >= ragged.offsets[ids]).all()
             assert (starts + lengths <= ends[ids]).all()
             assert (lengths >= np.maximum(1, ragged.lengths[ids] / 2)).all()
@@ -72,7 +72,7 @@ def found(objective, batch):
 
 
 def test_the_softmax_is_the_formula(ragged):
-    objective = made(Softmax, ragged)
+    objective = made(NTXentObjective, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     u = [v / np.linalg.norm(v) for side in vectors(objective, batch) for v in side]
     count, terms = len(batch), []
@@ -83,7 +83,7 @@ def test_the_softmax_is_the_formula(ragged):
 
 
 def test_the_decorrelated_loss_is_the_formula(ragged):
-    objective = made(Decorrelated, ragged)
+    objective = made(VICRegObjective, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     first, second = map(np.array, vectors(objective, batch))
     terms = 0.0
@@ -109,23 +109,23 @@ def test_alignment_and_uniformity_are_noted_beside_the_loss(ragged, kind):
 def test_a_crop_is_stretched_as_by_interpolation_and_nothing_is_past_its_end(ragged):
     x = torch.randn(3, 7, 2)
     lengths = np.array([7, 4, 1])
-    changed, sizes = Change(jitter=0, scaling=0, stretch=1.8)(x, lengths, np.random.default_rng(1))
+    changed, sizes = CropAugmentation(jitter=0, scaling=0, stretch=1.8)(x, lengths, np.random.default_rng(1))
     assert len(set(sizes.tolist()) & set(lengths.tolist())) < 3
     for one, new, n, m in zip(x.numpy(), changed.numpy(), lengths, sizes, strict=True):
         for channel in range(2):
             expected = np.interp(np.linspace(0, n - 1, m), np.arange(n), one[:n, channel])
             np.testing.assert_allclose(new[:m, channel], expected, atol=1e-5)
         assert not new[m:].any()
-    same, sizes = Change(jitter=0, scaling=0, stretch=1.0)(x, lengths, np.random.default_rng(1))
+    same, sizes = CropAugmentation(jitter=0, scaling=0, stretch=1.0)(x, lengths, np.random.default_rng(1))
     assert sizes.tolist() == lengths.tolist()
     torch.testing.assert_close(same[0], x[0])
 
 
 def test_jitter_and_scaling_have_the_deviations_they_are_given():
     x, lengths = torch.ones(400, 30, 2), np.full(400, 30)
-    noise, _ = Change(jitter=0.3, scaling=0, stretch=1)(x, lengths, np.random.default_rng(0))
+    noise, _ = CropAugmentation(jitter=0.3, scaling=0, stretch=1)(x, lengths, np.random.default_rng(0))
     assert float(noise.std()) == pytest.approx(0.3, rel=0.05)
-    factors, _ = Change(jitter=0, scaling=0.2, stretch=1)(x, lengths, np.random.default_rng(0))
+    factors, _ = CropAugmentation(jitter=0, scaling=0.2, stretch=1)(x, lengths, np.random.default_rng(0))
     assert float(factors[:, 0].std()) == pytest.approx(0.2, rel=0.1)
     assert torch.equal(factors, factors[:, :1].expand_as(factors))  # one for all steps
 
@@ -166,13 +166,13 @@ def test_training_goes_down_and_the_history_knows_it(waves, loss):
     history = tl.CausalEncoder(loss=loss, **options).fit(waves).history_
     assert history["loss"][-20:].mean() < history["loss"][:20].mean()
     assert ("alignment" in history, "uniformity" in history) == ((loss != "logistic"),) * 2
-    assert history.stopped == "max_steps"
+    assert history.stop_reason == "max_steps"
 
 
 @pytest.mark.parametrize("loss", ["softmax", "decorrelated", "logistic"])
 def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_best(waves, loss, monkeypatch):
     seen = []
-    kind = {"softmax": Softmax, "decorrelated": Decorrelated, "logistic": Contrast}[loss]
+    kind = {"softmax": NTXentObjective, "decorrelated": VICRegObjective, "logistic": TLossObjective}[loss]
     real = kind.drawn
     monkeypatch.setattr(kind, "drawn", lambda self, data, *rest: seen.append((self, data)) or real(self, data, *rest))
     options = SMALL | {"max_steps": 40, "learning_rate": 1e-2, "schedule": "constant"}
@@ -191,11 +191,11 @@ def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_bes
         assert objective.validate() == pytest.approx(history.best_score, rel=1e-4)  # the same crops, the best weights
 
 
-@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # which is what is staged here
+@pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # which is what is staged here
 def test_a_training_whose_score_no_longer_falls_ends_after_so_many_steps(waves):
     options = SMALL | {"max_steps": 400, "learning_rate": 1.0, "schedule": "constant"}
     history = tl.CausalEncoder(loss="softmax", validation=0.2, patience=60, **options).fit(waves).history_
-    assert history.stopped == "patience"
+    assert history.stop_reason == "patience"
     assert history.n_steps == history.best_step + 60
 
 
@@ -205,14 +205,14 @@ def test_of_few_series_other_crops_of_the_same_ones_are_the_judges(ragged):
     assert len(set(encoder.history_.scores.tolist())) > 1
 
 
-@pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.RecurrentEncoder, tl.FrameEncoder])
+@pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.RecurrentEncoder, tl.encode.FrameEncoder])
 def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path):
-    data = images if kind is tl.FrameEncoder else ragged
+    data = images if kind is tl.encode.FrameEncoder else ragged
     encoder = kind(max_steps=0, random_state=3, n_features=8, checkpoint=tmp_path / "none").fit(data)
     assert (encoder.history_.n_steps, encoder.history_.names, encoder.history_.stopped) == (0, [], "max_steps")
     again = kind(max_steps=0, random_state=3, n_features=8)
     again.frame_ = data.frame
-    again._make_network()
+    again._init_network()
     for ours, theirs in zip(encoder.network_.parameters(), again.network_.parameters(), strict=True):
         assert torch.equal(ours, theirs)
     encoder.save(tmp_path / "model")
@@ -227,19 +227,17 @@ def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path
 )
 def test_steps_follow_the_size_of_the_data_unless_given(count, length, expected, monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        train.trained, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History()
-    )
+    monkeypatch.setattr(train.base, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
     data = np.zeros((count, length, 1), np.float32)
     for max_steps in (None, 7):
         tl.CausalEncoder(channels=1, depth=1, vectors="plain", max_steps=max_steps).fit(data)
     assert asked == [expected, 7]
 
 
-@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # of noise, and so soon
+@pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # of noise, and so soon
 def test_a_stated_time_bounds_a_fit(waves):
     history = tl.CausalEncoder(**SMALL | {"max_steps": 10**6, "max_time": 0.5}).fit(waves).history_
-    assert history.stopped == "max_time"
+    assert history.stop_reason == "max_time"
 
 
 def test_the_thesis_is_a_preset_in_which_options_may_change():
@@ -254,26 +252,28 @@ def test_the_thesis_is_a_preset_in_which_options_may_change():
 
 def test_other_networks_take_a_few_crops_at_a_time_where_memory_is_short(monkeypatch):
     seen = []
-    monkeypatch.setattr(train.trained, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
-    cells, long = tl.RecurrentEncoder(hidden=64, layers=1, vectors="plain"), np.zeros((1, 8000, 1), np.float32)
+    monkeypatch.setattr(train.base, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
+    cells, long = tl.RecurrentEncoder(hidden=64, n_layers=1, vectors="plain"), np.zeros((1, 8000, 1), np.float32)
     cells.fit(long)  # 120 crops with 10 kB or more for each of their steps, if nothing bounds them
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     cells.fit(long)
     cells.fit(long[:, :100])
     large, small = (np.zeros((1, 40, 1, size, size), np.float32) for size in (256, 16))
     for images in (large, small):  # 70 crops of 40 frames of 256 × 256 numbers are 730 MB before any of them is seen
-        tl.FrameEncoder(depth=0).fit(images)
+        tl.encode.FrameEncoder(depth=0).fit(images)
     assert seen == [tl.native.machine.kernels is None, True, False, True, False]
 
 
 def test_what_torch_keeps_for_every_step_is_measured():
     network = nn.Sequential(nn.Linear(3, 50), nn.Sigmoid(), nn.Linear(50, 20), nn.Sigmoid())
-    assert kept(network, 3) == 4 * (3 + 50 + 20)  # what goes into each map, and what each sigmoid gave
-    assert kept(network.double(), 3) == 8 * (3 + 50 + 20)
+    assert activation_bytes_per_step(network, 3) == 4 * (
+        3 + 50 + 20
+    )  # what goes into each map, and what each sigmoid gave
+    assert activation_bytes_per_step(network.double(), 3) == 8 * (3 + 50 + 20)
 
 
 def test_several_processes_share_the_series_of_a_batch(ragged):
-    objective = made(Softmax, ragged)
+    objective = made(NTXentObjective, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     parts = [objective.part(batch, rank, 2) for rank in range(2)]
     assert sorted(np.concatenate([part.ids for part in parts])) == sorted(batch.ids)

@@ -107,7 +107,9 @@ def test_poor_data_is_enough(encoder_and_data, which):
 
 
 def test_a_sequence_shorter_than_a_window_is_one_window_whatever_the_step(ragged):
-    encoder = tl.CausalEncoder(n_features=6, channels=4, depth=3, reduced=5, max_steps=2, random_state=0).fit(ragged)
+    encoder = tl.CausalEncoder(n_features=6, channels=4, depth=3, reduced_size=5, max_steps=2, random_state=0).fit(
+        ragged
+    )
     for step in (1, 2, 5):
         assert encoder.encode(ragged[[2, 4]], windows=(4, step)).lengths.tolist() == [1, 1]  # of 1 and of 4 steps
     assert encoder.encode(ragged[[0]], windows=(4, 1)).lengths.tolist() == [6]
@@ -116,18 +118,18 @@ def test_a_sequence_shorter_than_a_window_is_one_window_whatever_the_step(ragged
 @pytest.mark.parametrize("none", [[], (), "causal", {tl.CausalEncoder()}, None])
 def test_a_combination_is_of_a_list_with_something_in_it(none, ragged):
     with pytest.raises(ValueError, match="expected a list of at least one encoder"):
-        tl.CombinedEncoder(none).fit(ragged)
+        tl.encode.CombinedEncoder(none).fit(ragged)
 
 
 @pytest.mark.parametrize("frame", [(1, 4, 12), (1, 12, 4), (2, 5, 9)])
 def test_frames_need_not_be_square(frame):
-    network = encode.FrameNetwork(frame, n_seen=3, n_features=4, channels=2, depth=1, reduced=2)
+    network = encode.FrameNetwork(frame, n_frame_features=3, n_features=4, channels=2, depth=1, reduced=2)
     assert network(torch.zeros(2, 3, math.prod(frame))).shape == (2, 4)
 
 
-@pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.FrameEncoder, tl.RecurrentEncoder])
+@pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.encode.FrameEncoder, tl.RecurrentEncoder])
 def test_numbers_of_things_begin_at_one_and_depth_and_steps_at_none(kind, images, ragged):
-    data = images if kind is tl.FrameEncoder else ragged
+    data = images if kind is tl.encode.FrameEncoder else ragged
     counts = {"n_features", "channels", "reduced", "kernel", "n_negatives", "batch_size", "patience"}
     counts |= {"filters", "n_seen", "hidden", "layers"}
     least = dict.fromkeys(counts, 1) | {"depth": 0, "max_steps": 0}

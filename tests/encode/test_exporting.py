@@ -53,10 +53,17 @@ def test_rocket_has_the_same_bits_in_its_graph(tmp_path, standardize, causal, n_
     [
         tl.Discriminant(tl.Rocket(n_features=300, random_state=0), random_state=0),
         tl.Discriminant(tl.CausalEncoder(**SMALL), classes="open", random_state=0),
-        tl.Whitened(tl.Rocket(n_features=300, random_state=0), random_state=0),
-        tl.combine([tl.Rocket(n_features=40, random_state=0), tl.CausalEncoder(**SMALL)]),
-        tl.combine([tl.Rocket(n_features=40), tl.Rocket(n_features=9), tl.StatisticsEncoder(), tl.StatisticsEncoder()]),
-        tl.Discriminant(tl.StatisticsEncoder(), classes="open", random_state=0),
+        tl.metric.WhitenedCosine(tl.Rocket(n_features=300, random_state=0), random_state=0),
+        tl.encode.combine([tl.Rocket(n_features=40, random_state=0), tl.CausalEncoder(**SMALL)]),
+        tl.encode.combine(
+            [
+                tl.Rocket(n_features=40),
+                tl.Rocket(n_features=9),
+                tl.encode.StatisticsEncoder(),
+                tl.encode.StatisticsEncoder(),
+            ]
+        ),
+        tl.Discriminant(tl.encode.StatisticsEncoder(), classes="open", random_state=0),
     ],
     ids=lambda metric: type(metric).__name__,
 )
@@ -74,7 +81,9 @@ def test_what_is_made_of_encoders_is_written_as_one_graph(tmp_path, metric):
 TWINS = {"hidden": 5, "n_outputs": 6, "max_steps": 2, "random_state": 0}
 NETWORKS = [
     tl.RecurrentEncoder(n_features=6, hidden=5, max_steps=2, random_state=0),
-    tl.RecurrentEncoder(cell="gru", layers=1, n_features=6, hidden=5, vectors="whitened", max_steps=2, random_state=0),
+    tl.RecurrentEncoder(
+        cell="gru", n_layers=1, n_features=6, hidden=5, vectors="whitened", max_steps=2, random_state=0
+    ),
     tl.SiameseGRU(**TWINS),
     tl.SiameseGRU(max_frames=11, **TWINS),
     tl.SiameseGRU(cell="lstm", readout="attention", front=None, max_frames=None, **TWINS),
@@ -100,9 +109,9 @@ def test_recurrent_networks_are_the_same_in_their_graphs(tmp_path, encoder, long
 @pytest.mark.parametrize("frame", [(1, 28, 28), (2, 9, 7), (3, 45, 30)])
 def test_networks_of_images_are_the_same_in_their_graphs(tmp_path, architecture, frame):
     X = tl.Sequences(np.random.default_rng(5).random((7, *frame)).astype(np.float32), layout="nchw")
-    encoder = tl.ImageEncoder(architecture=architecture, max_steps=2, random_state=0).fit(X)
+    encoder = tl.encode.ImageEncoder(architecture=architecture, max_steps=2, random_state=0).fit(X)
     graph = session(encoder, tmp_path / "encoder.onnx")
-    (found,) = graph.run(None, {"x": X.padded().values.reshape(7, 1, -1)})
+    (found,) = graph.run(None, {"x": X.pad().values.reshape(7, 1, -1)})
     np.testing.assert_allclose(found, encoder.encode(X), rtol=1e-3, atol=1e-3)
     with pytest.raises(Exception, match="Expected: 1"):  # of the runtime: an item is one image
         graph.run(None, {"x": np.zeros((2, 3, int(np.prod(frame))), np.float32)})
@@ -112,8 +121,8 @@ def test_networks_of_vectors_and_of_sequences_of_images_are_the_same_in_their_gr
     rng = np.random.default_rng(6)
     vectors, films = rng.random((9, 1, 7)).astype(np.float32), rng.random((4, 6, 2, 9, 8)).astype(np.float32)
     for encoder, X in (
-        (tl.VectorEncoder(max_steps=2, random_state=0), vectors),
-        (tl.FrameEncoder(n_features=5, depth=2, max_steps=2, random_state=0), films),
+        (tl.encode.VectorEncoder(max_steps=2, random_state=0), vectors),
+        (tl.encode.FrameEncoder(n_features=5, depth=2, max_steps=2, random_state=0), films),
     ):
         encoder.fit(X)
         (found,) = session(encoder, tmp_path / "encoder.onnx").run(None, {"x": X.reshape(*X.shape[:2], -1)})
@@ -124,7 +133,7 @@ def test_networks_of_vectors_and_of_sequences_of_images_are_the_same_in_their_gr
 def test_statistics_are_the_same_in_their_graph(tmp_path, n_channels):
     rng = np.random.default_rng(7)
     X = [rng.standard_normal((time, n_channels)).cumsum(0) for time in (30, 50, 8, 2, 1, 41)]
-    encoder = tl.StatisticsEncoder().fit(X)
+    encoder = tl.encode.StatisticsEncoder().fit(X)
     graph = session(encoder, tmp_path / "encoder.onnx")
     for item, time in SHAPES:
         for x in (rng.standard_normal((item, time, n_channels)), rng.integers(0, 3, (item, time, n_channels)),
@@ -154,8 +163,10 @@ def test_what_is_missing_is_named(ragged, tmp_path, monkeypatch):
 
 def test_an_encoder_without_a_graph_and_a_bad_path_are_refused(ragged, tmp_path, monkeypatch):
     pytest.importorskip("onnx")
-    monkeypatch.setattr(tl.Rocket, "_onnx", tl.Encoder._onnx)  # as of an encoder that somebody wrote
-    for encoder in (tl.Rocket(n_features=10), tl.Whitened(tl.Rocket(n_features=10))):
+    monkeypatch.setattr(
+        tl.Rocket, "_add_to_onnx", tl.encode.Encoder._add_to_onnx
+    )  # as of an encoder that somebody wrote
+    for encoder in (tl.Rocket(n_features=10), tl.metric.WhitenedCosine(tl.Rocket(n_features=10))):
         with pytest.raises(TypeError, match="Rocket has no ONNX graph: "):
             encoder.fit(ragged).export_onnx(tmp_path / "encoder.onnx")
     monkeypatch.undo()

@@ -6,8 +6,8 @@ from scipy.spatial.distance import cdist
 
 import timelike as tl
 from timelike.encode import Encoder
-from timelike.encode.base import directions
-from timelike.encode.spread import Spread
+from timelike.encode.base import normalize_vectors
+from timelike.encode.whitening import Whitener
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "max_steps": 3, "random_state": 0}
 
@@ -26,11 +26,11 @@ def chordal(u, v):
 @pytest.mark.parametrize("combined", [False, True])
 def test_by_cosine_every_verb_takes_the_distance_of_directions(ragged, far, combined):
     encoder = tl.CausalEncoder(geometry="cosine", **SMALL).fit(ragged)
-    encoder = tl.CombinedEncoder([encoder, encoder], geometry="cosine").fit(ragged) if combined else encoder
+    encoder = tl.encode.CombinedEncoder([encoder, encoder], geometry="cosine").fit(ragged) if combined else encoder
     expected = chordal(encoder.encode(far), encoder.encode(ragged))
     np.testing.assert_allclose(encoder.pairwise(far, ragged), expected, atol=1e-6)
     np.testing.assert_allclose(encoder.distance(far[1], ragged[3]), expected[1, 3], atol=1e-6)
-    for found in (encoder.neighbors(ragged, far, k=3), encoder.prepared(ragged).neighbors(far, k=3)):
+    for found in (encoder.neighbors(ragged, far, k=3), encoder.prepare_gallery(ragged).neighbors(far, k=3)):
         np.testing.assert_array_equal(found.ids, np.argsort(expected, axis=1)[:, :3])
         np.testing.assert_allclose(found.distances, np.sort(expected, axis=1)[:, :3], atol=1e-6)
 
@@ -49,10 +49,10 @@ def test_both_geometries_compare_the_same_vectors_and_are_chosen_at_any_time(rag
 def test_the_distance_of_directions_is_a_metric_with_zeros_among_them():
     rng = np.random.default_rng(0)
     u = np.vstack([rng.standard_normal((20, 4)) * 10.0 ** rng.integers(-200, 200, (20, 1)), np.zeros((2, 4))])
-    apart = cdist(directions(u), directions(u))
+    apart = cdist(normalize_vectors(u), normalize_vectors(u))
     assert (apart[:, :, None] <= apart[:, None] + apart.T[None] + 1e-12).all()
     np.testing.assert_allclose(apart[-1], [1.0] * 20 + [0.0, 0.0])
-    np.testing.assert_allclose(np.linalg.norm(directions(u)[:20], axis=1), 1.0)
+    np.testing.assert_allclose(np.linalg.norm(normalize_vectors(u)[:20], axis=1), 1.0)
 
 
 def test_an_encoder_without_the_option_compares_by_euclidean_distance():
@@ -61,8 +61,8 @@ def test_an_encoder_without_the_option_compares_by_euclidean_distance():
             pass
 
         def fit(self, X, y=None):
-            with self._fitting():
-                self._learn_from(X)
+            with self._atomic_fit():
+                self._validate_fit_input(X)
             return self
 
         def _encode(self, sequences, threads):
@@ -82,7 +82,7 @@ def test_spread_vectors_stream_save_and_do_not_mind_company(kind, how, ragged, i
     encoder, data = {
         "causal": (tl.CausalEncoder(vectors=how, **SMALL), ragged),
         "lstm": (tl.RecurrentEncoder(vectors=how, hidden=5, **short), ragged),
-        "frames": (tl.FrameEncoder(vectors=how, filters=3, n_seen=4, **SMALL), images),
+        "frames": (tl.encode.FrameEncoder(vectors=how, filters=3, n_frame_features=4, **SMALL), images),
     }[kind]
     vectors = encoder.fit(data).encode(data)
     np.testing.assert_allclose(vectors.mean(axis=0), 0, atol=1e-4)
@@ -108,17 +108,17 @@ def test_whitening_is_the_root_of_the_inverse_of_a_shrunk_covariance():
     from sklearn.covariance import LedoitWolf
 
     vectors = np.random.default_rng(0).standard_normal((9, 5)) @ np.diag([1, 2, 3, 4, 9]) + 5
-    spread = Spread.of(vectors, "whitened")
+    spread = Whitener.from_vectors(vectors, "whitened")
     covariance = LedoitWolf().fit(vectors).covariance_
-    np.testing.assert_allclose(spread.turn @ covariance @ spread.turn, np.eye(5), atol=1e-9)
-    np.testing.assert_allclose(spread.turn, spread.turn.T)
+    np.testing.assert_allclose(spread.matrix @ covariance @ spread.matrix, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(spread.matrix, spread.matrix.T)
 
 
 @pytest.mark.parametrize("how", ["standardized", "whitened"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_vectors_that_do_not_differ_are_only_centred(how, count):
     vectors = np.full((count, 3), 4.0)
-    found = Spread.of(vectors, how).applied(vectors + np.array([0, 1, 0]))
+    found = Whitener.from_vectors(vectors, how).transform(vectors + np.array([0, 1, 0]))
     np.testing.assert_allclose(found, [[0, 1, 0]] * count)
 
 

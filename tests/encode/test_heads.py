@@ -13,9 +13,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 import timelike as tl
-from timelike.encode import choosing, decisions, squares
-from timelike.encode.decisions import Linear, Logistic, Nearest, SupportVectors
-from timelike.encode.squares import least_squares
+from timelike.encode.heads import model_selection, numpy_heads, ridge_loo
+from timelike.encode.heads.numpy_heads import LinearHead, LogisticHead, NearestHead, SVMHead
+from timelike.encode.heads.ridge_loo import fit_ridge_loo
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
 
@@ -30,12 +30,12 @@ def cloud(n_classes, n=45):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_the_svm_decides_as_scikit_learn_does(n_classes, monkeypatch):
     vectors, codes, asked = cloud(n_classes)
-    monkeypatch.setattr(decisions, "_penalty", lambda *_: 3.0)
-    head = SupportVectors.fit(vectors, codes)
+    monkeypatch.setattr(numpy_heads, "_search_penalty", lambda *_: 3.0)
+    head = SVMHead.fit(vectors, codes)
     machine = SVC(C=3.0, gamma="scale", decision_function_shape="ovo").fit(vectors, codes)
     sign = -1 if n_classes == 2 else 1
     expected = machine.decision_function(asked).reshape(len(asked), -1)
-    np.testing.assert_allclose(sign * head.decisions(asked), expected, atol=1e-10)
+    np.testing.assert_allclose(sign * head.pairwise_decisions(asked), expected, atol=1e-10)
     np.testing.assert_array_equal(head.predict(asked), machine.predict(asked))
     if n_classes > 2:
         machine.decision_function_shape = "ovr"
@@ -45,30 +45,30 @@ def test_the_svm_decides_as_scikit_learn_does(n_classes, monkeypatch):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_of_the_svm_are_those_of_platt(n_classes, monkeypatch):
     vectors, codes, asked = cloud(n_classes)
-    monkeypatch.setattr(decisions, "_penalty", lambda *_: 3.0)
+    monkeypatch.setattr(numpy_heads, "_search_penalty", lambda *_: 3.0)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     theirs = CalibratedClassifierCV(SVC(C=3.0, max_iter=1_000_000), method="sigmoid", cv=folds, ensemble=False)
     expected = theirs.fit(vectors, codes).predict_proba(asked)
-    np.testing.assert_allclose(SupportVectors.fit(vectors, codes).proba(asked), expected, atol=1e-8)
+    np.testing.assert_allclose(SVMHead.fit(vectors, codes).predict_proba(asked), expected, atol=1e-8)
 
 
 def test_c_is_searched_for_unless_there_is_too_little(monkeypatch):
     asked = []
-    real = decisions.GridSearchCV
+    real = numpy_heads.GridSearchCV
     monkeypatch.setattr(
-        decisions, "GridSearchCV", lambda *args, **options: asked.append(args) or real(*args, **options)
+        numpy_heads, "GridSearchCV", lambda *args, **options: asked.append(args) or real(*args, **options)
     )
     for n, n_classes in ((49, 2), (60, 13)):
         vectors, codes, _ = cloud(n_classes, n)
-        assert decisions._penalty(vectors, codes) == 1e12
+        assert numpy_heads._search_penalty(vectors, codes) == 1e12
     lonely = np.zeros(60, int)
     lonely[0] = 1
-    assert decisions._penalty(cloud(2, 60)[0], lonely) == 1e12
+    assert numpy_heads._search_penalty(cloud(2, 60)[0], lonely) == 1e12
     assert asked == []
     vectors, codes, _ = cloud(2, 60)
     choices = {"C": [*(10.0**k for k in range(-4, 5)), 1e12]}
     expected = GridSearchCV(SVC(), choices, cv=5).fit(vectors, codes).best_params_["C"]
-    assert decisions._penalty(vectors, codes) == expected
+    assert numpy_heads._search_penalty(vectors, codes) == expected
     assert asked[0][1] == choices
 
 
@@ -76,18 +76,20 @@ def test_c_is_searched_for_unless_there_is_too_little(monkeypatch):
 def test_logistic_and_nearest_decide_as_scikit_learn_does(n_classes):
     vectors, codes, asked = cloud(n_classes)
     theirs = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(vectors, codes)
-    np.testing.assert_allclose(Logistic.fit(vectors, codes).proba(asked), theirs.predict_proba(asked), atol=1e-8)
-    np.testing.assert_array_equal(Logistic.fit(vectors, codes).predict(asked), theirs.predict(asked))
+    np.testing.assert_allclose(
+        LogisticHead.fit(vectors, codes).predict_proba(asked), theirs.predict_proba(asked), atol=1e-8
+    )
+    np.testing.assert_array_equal(LogisticHead.fit(vectors, codes).predict(asked), theirs.predict(asked))
     nearest = KNeighborsClassifier(1).fit(vectors, codes)
-    np.testing.assert_array_equal(Nearest.fit(vectors, codes).predict(asked), nearest.predict(asked))
-    np.testing.assert_array_equal(Nearest.fit(vectors, codes).proba(asked), nearest.predict_proba(asked))
+    np.testing.assert_array_equal(NearestHead.fit(vectors, codes).predict(asked), nearest.predict(asked))
+    np.testing.assert_array_equal(NearestHead.fit(vectors, codes).predict_proba(asked), nearest.predict_proba(asked))
 
 
 def test_ridge_predicts_as_scikit_learn_does():
     vectors, _, asked = cloud(2)
     targets = vectors @ [1.0, -2.0, 0.5, 0.0] + 3
     theirs = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-4, 4, 17))).fit(vectors, targets)
-    np.testing.assert_allclose(Linear.ridge(vectors, targets).predict(asked), theirs.predict(asked), atol=1e-8)
+    np.testing.assert_allclose(LinearHead.fit_ridge(vectors, targets).predict(asked), theirs.predict(asked), atol=1e-8)
 
 
 @pytest.mark.parametrize(("n_classes", "n_features"), [(2, 4), (4, 4), (3, 70)])
@@ -97,9 +99,9 @@ def test_the_head_of_least_squares_decides_as_scikit_learn_does(n_classes, n_fea
     turn = rng.standard_normal((4, n_features))
     vectors, asked = (part @ turn + 0.3 * rng.standard_normal((len(part), n_features)) for part in (vectors, asked))
     theirs = make_pipeline(StandardScaler(), RidgeClassifierCV(alphas=np.logspace(-4, 4, 17))).fit(vectors, codes)
-    found = Logistic.squares(vectors, codes)
+    found = LogisticHead.fit_least_squares(vectors, codes)
     np.testing.assert_array_equal(found.predict(asked), theirs.predict(asked))
-    np.testing.assert_allclose(found.proba(asked).sum(axis=1), 1)
+    np.testing.assert_allclose(found.predict_proba(asked).sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("shape", [(12, 30), (30, 12)])
@@ -108,11 +110,11 @@ def test_what_is_left_out_is_predicted_as_if_it_had_not_been_there(shape):
     x = rng.standard_normal(shape)
     x -= x.mean(axis=0)
     y = x[:, :2] + rng.standard_normal((len(x), 2))
-    found = least_squares(x, y)
+    found = fit_ridge_loo(x, y)
     penalty = RidgeCV(alphas=np.logspace(-4, 4, 17)).fit(x, y).alpha_
     rows = np.arange(len(x))
     alone = [Ridge(alpha=penalty).fit(x[rows != i], y[rows != i]).predict(x[i : i + 1])[0] for i in rows]
-    np.testing.assert_allclose(found.left_out, alone, atol=1e-8)
+    np.testing.assert_allclose(found.loo_predictions, alone, atol=1e-8)
     np.testing.assert_allclose(found.weights.T, Ridge(alpha=penalty).fit(x, y).coef_, atol=1e-8)
 
 
@@ -121,23 +123,23 @@ def test_many_vectors_of_many_features_are_solved_with_the_penalty_of_some(monke
     x = rng.standard_normal((60, 40))
     x -= x.mean(axis=0)
     y = x[:, :1] + 0.1 * rng.standard_normal((60, 1))
-    whole = least_squares(x, y)
-    monkeypatch.setattr(squares, "_MOST", 30)
-    some = least_squares(x, y)
+    whole = fit_ridge_loo(x, y)
+    monkeypatch.setattr(ridge_loo, "_MAX_DECOMPOSED", 30)
+    some = fit_ridge_loo(x, y)
     assert (len(whole.items), len(some.items)) == (60, 30)
     assert np.abs(x @ some.weights - y).mean() < 0.5 * np.abs(y).mean()
-    monkeypatch.setattr(squares, "_PENALTIES", np.array([2.0]))
-    np.testing.assert_allclose(least_squares(x, y).weights[:, 0], Ridge(alpha=4.0).fit(x, y).coef_, atol=1e-8)
+    monkeypatch.setattr(ridge_loo, "_PENALTIES", np.array([2.0]))
+    np.testing.assert_allclose(fit_ridge_loo(x, y).weights[:, 0], Ridge(alpha=4.0).fit(x, y).coef_, atol=1e-8)
 
 
 def test_the_head_that_is_better_on_what_is_held_out_is_chosen():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((80, 2))
     ring = (np.square(x).sum(axis=1) > 1.4).astype(int)
-    assert choosing.compared(x, ring) == "svm"
-    assert choosing.compared(x, (x[:, 0] > 0).astype(int)) == "logistic"  # the usual one of few features
+    assert model_selection.select_head(x, ring) == "svm"
+    assert model_selection.select_head(x, (x[:, 0] > 0).astype(int)) == "logistic"  # the usual one of few features
     wide = np.concatenate([x, rng.standard_normal((80, 2001))], axis=1)
-    assert choosing.compared(wide, (x[:, 0] > 0).astype(int)) == "ridge"
+    assert model_selection.select_head(wide, (x[:, 0] > 0).astype(int)) == "ridge"
 
 
 @pytest.mark.filterwarnings("error")
@@ -146,14 +148,14 @@ def test_a_head_is_chosen_however_few_members_classes_have():
     x, codes = rng.standard_normal((40, 3)), np.arange(40) % 3
     x += 4 * np.eye(3)[codes]
     for few in (codes, np.where(np.arange(40) == 7, 3, codes), np.arange(40), np.arange(40) // 2):
-        assert set(choosing.chosen(x, np.unique(few, return_inverse=True)[1]).predict(x)) <= set(few)
-    assert choosing.compared(x[:19], codes[:19]) == "logistic"
-    assert choosing.compared(np.tile(x, (30, 1)), np.tile(codes, 30)) in ("ridge", "logistic", "svm")
+        assert set(model_selection.fit_best_head(x, np.unique(few, return_inverse=True)[1]).predict(x)) <= set(few)
+    assert model_selection.select_head(x[:19], codes[:19]) == "logistic"
+    assert model_selection.select_head(np.tile(x, (30, 1)), np.tile(codes, 30)) in ("ridge", "logistic", "svm")
 
 
 def test_vectors_are_turned_without_changing_lengths_and_angles():
     x = np.random.default_rng(0).standard_normal((5, 30))
-    found = choosing.turned(x)
+    found = model_selection.gram_coordinates(x)
     assert found.shape == (5, 5)
     np.testing.assert_allclose(found @ found.T, x @ x.T, atol=1e-10)
 
@@ -202,8 +204,8 @@ def test_features_that_only_differ_by_rounding_say_nothing():
     np.testing.assert_allclose(mean.predict(same), 3.5, atol=1e-3)
     noisy = np.random.default_rng(0).standard_normal((40, 3)) * [1, 1, 1e-8] + 1
     codes = (noisy[:, 0] > 1).astype(int)
-    assert abs(Logistic.fit(noisy, codes).coefficients[0, 2]) < 1e-3
-    assert abs(Linear.ridge(noisy, noisy[:, 0]).coefficients[0, 2]) < 1e-3
+    assert abs(LogisticHead.fit(noisy, codes).coefficients[0, 2]) < 1e-3
+    assert abs(LinearHead.fit_ridge(noisy, noisy[:, 0]).coefficients[0, 2]) < 1e-3
 
 
 @pytest.mark.filterwarnings("error")
@@ -296,17 +298,17 @@ def test_an_svm_without_probabilities_names_the_head_that_has_them(waves):
 
 def test_where_no_class_is_probable_all_are_alike():
     """Sigmoids so steep that each of them underflows."""
-    head = SupportVectors(
+    head = SVMHead(
         *(np.zeros((3, 2)), np.zeros((2, 3)), np.ones(3, int), np.zeros(3), np.array(1.0)),
         *(np.zeros(3), np.full(3, 1e4)),
     )
-    np.testing.assert_allclose(head.proba(np.zeros((2, 2))), np.full((2, 3), 1 / 3))
+    np.testing.assert_allclose(head.predict_proba(np.zeros((2, 2))), np.full((2, 3), 1 / 3))
 
 
 def test_the_unit_of_a_feature_does_not_matter():
     vectors, codes, asked = cloud(2)
     units = np.array([1e-6, 1e6, 1.0, 1e-3])
-    for fit in (Logistic.fit, Linear.ridge):
+    for fit in (LogisticHead.fit, LinearHead.fit_ridge):
         plain, scaled = fit(vectors, codes), fit(vectors * units, codes)
         np.testing.assert_allclose(scaled.values(asked * units), plain.values(asked), rtol=1e-3, atol=1e-4)
 
@@ -323,10 +325,10 @@ def test_two_of_every_class_are_enough_to_search_for_c(monkeypatch):
         def fit(self, vectors, codes):
             return self
 
-    monkeypatch.setattr(decisions, "GridSearchCV", Search)
+    monkeypatch.setattr(numpy_heads, "GridSearchCV", Search)
     codes = np.zeros(60, int)
     codes[:2] = 1
-    assert decisions._penalty(np.zeros((60, 2)), codes) == 7.0
+    assert numpy_heads._search_penalty(np.zeros((60, 2)), codes) == 7.0
     assert searched == [5]
 
 

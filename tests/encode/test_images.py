@@ -7,24 +7,24 @@ import torch.nn.functional as F
 from sklearn.datasets import load_digits
 
 import timelike as tl
-from timelike.encode.images.network import Norm
-from timelike.encode.views import ImageViews, VectorViews
+from timelike.encode.images.network import SafeBatchNorm2d
+from timelike.encode.objectives.views import ImageViews, VectorViews
 
 RNG = np.random.default_rng(0)
 IMAGES = tl.Sequences(RNG.random((9, 2, 12, 10)), layout="nchw")
 VECTORS = tl.Sequences(RNG.random((9, 7)), layout="nc")
 QUICK = {"max_steps": 2, "batch_size": 4, "random_state": 0}
 ENCODERS = [
-    (tl.ImageEncoder(**QUICK), IMAGES),
-    (tl.ImageEncoder(architecture="resnet", **QUICK), IMAGES),
-    (tl.VectorEncoder(**QUICK), VECTORS),
+    (tl.encode.ImageEncoder(**QUICK), IMAGES),
+    (tl.encode.ImageEncoder(architecture="resnet", **QUICK), IMAGES),
+    (tl.encode.VectorEncoder(**QUICK), VECTORS),
 ]
 KINDS = pytest.mark.parametrize(("encoder", "X"), ENCODERS, ids=["lenet", "resnet", "vectors"])
 
 
 class TestNetworks:
     def test_lenet_is_the_one_of_the_paper(self):
-        network = tl.ImageEncoder(random_state=0).network((1, 28, 28)).eval()
+        network = tl.encode.ImageEncoder(random_state=0).network((1, 28, 28)).eval()
         weights = list(network.parameters())
         assert [tuple(w.shape) for w in weights[::2]] == [(10, 1, 5, 5), (20, 10, 5, 5), (50, 320)]
         x = torch.randn(3, 1, 28, 28)
@@ -34,7 +34,7 @@ class TestNetworks:
         torch.testing.assert_close(network(x[:, None]), expected)
 
     def test_half_of_the_channels_of_lenet_are_dropped_as_a_whole(self):
-        network = tl.ImageEncoder(random_state=0).network((1, 28, 28)).train()
+        network = tl.encode.ImageEncoder(random_state=0).network((1, 28, 28)).train()
         torch.manual_seed(0)
         channels = network.look[:7](torch.randn(200, 1, 28, 28)).amax((2, 3))
         assert 0.4 < float((channels == 0).float().mean()) < 0.6
@@ -44,19 +44,19 @@ class TestNetworks:
         def share(network):
             return next(layer.p for layer in network.modules() if isinstance(layer, torch.nn.Dropout2d))
 
-        given = tl.ImageEncoder(dropout=dropout, **QUICK)
+        given = tl.encode.ImageEncoder(dropout=dropout, **QUICK)
         assert share(given.network(IMAGES.frame)) == share(given.fit(IMAGES).network_) == dropout
-        assert share(tl.ImageEncoder(**QUICK).fit(IMAGES).network_) == 0
-        assert share(tl.ImageEncoder(architecture="resnet").network(IMAGES.frame)) == 0
+        assert share(tl.encode.ImageEncoder(**QUICK).fit(IMAGES).network_) == 0
+        assert share(tl.encode.ImageEncoder(architecture="resnet").network(IMAGES.frame)) == 0
 
     def test_the_residual_network_is_small(self):
-        network = tl.ImageEncoder(architecture="resnet").network((1, 28, 28))
+        network = tl.encode.ImageEncoder(architecture="resnet").network((1, 28, 28))
         assert 100_000 < sum(w.numel() for w in network.parameters()) < 300_000
 
     @pytest.mark.parametrize("architecture", ["lenet", "resnet"])
     @pytest.mark.parametrize("frame", [(1, 1, 1), (3, 2, 17), (1, 15, 16), (3, 33, 40), (1, 90, 16)])
     def test_images_of_any_size_have_vectors_and_gradients(self, architecture, frame):
-        network = tl.ImageEncoder(architecture=architecture, n_features=5).network(frame)
+        network = tl.encode.ImageEncoder(architecture=architecture, n_features=5).network(frame)
         assert sum(w.numel() for w in network.parameters()) < 300_000
         found = network(torch.randn(2, 1, *frame))
         assert found.shape == (2, 5)
@@ -72,7 +72,7 @@ class TestNetworks:
             torch.testing.assert_close(network(x.flatten(2), [3, 2]), expected)
 
     def test_batch_normalization_of_a_single_number_is_by_what_was_seen(self):
-        norm = Norm(3)
+        norm = SafeBatchNorm2d(3)
         x = torch.randn(1, 3, 1, 1)
         torch.testing.assert_close(norm(x), norm.eval()(x))
         many = torch.randn(5, 3, 2, 2)
@@ -94,7 +94,7 @@ class TestViews:
 
     def test_a_view_of_a_vector_has_some_numbers_at_their_mean_and_noise_in_the_others(self):
         x = torch.full((2000, 1, 10), 5.0)
-        found = VectorViews(masked=0.3, jitter=0.2)(x, np.ones(2000), np.random.default_rng(0))[0]
+        found = VectorViews(mask_share=0.3, jitter=0.2)(x, np.ones(2000), np.random.default_rng(0))[0]
         masked = found == 0
         assert float(masked.float().mean()) == pytest.approx(0.3, abs=0.01)
         assert float(found[~masked].mean()) == pytest.approx(5.0, abs=0.02)
@@ -126,7 +126,7 @@ class TestEncoders:
     def test_pixels_are_standardized_whatever_their_unit(self):
         bytes_ = RNG.integers(0, 256, (6, 1, 12, 12)).astype(np.uint8)
         found = [
-            tl.ImageEncoder(**QUICK).fit(X).encode(X)
+            tl.encode.ImageEncoder(**QUICK).fit(X).encode(X)
             for X in (tl.Sequences(images, layout="nchw") for images in (bytes_, bytes_ / 255.0))
         ]
         np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-3)
@@ -137,7 +137,7 @@ class TestEncoders:
         moved = tl.Sequences(np.pad(digits, ((0, 0), (0, 0), (1, 0)), mode="edge")[:, :, :-1], layout="nchw")
         found = []
         for steps in (0, 60):
-            encoder = tl.ImageEncoder(shift=0.13, max_steps=steps, batch_size=32, random_state=0).fit(X)
+            encoder = tl.encode.ImageEncoder(shift=0.13, max_steps=steps, batch_size=32, random_state=0).fit(X)
             found.append(np.mean(encoder.neighbors(X, moved).ids[:, 0] == np.arange(300)))
         assert found[1] > found[0] + 0.1
 
@@ -147,17 +147,17 @@ class TestEncoders:
         X, gaps = tl.Sequences(whole, layout="nc"), tl.Sequences(whole * (rng.random(whole.shape) > 0.25), layout="nc")
         found = []
         for steps in (0, 150):
-            encoder = tl.VectorEncoder(max_steps=steps, random_state=0).fit(X)
+            encoder = tl.encode.VectorEncoder(max_steps=steps, random_state=0).fit(X)
             found.append(np.mean(encoder.neighbors(X, gaps).ids[:, 0] == np.arange(300)))
         assert found[1] > found[0] + 0.1
 
     def test_they_serve_heads_and_neighbours(self):
         digits, y = load_digits(return_X_y=True)
         X = tl.Sequences(digits[:300].reshape(-1, 8, 8), layout="nchw")
-        encoder = tl.ImageEncoder(max_steps=20, random_state=0)
+        encoder = tl.encode.ImageEncoder(max_steps=20, random_state=0)
         assert tl.EmbeddingClassifier(encoder, head="logistic").fit(X[:200], y[:200]).score(X[200:], y[200:300]) > 0.7
         flat = tl.Sequences(digits[:300], layout="nc")
-        metric = tl.VectorEncoder(max_steps=20, random_state=0).fit(flat)
+        metric = tl.encode.VectorEncoder(max_steps=20, random_state=0).fit(flat)
         assert tl.Neighbors(metric).fit(flat[:200], y[:200]).score(flat[200:], y[200:300]) > 0.7
 
 
@@ -176,24 +176,24 @@ def _fitted(kind, X):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: tl.ImageEncoder().fit(np.zeros((5, 1, 28, 28))),
+        (lambda: tl.encode.ImageEncoder().fit(np.zeros((5, 1, 28, 28))),
          r'frames of shape \(28, 28\): ImageEncoder expected \(channel, height, width\); .*layout="nchw"'),
-        (lambda: tl.ImageEncoder().fit(np.zeros((5, 28, 28))), r'frames of shape \(28,\).*layout="nchw"'),
-        (lambda: tl.ImageEncoder().fit(np.zeros((5, 3, 1, 8, 8))),
+        (lambda: tl.encode.ImageEncoder().fit(np.zeros((5, 28, 28))), r'frames of shape \(28,\).*layout="nchw"'),
+        (lambda: tl.encode.ImageEncoder().fit(np.zeros((5, 3, 1, 8, 8))),
          r'sequences of 3 steps: ImageEncoder takes single images.*layout="nchw"'),
-        (lambda: tl.VectorEncoder().fit(np.zeros((5, 7))), r'7 steps: VectorEncoder takes single vectors.*layout="nc"'),
-        (lambda: tl.VectorEncoder().fit([[1.0], [1.0, 2.0]]), r"sequences of up to 2 steps"),
-        (lambda: _fitted(tl.ImageEncoder, IMAGES).encode(tl.Sequences(np.zeros((2, 2, 12, 11)), layout="nchw")),
+        (lambda: tl.encode.VectorEncoder().fit(np.zeros((5, 7))), r'7 steps: VectorEncoder takes single vectors.*layout="nc"'),
+        (lambda: tl.encode.VectorEncoder().fit([[1.0], [1.0, 2.0]]), r"sequences of up to 2 steps"),
+        (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).encode(tl.Sequences(np.zeros((2, 2, 12, 11)), layout="nchw")),
          r"X has frames of shape \(2, 12, 11\): this ImageEncoder was fitted on \(2, 12, 10\); images of another size"),
-        (lambda: _fitted(tl.ImageEncoder, IMAGES).pairwise(np.zeros((2, 3, 2, 12, 10))), r"sequences of 3 steps"),
-        (lambda: _fitted(tl.ImageEncoder, IMAGES).distance(np.zeros((2, 12, 10)), np.zeros((2, 12, 10))),
+        (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).pairwise(np.zeros((2, 3, 2, 12, 10))), r"sequences of 3 steps"),
+        (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).distance(np.zeros((2, 12, 10)), np.zeros((2, 12, 10))),
          r"x has frames of shape \(12, 10\).*one alone x\[None\]"),
-        (lambda: _fitted(tl.VectorEncoder, VECTORS).pairwise(np.zeros((2, 7)), VECTORS), r"X.*frames of shape \(1,\)"),
-        (lambda: _fitted(tl.VectorEncoder, VECTORS).neighbors(VECTORS, np.zeros((2, 4, 7))), r"sequences of 4 steps"),
-        (lambda: _fitted(tl.ImageEncoder, IMAGES).stream().push(np.zeros((12, 10))), r"sample has shape \(12, 10\)"),
-        (lambda: tl.ImageEncoder(architecture="vgg").fit(IMAGES), r"architecture='vgg': expected one of 'lenet'"),
-        (lambda: tl.ImageEncoder(shift=0.7).fit(IMAGES), r"shift=0.7"),
-        (lambda: tl.VectorEncoder(masked=1.0).fit(VECTORS), r"masked=1.0"),
+        (lambda: _fitted(tl.encode.VectorEncoder, VECTORS).pairwise(np.zeros((2, 7)), VECTORS), r"X.*frames of shape \(1,\)"),
+        (lambda: _fitted(tl.encode.VectorEncoder, VECTORS).neighbors(VECTORS, np.zeros((2, 4, 7))), r"sequences of 4 steps"),
+        (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).stream().push(np.zeros((12, 10))), r"sample has shape \(12, 10\)"),
+        (lambda: tl.encode.ImageEncoder(architecture="vgg").fit(IMAGES), r"architecture='vgg': expected one of 'lenet'"),
+        (lambda: tl.encode.ImageEncoder(shift=0.7).fit(IMAGES), r"shift=0.7"),
+        (lambda: tl.encode.VectorEncoder(mask_share=1.0).fit(VECTORS), r"masked=1.0"),
         (lambda: tl.nn.ImageNetwork((28, 28)), r"frame=\(28, 28\): .*\(channel, height, width\)"),
     ],
 )  # fmt: skip

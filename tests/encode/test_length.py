@@ -8,9 +8,9 @@ import timelike as tl
 SMALL = {"n_features": 6, "max_steps": 1, "random_state": 0}
 ENCODERS = {
     "rocket": lambda **how: tl.Rocket(n_features=120, random_state=0, **how),
-    "statistics": tl.StatisticsEncoder,
-    "causal": lambda **how: tl.CausalEncoder(channels=4, depth=2, reduced=6, **SMALL, **how),
-    "recurrent": lambda **how: tl.RecurrentEncoder(hidden=5, layers=1, **SMALL, **how),
+    "statistics": tl.encode.StatisticsEncoder,
+    "causal": lambda **how: tl.CausalEncoder(channels=4, depth=2, reduced_size=6, **SMALL, **how),
+    "recurrent": lambda **how: tl.RecurrentEncoder(hidden=5, n_layers=1, **SMALL, **how),
 }
 
 
@@ -58,8 +58,8 @@ def test_what_is_made_of_encoders_lets_each_resample():
     X = ragged()
     metric = tl.Discriminant(ENCODERS["rocket"](length=15), random_state=0).fit(X, X.labels)
     np.testing.assert_array_equal(metric.encode(X), metric.encode(X.resample(15)))
-    parts = [ENCODERS["rocket"](length=15).fit(X), tl.StatisticsEncoder().fit(X)]
-    both = tl.combine(parts)
+    parts = [ENCODERS["rocket"](length=15).fit(X), tl.encode.StatisticsEncoder().fit(X)]
+    both = tl.encode.combine(parts)
     np.testing.assert_array_equal(both.encode(X), np.concatenate([part.encode(X) for part in parts], axis=1))
     for model in (metric, both):
         with pytest.raises(ValueError, match=r"length=15 resamples whole sequences.*length=None"):
@@ -92,7 +92,7 @@ def test_a_graph_resamples_as_the_encoder_does(tmp_path):
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")
     X = ragged()
-    for encoder in (tl.StatisticsEncoder(length=11).fit(X), tl.StatisticsEncoder(length=1).fit(X)):
+    for encoder in (tl.encode.StatisticsEncoder(length=11).fit(X), tl.encode.StatisticsEncoder(length=1).fit(X)):
         encoder.export_onnx(tmp_path / "model.onnx")
         session = runtime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
         for x in X:  # of 1 to 30 steps

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 
 from timelike.encode import CausalNetwork
 from timelike.encode.causal.network import CausalConvolution
-from timelike.encode.tloss import encoded, groups
-from timelike.native.causal import twin
+from timelike.encode.crop_encoder import encode_padded_batches, group_by_length
+from timelike.native.causal import fallback
 
 
 def plain_convolution(layer, x):
@@ -33,7 +33,7 @@ def plain_network(network, x):
 @pytest.fixture
 def network():
     torch.manual_seed(0)
-    return CausalNetwork(3, n_features=7, channels=5, depth=4, reduced=6)
+    return CausalNetwork(3, n_features=7, channels=5, depth=4, reduced_size=6)
 
 
 @pytest.mark.parametrize("time", [1, 2, 5, 16, 33, 70])
@@ -56,7 +56,7 @@ def test_pieces_of_any_size_give_the_same_values_and_gradients(network, monkeypa
     inputs = [x, *network.parameters()]
     expected = plain_network(network, x)
     gradients = torch.autograd.grad(expected.square().sum(), inputs)
-    monkeypatch.setattr(twin, "_PIECE", piece)
+    monkeypatch.setattr(fallback, "_BLOCK_STEPS", piece)
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     found = network(x)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
@@ -66,9 +66,9 @@ def test_pieces_of_any_size_give_the_same_values_and_gradients(network, monkeypa
 
 @pytest.mark.parametrize(("time", "dilation", "piece"), [(1, 1, 4096), (9, 2, 4), (9, 4, 4), (9, 16, 4096), (30, 8, 7)])
 def test_the_gradient_of_a_convolution_is_that_of_finite_differences(monkeypatch, time, dilation, piece):
-    monkeypatch.setattr(twin, "_PIECE", piece)
+    monkeypatch.setattr(fallback, "_BLOCK_STEPS", piece)
     torch.manual_seed(0)
-    layer = CausalConvolution(2, 3, kernel=3, dilation=dilation).double()
+    layer = CausalConvolution(2, 3, kernel_size=3, dilation=dilation).double()
     x = torch.randn(2, time, 2, dtype=torch.float64, requires_grad=True)
     names = [name for name, _ in layer.named_parameters()]
 
@@ -85,7 +85,7 @@ def test_depth_blocks_and_a_last_one_with_dilations_that_double(network):
 
 
 def test_a_new_convolution_has_the_weights_it_was_given():
-    layer = CausalConvolution(3, 4, kernel=3, dilation=2)
+    layer = CausalConvolution(3, 4, kernel_size=3, dilation=2)
     torch.testing.assert_close(layer.weight, layer.direction)
 
 
@@ -117,14 +117,14 @@ def test_padding_changes_no_value_and_no_gradient(network, filling):
 
 def test_several_ragged_batches_at_once_are_a_loop(network):
     sides = [(torch.randn(5, 20, 3), torch.tensor([20, 1, 7, 13, 2])), (torch.randn(2, 9, 3), torch.tensor([9, 4]))]
-    for (x, lengths), found in zip(sides, encoded(network, sides), strict=True):
+    for (x, lengths), found in zip(sides, encode_padded_batches(network, sides), strict=True):
         for i, length in enumerate(lengths):
             torch.testing.assert_close(found[i], network(x[i : i + 1, :length])[0], rtol=1e-5, atol=1e-5)
 
 
 def test_groups_cover_everything_in_order_and_are_few():
     lengths = sorted(np.random.default_rng(0).integers(1, 200, 100).tolist())
-    parts = groups(lengths)
+    parts = group_by_length(lengths)
     assert [i for part in parts for i in range(part.start, part.stop)] == list(range(100))
     assert 1 < len(parts) <= 6
-    assert groups([5, 5, 5]) == [slice(0, 3)]
+    assert group_by_length([5, 5, 5]) == [slice(0, 3)]

@@ -15,13 +15,19 @@ PLAIN = {"vectors": "plain", "standardize": False, "max_steps": 0, "random_state
 NETWORKS = [
     (tl.CausalEncoder(n_features=6, depth=2, **PLAIN), RAGGED),
     (tl.RecurrentEncoder(n_features=6, hidden=5, **PLAIN), RAGGED),
-    (tl.FrameEncoder(n_features=6, depth=1, **PLAIN), tl.Sequences(RNG.random((3, 4, 1, 8, 8)))),
+    (tl.encode.FrameEncoder(n_features=6, depth=1, **PLAIN), tl.Sequences(RNG.random((3, 4, 1, 8, 8)))),
 ]
-FROZEN = [tl.Rocket(), tl.StatisticsEncoder(), tl.combine([tl.CausalEncoder()]), tl.Discriminant(), tl.Whitened()]
+FROZEN = [
+    tl.Rocket(),
+    tl.encode.StatisticsEncoder(),
+    tl.encode.combine([tl.CausalEncoder()]),
+    tl.Discriminant(),
+    tl.metric.WhitenedCosine(),
+]
 
 
 def named(value):
-    return type(value).__name__ if isinstance(value, tl.Encoder) else ""
+    return type(value).__name__ if isinstance(value, tl.encode.Encoder) else ""
 
 
 @pytest.mark.parametrize(("encoder", "X"), NETWORKS, ids=named)
@@ -78,7 +84,7 @@ def test_an_encoder_without_a_module_says_that_it_is_used_frozen(encoder) -> Non
         (lambda: tl.CausalEncoder().network(2.5), TypeError, r"frame\[0\]=2.5: expected an integer"),
         (lambda: tl.CausalEncoder().network(()), ValueError, r"frame=\(\): expected the shape of a frame"),
         (lambda: tl.CausalEncoder(depth=-1).network(2), ValueError, "depth=-1"),
-        (lambda: tl.FrameEncoder().network(3), ValueError, r"frame=3: .*\(channel, height, width\)"),
+        (lambda: tl.encode.FrameEncoder().network(3), ValueError, r"frame=3: .*\(channel, height, width\)"),
         (lambda: tl.SiameseGRU().network(2, lengths=[]), ValueError, "lengths"),
         (lambda: tl.SiameseGRU().network(2, lengths=[3, 0]), ValueError, r"lengths\[1\] is 0"),
         (lambda: tl.SiameseGRU(hidden=0).network(2), ValueError, "hidden=0"),

@@ -20,10 +20,10 @@ def encoder(waves):
 @pytest.fixture
 def trainings(monkeypatch):
     """How often a training begins."""
-    from timelike.train import trained
+    from timelike.train import base
 
-    begun, fit = [], trained.fit
-    monkeypatch.setattr(trained, "fit", lambda *args, **options: begun.append(1) or fit(*args, **options))
+    begun, fit = [], base.fit
+    monkeypatch.setattr(base, "fit", lambda *args, **options: begun.append(1) or fit(*args, **options))
     return begun
 
 
@@ -42,7 +42,7 @@ def test_what_becomes_of_an_encoder_later_changes_no_model_made_with_it(waves, e
         tl.EmbeddingClassifier(encoder, head="1nn").fit(waves),
         tl.Neighbors(encoder).fit(waves),
         tl.KMedoids(2, metric=encoder, random_state=0).fit(waves),
-        tl.combine([encoder]).fit(waves),
+        tl.encode.combine([encoder]).fit(waves),
     ]
     verbs = ["predict", "predict", "predict", "encode"]
     before = [getattr(model, verb)(waves) for model, verb in zip(models, verbs, strict=True)]
@@ -64,7 +64,7 @@ def test_a_copy_is_trained_if_it_is_asked_for(head, waves, encoder, trainings):
 
 def test_a_combination_fits_only_what_is_not_fitted(waves, encoder, trainings):
     other = tl.CausalEncoder(**SMALL | {"n_negatives": 1})
-    both = tl.combine([encoder, other]).fit(waves)
+    both = tl.encode.combine([encoder, other]).fit(waves)
     assert trainings == [1]
     assert not hasattr(other, "network_")
     assert clone(both).encoders[0] is encoder
@@ -72,7 +72,7 @@ def test_a_combination_fits_only_what_is_not_fitted(waves, encoder, trainings):
 
 
 def test_an_encoder_refitted_inside_has_no_fitted_parts_left(waves, encoder, trainings):
-    model = tl.EmbeddingClassifier(tl.combine([encoder]), head="1nn", fit_encoder=True).fit(waves)
+    model = tl.EmbeddingClassifier(tl.encode.combine([encoder]), head="1nn", fit_encoder=True).fit(waves)
     assert trainings == [1]
     assert model.encoder_.encoders_[0] is not encoder
 
@@ -91,7 +91,7 @@ def test_frames_of_another_shape_than_the_fitted_encoder_knows_are_refused(waves
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_n_jobs_is_the_number_of_threads_that_torch_computes_with(jobs, waves, encoder, monkeypatch):
-    monkeypatch.setattr(tl.native, "cores", lambda: 4)
+    monkeypatch.setattr(tl.native, "cpu_count", lambda: 4)
     seen, forward = [], type(encoder.network_).forward
     monkeypatch.setattr(
         type(encoder.network_), "forward", lambda *args: seen.append(torch.get_num_threads()) or forward(*args)
@@ -116,7 +116,7 @@ def test_a_comparison_looks_at_its_input_once(waves, encoder, monkeypatch):
 def test_a_frozen_encoder_is_used_as_it_is_everywhere(waves, encoder, trainings, tmp_path):
     frozen = FrozenEstimator(encoder)
     y = (waves.labels == "slow").astype(int)
-    both = tl.combine([frozen, encoder])
+    both = tl.encode.combine([frozen, encoder])
     np.testing.assert_array_equal(both.encode(waves)[:, :6], encoder.encode(waves))
     both.fit(waves)
     tl.EmbeddingClassifier(frozen, head="1nn", fit_encoder=True).fit(waves, y)
@@ -158,7 +158,7 @@ def test_company_changes_no_bit_in_networks_of_odd_sizes(reduced, n_features):
 def test_where_products_round_otherwise_the_exact_twin_answers(waves, encoder, monkeypatch):
     from timelike.encode.causal import estimator as causal
 
-    monkeypatch.setattr(causal, "rounds_alike", lambda *size: False)
+    monkeypatch.setattr(causal, "is_batch_invariant", lambda *size: False)
     np.testing.assert_allclose(encoder.encode(waves), encoder.encode(waves), rtol=0)
     alone = np.concatenate([encoder.encode(waves[[i]]) for i in range(len(waves))])
     np.testing.assert_array_equal(encoder.encode(waves), alone)

@@ -6,10 +6,10 @@ from scipy.signal import chirp
 
 import timelike as tl
 from naive import rocket as naive
-from timelike.encode.rocket import drawing
-from timelike.encode.rocket.missing import filled
-from timelike.native.machine import Steps
-from timelike.native.rocket import TRIPLES, Bank, features
+from timelike.encode.rocket import kernels
+from timelike.encode.rocket.missing_values import forward_fill
+from timelike.native.machine import PackedSequences
+from timelike.native.rocket import TRIPLES, KernelBank, features
 
 
 def noise(lengths, n_channels=1, seed=0):
@@ -39,8 +39,8 @@ def test_features_are_those_of_the_formula_on_standardized_values(causal):
 
 def test_kernels_have_as_many_thresholds_as_are_asked_for():
     for n in (1, 2, 83, 84, 85, 1000, 2500):
-        dilations, weights = drawing.dilated(100, n)
-        counts = drawing.spread(n, weights)
+        dilations, weights = kernels.dilations_and_weights(100, n)
+        counts = kernels.thresholds_per_kernel(n, weights)
         assert counts.sum() == n
         assert counts.shape == (len(dilations), 84)
         assert (counts.max(axis=1) - counts.min(axis=1)).max() <= 1
@@ -74,8 +74,8 @@ def test_a_stream_gives_the_bits_of_everything_so_far(n_channels):
 def test_a_stream_is_for_kernels_that_look_back_only():
     for model in (
         tl.Rocket(n_features=20),
-        tl.combine([tl.Rocket(n_features=20)]),
-        tl.Whitened(tl.Rocket(n_features=20)),
+        tl.encode.combine([tl.Rocket(n_features=20)]),
+        tl.metric.WhitenedCosine(tl.Rocket(n_features=20)),
     ):
         with pytest.raises(ValueError, match=r"causal=False: kernels look ahead.*use Rocket\(causal=True\)"):
             model.fit(noise((20, 30))).stream()
@@ -92,8 +92,8 @@ def test_a_series_backwards_is_described_by_the_mirrored_kernels():
     same = np.flatnonzero((np.arange(84) + mirrored) % 2 == 0)
     found, other = (
         features(
-            Steps(np.ascontiguousarray(series), np.array([0]), np.array([50])),
-            Bank(np.array([2]), channels, counts, some, centred=True),
+            PackedSequences(np.ascontiguousarray(series), np.array([0]), np.array([50])),
+            KernelBank(np.array([2]), channels, counts, some, centred=True),
             threads=1,
         )[0]
         for series, some in ((x, thresholds), (x[::-1], thresholds[mirrored]))
@@ -106,7 +106,7 @@ def test_what_is_missing_is_the_last_that_is_known_and_before_it_the_mean():
     encoder = tl.Rocket(n_features=200, random_state=0).fit(X)
     x = np.array(X[0])
     x[3:6, 0] = x[2, 0]
-    x[:2, 1] = encoder.moments_.mean[1]
+    x[:2, 1] = encoder.scaler_.mean[1]
     gaps = x.copy()
     gaps[3:6, 0], gaps[:2, 1] = np.nan, np.nan
     np.testing.assert_array_equal(encoder.encode([gaps]), encoder.encode([x]))
@@ -117,7 +117,7 @@ def test_what_is_missing_is_the_last_that_is_known_and_before_it_the_mean():
 
 def test_gaps_are_filled_within_a_sequence_and_a_channel():
     X = tl.Sequences([[[np.nan, 1.0], [2.0, np.nan]], [[np.nan, np.nan], [3.0, 4.0], [np.nan, np.nan]]])
-    found = filled(X, np.array([7.0, 8.0])).values
+    found = forward_fill(X, np.array([7.0, 8.0])).values
     np.testing.assert_array_equal(found, [[7, 1], [2, 1], [7, 8], [3, 4], [3, 4]])
 
 
@@ -144,7 +144,7 @@ def test_offset_and_unit_of_a_channel_do_not_matter():
     found, expected = (tl.Rocket(n_features=300, random_state=0).fit(some).encode(some) for some in (X, other))
     np.testing.assert_allclose(found, expected, atol=0.05)
     plain = tl.Rocket(n_features=300, standardize=False, random_state=0).fit(X)
-    np.testing.assert_array_equal(plain.moments_.mean, 0)
+    np.testing.assert_array_equal(plain.scaler_.mean, 0)
 
 
 def test_distances_are_of_features_by_their_deviation():
@@ -183,9 +183,9 @@ def test_a_stream_takes_memory_as_samples_come_and_keeps_its_bits():
     x = np.random.default_rng(0).standard_normal(700)
     encoder = tl.Rocket(n_features=1700, causal=True, random_state=0).fit([x])
     stream = encoder.stream()
-    before = stream._tally.ring.nbytes
+    before = stream._counts.ring.nbytes
     vectors = [stream.push(sample) for sample in x]
     assert 8 * encoder.bank_.dilations.max() > 400
-    assert before < stream._tally.ring.nbytes / 4
+    assert before < stream._counts.ring.nbytes / 4
     for n in (1, 64, 65, 128, 129, 500, 700):
         np.testing.assert_array_equal(vectors[n - 1], encoder.encode([x[:n]])[0])

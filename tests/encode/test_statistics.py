@@ -6,8 +6,8 @@ from scipy import stats
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 import timelike as tl
-from timelike.encode.forest import Forest
-from timelike.encode.statistics.features import LAGS, QUANTILES, statistics
+from timelike.encode.heads.forest import ForestHead
+from timelike.encode.statistics.features import LAGS, QUANTILES, compute_statistics
 
 
 def of(series):
@@ -16,7 +16,7 @@ def of(series):
     names += ["slope", "bend", *(f"mean {i}" for i in range(8)), *(f"deviation {i}" for i in range(4))]
     names += ["change", "root change", "rise", "fall", "crossings", "turns", *(f"lag {lag}" for lag in LAGS)]
     names += [*(f"octave {i}" for i in range(6)), "frequency", "entropy", "missing", "length"]
-    return dict(zip(names, statistics(np.asarray(series, float)[None, :, None])[0], strict=True))
+    return dict(zip(names, compute_statistics(np.asarray(series, float)[None, :, None])[0], strict=True))
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_constant_has_no_shape_whatever_its_rounding():
 def test_vectors_are_standardized_and_know_correlations_of_channels():
     rng = np.random.default_rng(1)
     X = tl.Sequences([rng.normal(size=(rng.integers(5, 30), 2)) for _ in range(40)])
-    encoder = tl.StatisticsEncoder().fit(X)
+    encoder = tl.encode.StatisticsEncoder().fit(X)
     vectors = encoder.encode(X).astype(float)
     inside = np.abs(vectors).max(axis=0) < 9.99
     np.testing.assert_allclose(vectors.mean(axis=0)[inside], 0, atol=1e-4)
@@ -91,7 +91,7 @@ def test_vectors_are_standardized_and_know_correlations_of_channels():
 
 def test_a_stream_says_what_encode_says_of_everything_so_far():
     X = np.random.default_rng(2).normal(size=(6, 12, 2))
-    encoder, stream = tl.StatisticsEncoder().fit(X), tl.StatisticsEncoder().fit(X).stream()
+    encoder, stream = tl.encode.StatisticsEncoder().fit(X), tl.encode.StatisticsEncoder().fit(X).stream()
     for t in range(5):
         np.testing.assert_array_equal(stream.push(X[0, t]), encoder.encode(X[:1, : t + 1])[0])
     with pytest.raises(ValueError, match="sample has shape"):
@@ -102,7 +102,7 @@ def test_a_stream_says_what_encode_says_of_everything_so_far():
 
 def test_values_whose_squares_overflow_are_refused_by_name():
     with pytest.raises(ValueError, match="sequence 1 are too large"):
-        tl.StatisticsEncoder().fit([[0.0, 1.0], [1e300, -1e300]])
+        tl.encode.StatisticsEncoder().fit([[0.0, 1.0], [1e300, -1e300]])
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
@@ -111,8 +111,8 @@ def test_a_forest_answers_as_scikit_learns_does(n_classes):
     train, test = rng.normal(size=(80, 6)), rng.normal(size=(200, 6))
     codes = (train[:, 0] * n_classes).astype(int) % n_classes
     theirs = ExtraTreesClassifier(300, random_state=0).fit(train, codes)
-    ours = Forest.classes(train, codes)
-    np.testing.assert_allclose(ours.proba(test), theirs.predict_proba(test), atol=1e-12)
+    ours = ForestHead.fit_classifier(train, codes)
+    np.testing.assert_allclose(ours.predict_proba(test), theirs.predict_proba(test), atol=1e-12)
     np.testing.assert_array_equal(ours.predict(test), theirs.predict(test))
     np.testing.assert_array_equal(ours.predict(train), codes)
 
@@ -121,7 +121,9 @@ def test_a_forest_of_numbers_answers_as_scikit_learns_does():
     rng = np.random.default_rng(3)
     train, test = rng.normal(size=(60, 4)), rng.normal(size=(30, 4))
     theirs = ExtraTreesRegressor(300, random_state=0, max_features=1 / 3).fit(train, train[:, 1] ** 2)
-    np.testing.assert_allclose(Forest.numbers(train, train[:, 1] ** 2).predict(test), theirs.predict(test), atol=1e-12)
+    np.testing.assert_allclose(
+        ForestHead.fit_regressor(train, train[:, 1] ** 2).predict(test), theirs.predict(test), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["EmbeddingClassifier", "EmbeddingRegressor"])
@@ -130,7 +132,7 @@ def test_random_state_decides_about_the_trees_of_a_forest(kind):
     X, y = rng.standard_normal((40, 12, 1)), np.arange(40) % 2
 
     def answers(seed):
-        model = getattr(tl, kind)(tl.StatisticsEncoder(), head="forest", random_state=seed).fit(X[:20], y[:20])
+        model = getattr(tl, kind)(tl.encode.StatisticsEncoder(), head="forest", random_state=seed).fit(X[:20], y[:20])
         return model.predict_proba(X[20:]) if kind == "EmbeddingClassifier" else model.predict(X[20:])
 
     np.testing.assert_array_equal(answers(3), answers(3))
@@ -142,17 +144,17 @@ def test_random_state_decides_about_the_trees_of_a_forest(kind):
 def test_a_classifier_with_a_forest_is_saved_without_pickle(tmp_path):
     rng = np.random.default_rng(4)
     X = tl.Sequences([rng.normal(i % 2, 1, 12) for i in range(20)], labels=["low", "high"] * 10)
-    model = tl.EmbeddingClassifier(tl.StatisticsEncoder(), head="forest").fit(X)
+    model = tl.EmbeddingClassifier(tl.encode.StatisticsEncoder(), head="forest").fit(X)
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(tl.load_model(tmp_path / "model").predict_proba(X), model.predict_proba(X))
-    numbers = tl.EmbeddingRegressor(tl.StatisticsEncoder(), head="forest").fit(X, np.arange(20.0))
+    numbers = tl.EmbeddingRegressor(tl.encode.StatisticsEncoder(), head="forest").fit(X, np.arange(20.0))
     numbers.save(tmp_path / "numbers")
     np.testing.assert_array_equal(tl.load_model(tmp_path / "numbers").predict(X), numbers.predict(X))
 
 
 def test_a_classifier_over_statistics_takes_missing_values():
     X = [[0.0, np.nan, 0.1], [0.0, 0.1, 0.0], [5.0, 5.0, np.nan], [5.0, 5.1, 5.0]]
-    model = tl.EmbeddingClassifier(tl.StatisticsEncoder(), head="forest").fit(X, ["a", "a", "b", "b"])
+    model = tl.EmbeddingClassifier(tl.encode.StatisticsEncoder(), head="forest").fit(X, ["a", "a", "b", "b"])
     assert model.predict([[np.nan, 5.0, 5.0]]).tolist() == ["b"]
     with pytest.raises(ValueError, match="sequence 0 is missing"):
         tl.EmbeddingClassifier(tl.CausalEncoder()).fit(X, ["a", "a", "b", "b"])

@@ -67,8 +67,8 @@ def test_after_a_long_past_it_is_still_the_vector_of_the_prefix():
         (tl.CausalEncoder(**TINY), (2,)),
         (tl.RecurrentEncoder(hidden=3, **SHORT), (2,)),
         (tl.RecurrentEncoder(cell="gru", hidden=3, **SHORT), (2,)),
-        (tl.FrameEncoder(filters=2, n_seen=3, **TINY), (1, 4, 4)),
-        (tl.combine([tl.CausalEncoder(**TINY), tl.RecurrentEncoder(hidden=3, **SHORT)]), (2,)),
+        (tl.encode.FrameEncoder(filters=2, n_frame_features=3, **TINY), (1, 4, 4)),
+        (tl.encode.combine([tl.CausalEncoder(**TINY), tl.RecurrentEncoder(hidden=3, **SHORT)]), (2,)),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -6,7 +6,7 @@ import torch
 
 import timelike as tl
 from timelike.encode.causal.network import CausalNetwork
-from timelike.encode.tloss import Contrast, Crops, cut, draw
+from timelike.encode.crop_encoder import Crops, TLossObjective, extract_crops, sample_triplets
 from timelike.train import fit
 
 
@@ -25,7 +25,7 @@ def many(sequences, n_negatives=4, times=400):
     rng = np.random.default_rng(1)
     for _ in range(times):
         ids = rng.permutation(len(sequences))[:4]
-        yield ids, draw(sequences, ids, n_negatives, rng)
+        yield ids, sample_triplets(sequences, ids, n_negatives, rng)
 
 
 @pytest.mark.parametrize("which", ["ragged", "equal"])
@@ -71,7 +71,7 @@ def test_crops_of_a_selection_are_cut_from_the_right_series(ragged):
     chosen = ragged[[3, 1]]
     base, _, _ = chosen.buffers()
     _, (_, positives, _) = next(many(chosen))
-    found = cut(torch.tensor(base), Crops(*positives))
+    found = extract_crops(torch.tensor(base), Crops(*positives))
     assert found.shape == (2, positives.lengths.max(), 2)
     held = {row.tobytes() for x in chosen for row in x}
     for i, length in enumerate(positives.lengths):
@@ -81,9 +81,9 @@ def test_crops_of_a_selection_are_cut_from_the_right_series(ragged):
 
 def contrast(sequences, **options):
     torch.manual_seed(0)
-    network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced=5)
+    network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced_size=5)
     defaults = {"n_negatives": 3, "batch_size": 4, "learning_rate": 1e-3, "by_terms": False}
-    return Contrast(network, sequences, **(defaults | options))
+    return TLossObjective(network, sequences, **(defaults | options))
 
 
 def test_the_loss_is_the_formula(ragged):

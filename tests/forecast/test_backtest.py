@@ -13,10 +13,10 @@ import timelike as tl
 from contract.tampered import NONSENSE, edited, places_in
 from naive import forecast_scores as naive
 from timelike import score
+from timelike.core.parameters import store_parameters
 from timelike.forecast import Backtest, Persistence, backtest
-from timelike.forecast.baselines.base import Baseline, repeated
+from timelike.forecast.baselines.base import Baseline, repeat_rows
 from timelike.forecast.request import Futures
-from timelike.sequences.arguments import store
 
 
 def walks(lengths, n_channels=2, seed=0, **known):
@@ -40,21 +40,21 @@ class Spy(Baseline):
     breaks: dict = {}  # noqa: RUF012
 
     def __init__(self, *, need=1):
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _conditioning(self):
-        return self.need
+    def _min_past_steps(self):
+        return self.min_past_steps
 
-    def _learn(self, sequences):
+    def _fit_sequences(self, sequences):
         Spy.seen.append(("fit", sequences))
         self.last_ = float(np.nanmax(sequences.values))
 
-    def _continued(self, past, request):
+    def _predict_rows(self, past, request):
         Spy.seen.append(("predict", past, self.last_))
         done = sum(call[0] == "predict" for call in Spy.seen)
         if done in Spy.breaks:
             Spy.breaks.pop(done)()
-        return Futures(repeated(self._last(past, 1)[:, 0], request.horizon))
+        return Futures(repeat_rows(self._last_rows(past, 1)[:, 0], request.horizon))
 
 
 @pytest.fixture(autouse=True)
@@ -102,15 +102,15 @@ def test_scores_are_those_of_a_loop_over_windows():
         scales = [naive.naive_scale(past[:, channel], 1) for channel in range(2)]
         np.testing.assert_allclose(found.scores["mase"][row], (np.abs(apart) / scales).mean(axis=1))
     np.testing.assert_allclose(found.per_step("mae").mean, found.scores["mae"].mean(axis=0))
-    assert found.at(3)["mse"].mean == pytest.approx(found.scores["mse"][:, 2].mean())
-    assert found.up_to(2)["mse"].mean == pytest.approx(found.scores["mse"][:, :2].mean())
-    assert found.up_to()["mse"].mean == pytest.approx(found.scores["mse"].mean())
+    assert found.at_step(3)["mse"].mean == pytest.approx(found.scores["mse"][:, 2].mean())
+    assert found.mean_to_step(2)["mse"].mean == pytest.approx(found.scores["mse"][:, :2].mean())
+    assert found.mean_to_step()["mse"].mean == pytest.approx(found.scores["mse"].mean())
 
 
 def test_batches_change_nothing(monkeypatch):
     X = walks([30, 26])
     whole = backtest(Persistence(), X, 3, n_windows=9)
-    monkeypatch.setattr("timelike.forecast.backtesting.running._NUMBERS", 100)
+    monkeypatch.setattr("timelike.forecast.backtests.backtest._MAX_BATCH_NUMBERS", 100)
     Spy.seen.clear()
     parts = backtest(Spy(), X, 3, n_windows=9, n_samples=1)
     assert len(answered()) > 5
@@ -196,7 +196,7 @@ def test_a_method_that_rolls_is_asked_once_by_a_copy_fitted_before_the_first_ori
 
         def _rolling(self, sequences, windows, horizon, known=None):
             self.calls.append((self.last_, windows))
-            return repeated(self._last(windows.pasts, 1)[:, 0], horizon)
+            return repeat_rows(self._last_rows(windows.pasts, 1)[:, 0], horizon)
 
     X = clocks([20, 17], [0.0, 0.0]).replace(times=None)
     found = backtest(Rolling().fit(X), X, 5, n_windows=6, refit=True)
@@ -219,13 +219,13 @@ def test_several_sequences_are_drawn_whole():
     rng = np.random.default_rng(0)
     X = tl.Sequences([np.cumsum(rng.standard_normal(60) * spread) for spread in rng.gamma(1.0, size=20)])
     found = backtest(Persistence(), X, 5, n_windows=30, random_state=1)
-    mean = found.up_to(5)["mse"]
+    mean = found.mean_to_step(5)["mse"]
     windows = found.scores["mse"].mean(axis=1)
     tail = norm.cdf(-np.sqrt(20 / 19) * student.ppf(0.975, 19))  # a little wider, as twenty are not many
     whole = score.bootstrap(windows, groups=found.item, random_state=0, confidence=1 - 2 * tail)
     single = score.bootstrap(windows, random_state=0)
     assert (mean.low, mean.high) == pytest.approx((whole.low, whole.high), rel=0.1)
-    assert mean.half > 2 * single.half
+    assert mean.half_width > 2 * single.half_width
     assert found.intervals == "whole sequences drawn anew (20)"
 
 
@@ -240,14 +240,14 @@ def test_of_one_sequence_blocks_of_windows_are_drawn():
     assert found.intervals == "blocks of 6 windows of one sequence drawn anew"  # 200^⅓, more than the 5 that overlap
     assert backtest(Persistence(), walks([300], 1), 12, n_windows=200).intervals.startswith("blocks of 12 windows")
     assert backtest(Persistence(), walks([300], 1), 12, n_windows=60, step=4).intervals.startswith("blocks of 4 w")
-    counts = found._resampling.counts
+    counts = found._bootstrap.counts
     assert (counts.sum(axis=1) == 200).all()
     assert 100 < (counts[:, 100] > 0).mean() * 200 < 150  # about 1 − 1/e of resamples have it
 
 
 def test_too_few_windows_have_no_interval_rather_than_a_narrow_one():
     found = backtest(Persistence(), walks([40], 1), 8, n_windows=15)
-    assert (found.at(1)["mse"].low, found.at(1)["mse"].high) == (-np.inf, np.inf)
+    assert (found.at_step(1)["mse"].low, found.at_step(1)["mse"].high) == (-np.inf, np.inf)
     assert "none: 15 windows of one sequence are fewer than two blocks of 8 that do not overlap" in str(found)
     assert found.plot().axes
 
@@ -260,7 +260,7 @@ def test_block_intervals_cover_the_mean_of_dependent_windows():
     for seed in range(60):
         X = tl.Sequences([np.cumsum(rng.standard_normal(215))])
         found = backtest(Persistence(), X, 10, n_windows=200, random_state=seed)
-        mean = found.up_to(10)["mse"]
+        mean = found.mean_to_step(10)["mse"]
         alone = score.bootstrap(found.scores["mse"].mean(axis=1), n_resamples=300, random_state=seed)
         blocks += mean.low <= truth <= mean.high
         single += alone.low <= truth <= alone.high
@@ -274,8 +274,8 @@ def test_block_intervals_cover_the_mean_of_dependent_windows():
 class Halved(Persistence):
     """Half as wrong as persistence where everything grows by one."""
 
-    def _continued(self, past, request):
-        return Futures(super()._continued(past, request).center + np.arange(1, request.horizon + 1)[:, None] / 2)
+    def _predict_rows(self, past, request):
+        return Futures(super()._predict_rows(past, request).center + np.arange(1, request.horizon + 1)[:, None] / 2)
 
 
 def test_skill_is_paired_with_the_baseline():
@@ -288,14 +288,14 @@ def test_skill_is_paired_with_the_baseline():
     assert skill["mse"].mean == pytest.approx(0.75)
     np.testing.assert_allclose(found.skill_per_step("mse").mean, 0.75)
     np.testing.assert_allclose(found.per_step("mae", of="baseline").mean, [1, 2, 3, 4])
-    assert found.at(2, of="baseline")["mae"].mean == 2
+    assert found.at_step(2, of="baseline")["mae"].mean == 2
 
 
 def test_a_paired_interval_is_narrower_than_the_two_apart():
     rng = np.random.default_rng(0)
     X = tl.Sequences([np.cumsum(0.5 + rng.standard_normal(40)) * scale for scale in rng.gamma(1.0, size=12)])
     found = backtest(tl.forecast.Mean(), X, 3, n_windows=20, baseline="persistence", random_state=0)
-    ours, theirs = found.up_to(), found.up_to(of="baseline")
+    ours, theirs = found.mean_to_step(), found.mean_to_step(of="baseline")
     apart = 1 - ours["mse"].high / theirs["mse"].low, 1 - ours["mse"].low / theirs["mse"].high
     skill = found.skill()["mse"]
     assert skill.high - skill.low < (apart[1] - apart[0]) / 2
@@ -333,7 +333,7 @@ def test_a_calibrated_model_has_coverage_width_and_the_crps_of_its_samples():
     assert "coverage" not in plain.scores
     assert "its CRPS is its absolute error" in str(plain)
     assert "absolute error" not in str(found)
-    assert found.up_to()["coverage"].mean == pytest.approx(0.8, abs=0.04)
+    assert found.mean_to_step()["coverage"].mean == pytest.approx(0.8, abs=0.04)
     # of a normal distribution with the right spread the CRPS is 1/√2 of the absolute error of its mean
     np.testing.assert_allclose(found.per_step("crps").mean, plain.per_step("mae").mean / np.sqrt(2), rtol=0.05)
     widths = 2 * 1.2816 * np.sqrt(np.arange(1, 6))
@@ -349,16 +349,16 @@ def test_a_method_that_draws_is_judged_by_its_own_samples():
         _draws = True
 
         def _continued(self, past, request):
-            center = super()._continued(past, request).center
+            center = super()._predict_rows(past, request).center
             noise = request.rng.standard_normal((request.n_samples, *center.shape))
             return Futures(None, center + noise)
 
     X = tl.Sequences(np.zeros((3, 60)))
     found = backtest(Drawn(), X, 4, n_windows=50, scores=("crps", "mse"), n_samples=400, level=0.5, random_state=0)
-    assert found.up_to()["crps"].mean == pytest.approx(2 / np.sqrt(2 * np.pi) - 1 / np.sqrt(np.pi), abs=0.005)
-    assert found.up_to()["mse"].mean == pytest.approx(1 / 400, rel=0.2)
-    assert found.up_to()["width"].mean == pytest.approx(2 * 0.6745, rel=0.05)
-    assert found.up_to()["coverage"].mean == 1.0
+    assert found.mean_to_step()["crps"].mean == pytest.approx(2 / np.sqrt(2 * np.pi) - 1 / np.sqrt(np.pi), abs=0.005)
+    assert found.mean_to_step()["mse"].mean == pytest.approx(1 / 400, rel=0.2)
+    assert found.mean_to_step()["width"].mean == pytest.approx(2 * 0.6745, rel=0.05)
+    assert found.mean_to_step()["coverage"].mean == 1.0
 
 
 # --- frames ------------------------------------------------------------------------------------------------------------------
@@ -368,9 +368,9 @@ class Knows(Persistence):
     """Takes channels that are known in advance, and forecasts their sum."""
 
     def __init__(self, *, known=None):
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _continued(self, past, request):
+    def _predict_rows(self, past, request):
         return Futures(np.repeat(request.known.sum(axis=2, keepdims=True), self.cells_.n_cells, axis=2))
 
 
@@ -381,8 +381,8 @@ def test_known_channels_are_given_to_the_model_and_not_judged(fitted):
     values[:, :, 1] = values[:, :, 0] + values[:, :, 2]
     X = tl.Sequences(values, channel_names=["hour", "load", "plan"])
     rival = Persistence().fit(X) if fitted else "persistence"
-    found = backtest(Knows(known=["hour", "plan"]), X, 4, n_windows=5, baseline=rival)
-    assert found.up_to()["mse"].mean == 0
+    found = backtest(Knows(known_channels=["hour", "plan"]), X, 4, n_windows=5, baseline=rival)
+    assert found.mean_to_step()["mse"].mean == 0
     expected = [
         np.square(values[i, o : o + 4, 1] - values[i, o - 1, 1]) for i, o in zip(found.item, found.origin, strict=True)
     ]
@@ -418,7 +418,7 @@ def pressing():
 
 @pytest.mark.parametrize("refit", [False, True])
 def test_a_backtest_goes_on_where_it_broke_off(tmp_path, monkeypatch, refit):
-    monkeypatch.setattr("timelike.forecast.backtesting.running._AT_ONCE", 2)
+    monkeypatch.setattr("timelike.forecast.backtests.backtest._MAX_BATCH", 2)
     X = walks([20, 20])
     call = partial(backtest, Spy(), X, 4, n_windows=5, refit=refit, baseline="persistence")
     whole = call()
@@ -481,7 +481,7 @@ def test_draws_go_on_with_the_seed_they_began_with(tmp_path):
     first = backtest(model, X, 3, n_windows=2, scores="crps", checkpoint=tmp_path / "kept")
     again = backtest(model, X, 3, n_windows=2, scores="crps", checkpoint=tmp_path / "kept")
     np.testing.assert_array_equal(first.scores["crps"], again.scores["crps"])
-    assert first.at(1) == again.at(1)
+    assert first.at_step(1) == again.at_step(1)
     with pytest.raises(ValueError, match="with another random_state"):
         backtest(model, X, 3, n_windows=2, scores="crps", checkpoint=tmp_path / "kept", random_state=5)
 
@@ -523,7 +523,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
 
 
 def test_one_ctrl_c_gives_what_is_finished(tmp_path, monkeypatch):
-    monkeypatch.setattr("timelike.forecast.backtesting.running._AT_ONCE", 2)
+    monkeypatch.setattr("timelike.forecast.backtests.backtest._MAX_BATCH", 2)
     X = walks([20, 20])
     whole = backtest(Spy(), X, 4, n_windows=5)
     Spy.seen.clear()
@@ -573,8 +573,8 @@ def test_the_table_has_the_first_and_the_last_step_and_the_mean():
         "skill against Persistence (baseline)",
     ]  # fmt: skip
     cells = [cell.strip() for cell in rows[0].split("|")[1:-1]]
-    assert cells[:3] == ["mse", "Persistence", f"{found.at(1)['mse'].mean:.4g}"]
-    assert cells[6] == f"{found.at(12)['mse'].mean:.4g}"
+    assert cells[:3] == ["mse", "Persistence", f"{found.at_step(1)['mse'].mean:.4g}"]
+    assert cells[6] == f"{found.at_step(12)['mse'].mean:.4g}"
     assert len(rows) == 4
     assert found._repr_html_().count("<tr>") == 5
     assert "<svg" in found._repr_html_()
@@ -641,7 +641,7 @@ def test_a_model_that_cannot_be_fitted_so_early_says_on_what():
 def test_asking_for_what_there_is_not_is_refused():
     found = backtest(Persistence(), walks([12, 12]), 4, n_windows=3)
     with pytest.raises(ValueError, match="h=5: the scores are of 4 steps"):
-        found.at(5)
+        found.at_step(5)
     with pytest.raises(ValueError, match="score='crps': expected one of 'mse', 'mae'"):
         found.per_step("crps")
 
@@ -650,7 +650,7 @@ def test_ridge_refitted_at_once_is_ridge_refitted_origin_by_origin(monkeypatch):
     X = walks([60, 60], seed=4)
     call = partial(backtest, tl.forecast.Ridge(lags=4, alpha=2.0), X, 3, n_windows=8, refit=True)
     rolled = call()
-    monkeypatch.delattr(tl.forecast.Ridge, "_rolling")
+    monkeypatch.delattr(tl.forecast.Ridge, "_forecast_rolling")
     np.testing.assert_allclose(rolled.scores["mse"], call().scores["mse"], rtol=1e-6)
 
 

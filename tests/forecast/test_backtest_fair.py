@@ -38,7 +38,7 @@ def noisy(lengths, n_channels=1, seed=0, **known):
 def test_methods_that_draw_are_judged_by_their_draws(model, refit):
     X = noisy([150] * 4)
     found = backtest(model, X, 4, n_windows=6, scores=("crps", "mae"), refit=refit, random_state=0)
-    mean = {name: one.mean for name, one in found.up_to().items()}
+    mean = {name: one.mean for name, one in found.mean_to_step().items()}
     assert mean["crps"] < 0.85 * mean["mae"]  # of a normal distribution with the right spread 1/√2
     assert 0.6 < mean["coverage"] < 0.95
     assert 0.5 < mean["width"] < 2
@@ -52,9 +52,9 @@ def test_the_draws_of_an_autoregression_are_those_of_its_noise():
     truth = np.stack([X[i][o : o + 2, 0] for i, o in zip(found.item, found.origin, strict=True)])
     # the CRPS of a standard normal distribution (Gneiting and Raftery, 2007), whose interval of 80 % is 2 · 1.2816 wide
     expected = truth * (2 * norm.cdf(truth) - 1) + 2 * norm.pdf(truth) - 1 / np.sqrt(np.pi)
-    assert found.up_to()["crps"].mean == pytest.approx(expected.mean(), rel=0.02)
-    assert found.up_to()["width"].mean == pytest.approx(2 * 1.2816, rel=0.05)
-    assert found.up_to()["coverage"].mean == pytest.approx((np.abs(truth) < 1.2816).mean(), abs=0.02)
+    assert found.mean_to_step()["crps"].mean == pytest.approx(expected.mean(), rel=0.02)
+    assert found.mean_to_step()["width"].mean == pytest.approx(2 * 1.2816, rel=0.05)
+    assert found.mean_to_step()["coverage"].mean == pytest.approx((np.abs(truth) < 1.2816).mean(), abs=0.02)
 
 
 # --- channels ----------------------------------------------------------------------------------------------------------------
@@ -77,21 +77,21 @@ def planned():
 )
 def test_a_rival_that_does_not_forecast_what_the_model_does_is_refused_at_the_door(model, rival, fitted):
     X = planned()
-    theirs = Analog(k=2, window=4, known=rival)
+    theirs = Analog(k=2, window=4, known_channels=rival)
     if fitted:
         theirs.fit(X)
     with pytest.raises(ValueError, match="Analog with known=.* does not forecast all channels that Ridge with known="):
-        backtest(Ridge(lags=4, known=model), X, 4, n_windows=3, baseline=theirs)
+        backtest(Ridge(lags=4, known_channels=model), X, 4, n_windows=3, baseline=theirs)
 
 
 @pytest.mark.parametrize("fitted", [False, True])
 @pytest.mark.parametrize("known", [None, ["night"], ["hour"], [0, 2], [2]])
 def test_a_rival_that_forecasts_more_is_judged_by_the_channels_of_the_model(known, fitted):
     X = planned()
-    theirs = Ridge(lags=3, alpha=1.0, known=known)
-    mine = Ridge(lags=4, alpha=1.0, known=["night", "hour"])
+    theirs = Ridge(lags=3, alpha=1.0, known_channels=known)
+    mine = Ridge(lags=4, alpha=1.0, known_channels=["night", "hour"])
     found = backtest(mine, X, 4, n_windows=3, baseline=theirs.fit(X) if fitted else theirs)
-    fits = theirs if fitted else Ridge(lags=3, alpha=1.0, known=known).fit(X.crop(0, 114))
+    fits = theirs if fitted else Ridge(lags=3, alpha=1.0, known_channels=known).fit(X.crop(0, 114))
     if known is None and not fitted:  # it is shown the targets alone
         load = tl.Sequences([one[:, [1]] for one in X])
         fits = Ridge(lags=3, alpha=1.0).fit(load.crop(0, 114))
@@ -104,7 +104,7 @@ def test_a_rival_that_forecasts_more_is_judged_by_the_channels_of_the_model(know
     for row, (item, origin) in enumerate(zip(found.item, found.origin, strict=True)):
         one = X[item] if not (known is None and not fitted) else X[item][:, [1]]
         ahead = None if not positions else one[None, origin : origin + 4][:, :, positions]
-        answer = fits.predict([one[:origin]], 4, known=ahead).mean[0, :, place]
+        answer = fits.predict([one[:origin]], 4, known_covariates=ahead).mean[0, :, place]
         np.testing.assert_allclose(found.reference["mse"][row], np.square(answer - X[item][origin : origin + 4, 1]))
 
 
@@ -133,7 +133,7 @@ def test_frames_are_nan_where_the_model_is_masked_and_the_array_is_left_alone():
     masked = X.copy()
     masked[:, :, 0, 1, 1] = np.nan
     cells = Persistence().fit(masked).cells_
-    found = cells.frames(tl.Sequences(X)).values
+    found = cells.target_frames(tl.Sequences(X)).values
     np.testing.assert_array_equal(found, masked[0])
     assert found.dtype == np.float32
     assert (X == 1).all()
@@ -154,7 +154,7 @@ def test_several_rivals_stand_in_one_table():
         np.testing.assert_array_equal(found.references[name]["mse"], alone.reference["mse"])
         assert found.skill(against=name) == alone.skill()
         np.testing.assert_array_equal(found.skill_per_step("mae", against=name).low, alone.skill_per_step("mae").low)
-        assert found.at(2, of=name) == alone.at(2, of="baseline")
+        assert found.at_step(2, of=name) == alone.at_step(2, of="baseline")
     header, _, *rows = found.table().splitlines()
     assert [cell.strip() for cell in header.split("|")[7:-1]] == [f"skill against {name}" for name in names]
     assert [row.split("|")[2].strip() for row in rows[:6]] == ["Climatology", *names]
@@ -246,7 +246,7 @@ def test_ridge_refitted_cut_by_cut_has_the_lags_and_the_penalty_that_it_has_at_o
     call = partial(backtest, Ridge(), X, 3, n_windows=8, refit=True)
     rolled = call()
     assert "copies of Ridge keep the lags and alpha that the first one chose" in str(rolled)
-    monkeypatch.delattr(Ridge, "_rolling")
+    monkeypatch.delattr(Ridge, "_forecast_rolling")
     np.testing.assert_allclose(rolled.scores["mse"], call().scores["mse"], rtol=1e-5)
     assert "copies of" not in str(backtest(Ridge(lags=2, alpha=1.0), X, 3, n_windows=8, refit=True))
 
@@ -277,7 +277,7 @@ def test_too_few_errors_for_a_level_leave_a_note_and_draws():
     found = backtest(model, X, 3, n_windows=4, scores=("mae", "crps"), level=0.99)
     assert "has no intervals: calibrated by " in str(found)
     assert found.scores.keys() == {"mae", "crps"}
-    assert found.up_to()["crps"].mean < found.up_to()["mae"].mean
+    assert found.mean_to_step()["crps"].mean < found.mean_to_step()["mae"].mean
 
 
 # --- scores ------------------------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def test_partials_of_our_own_scores_have_the_skill_that_the_scores_have():
     X = np.random.default_rng(0).random((3, 12, 1, 8, 8))
     scores = (partial(score.ssim, window=3), partial(score.psnr, value_range=2), score.mae)
     found = backtest(Mean(), X, 2, n_windows=3, scores=scores, baseline="persistence")
-    assert found.perfect == {"ssim": 1.0, "mae": 0.0}
+    assert found.perfect_scores == {"ssim": 1.0, "mae": 0.0}
     assert "no skill" not in str(found)
 
 
@@ -359,9 +359,9 @@ def test_batches_are_as_large_as_the_futures_there_really_are(monkeypatch):
     class Noting(Persistence):
         def _continued(self, past, request):
             asked.append(len(past))
-            return super()._continued(past, request)
+            return super()._predict_rows(past, request)
 
-    monkeypatch.setattr("timelike.forecast.backtesting.running._NUMBERS", 10_000)
+    monkeypatch.setattr("timelike.forecast.backtests.backtest._MAX_BATCH_NUMBERS", 10_000)
     backtest(Noting(), noisy([40] * 10), 4, n_windows=5, n_samples=1000)
     assert asked == [50]
     X = noisy([40] * 10)

@@ -33,21 +33,21 @@ def test_rows_of_cells_become_the_frames_they_were(there):
         return
     frames = np.where(there, np.arange(2.0 * 3 * there.size).reshape(2, 3, *there.shape), np.nan)
     sequences = tl.Sequences(frames)
-    cells = Cells.of(sequences, None)
-    rows = cells.targets(sequences)
+    cells = Cells.from_sequences(sequences, None)
+    rows = cells.target_rows(sequences)
     assert rows.values.shape == (6, cells.n_cells) == (6, there.sum())
     assert not np.isnan(rows.values).any()
-    np.testing.assert_array_equal(cells.whole(rows.values), sequences.values)
-    np.testing.assert_array_equal(cells.there, there)
-    assert cells.masked == (not there.all())
+    np.testing.assert_array_equal(cells.to_frames(rows.values), sequences.values)
+    np.testing.assert_array_equal(cells.valid_mask, there)
+    assert cells.is_masked == (not there.all())
 
 
 @given(st.permutations(range(4)), st.integers(1, 3))
 def test_known_and_forecast_channels_are_all_there_are(order, count):
     sequences = tl.Sequences(np.arange(24.0).reshape(1, 6, 4))
     known = list(order[:count])
-    cells = Cells.of(sequences, known)
-    parts = [cells.targets(sequences).values, cells.covariates(sequences).values]
+    cells = Cells.from_sequences(sequences, known)
+    parts = [cells.target_rows(sequences).values, cells.covariates(sequences).values]
     left = [i for i in range(4) if i not in known]
     np.testing.assert_array_equal(np.hstack(parts), sequences.values[:, left + known])
 
@@ -56,10 +56,12 @@ def test_channels_are_known_by_name_or_by_place_counted_from_either_end():
     names = ("load", "hour", "day")
     sequences = channels(count=3, names=names)
     for known in (["hour", "day"], ["day", "hour"], [1, 2], [-1, -2], (np.int64(1), "day")):
-        cells = Cells.of(sequences, known)
+        cells = Cells.from_sequences(sequences, known)
         first = known[0] in ("day", -1)
-        assert cells.known.tolist() == ([2, 1] if first else [1, 2])  # in the order of the list, as values are given
-        assert cells.names(sequences) == ("load",)
+        assert cells.known_channels.tolist() == (
+            [2, 1] if first else [1, 2]
+        )  # in the order of the list, as values are given
+        assert cells.target_names(sequences) == ("load",)
 
 
 @pytest.mark.parametrize(
@@ -78,40 +80,41 @@ def test_channels_are_known_by_name_or_by_place_counted_from_either_end():
 )
 def test_channels_that_cannot_be_known_are_refused(known, kind, said):
     with pytest.raises(kind, match=said):
-        Ridge(lags=2, known=known).fit(channels(names=("load", "hour", "day", "rain")))
+        Ridge(lags=2, known_channels=known).fit(channels(names=("load", "hour", "day", "rain")))
 
 
 def test_names_of_channels_that_have_none_are_refused():
     with pytest.raises(ValueError, match="there is no channel 'hour'; X has no channel names"):
-        Ridge(lags=2, known=["hour"]).fit(channels())
+        Ridge(lags=2, known_channels=["hour"]).fit(channels())
     with pytest.raises(ValueError, match=r"names channels, and X has frames of shape \(1, 4, 4\)"):
-        Ridge(lags=2, known=[0]).fit(RNG.standard_normal((3, 9, 1, 4, 4)))
+        Ridge(lags=2, known_channels=[0]).fit(RNG.standard_normal((3, 9, 1, 4, 4)))
 
 
 def test_what_is_known_over_the_horizon_is_asked_for_and_checked():
     X = channels(names=("load", "hour", "day", "rain"))
-    model = Ridge(lags=2, known=["rain", "hour"]).fit(X)
-    assert model.predict(X, 5, known=np.zeros((3, 5, 2))).mean.shape == (3, 5, 2)
+    model = Ridge(lags=2, known_channels=["rain", "hour"]).fit(X)
+    assert model.predict(X, 5, known_covariates=np.zeros((3, 5, 2))).mean.shape == (3, 5, 2)
     np.testing.assert_array_equal(  # more than is needed is no harm
-        model.predict(X, 5, known=np.zeros((3, 9, 2))).mean, model.predict(X, 5, known=np.zeros((3, 5, 2))).mean
+        model.predict(X, 5, known_covariates=np.zeros((3, 9, 2))).mean,
+        model.predict(X, 5, known_covariates=np.zeros((3, 5, 2))).mean,
     )
     with pytest.raises(ValueError, match=r"known=None: .*fitted with known=\['rain', 'hour'\]; .*\(item, 5, 2\)"):
         model.predict(X, 5)
     for wrong in (np.zeros((3, 4, 2)), np.zeros((2, 5, 2)), np.zeros((3, 5, 3))):
         with pytest.raises(ValueError, match=r"known has .*: expected 3 of at least 5 steps and frames \(2,\)"):
-            model.predict(X, 5, known=wrong)
+            model.predict(X, 5, known_covariates=wrong)
     with pytest.raises(ValueError, match=r"known.*missing"):
-        model.predict(X, 5, known=np.full((3, 5, 2), np.nan))
+        model.predict(X, 5, known_covariates=np.full((3, 5, 2), np.nan))
     with pytest.raises(ValueError, match="known is given, but this Persistence was fitted without known channels"):
-        Persistence().fit(X).predict(X, 5, known=np.zeros((3, 5, 2)))
+        Persistence().fit(X).predict(X, 5, known_covariates=np.zeros((3, 5, 2)))
 
 
 def test_a_forecast_has_the_names_of_what_it_forecasts():
     X = channels(names=("load", "hour", "day", "rain"))
-    found = Ridge(lags=2, known=["hour", "day"]).fit(X).predict(X, 2, known=np.zeros((3, 2, 2)))
+    found = Ridge(lags=2, known_channels=["hour", "day"]).fit(X).predict(X, 2, known_covariates=np.zeros((3, 2, 2)))
     assert found.channel_names == ("load", "rain")
     assert found.past.frame == (2,)
-    assert found.sequences().channel_names == ("load", "rain")
+    assert found.to_sequences().channel_names == ("load", "rain")
 
 
 # --- masks -----------------------------------------------------------------------------------------------------------
@@ -156,7 +159,7 @@ def test_times_go_on_after_the_last_of_each_past(start, step):
     found = Persistence().fit(X).predict(X[1:], 3)
     expected = np.stack([one[-1] + step * np.arange(1, 4) for one in times[1:]])
     np.testing.assert_array_equal(found.times, expected.astype(found.times.dtype))
-    assert found.sequences().times.tolist() == found.times.ravel().tolist()
+    assert found.to_sequences().times.tolist() == found.times.ravel().tolist()
 
 
 def test_the_step_is_that_of_what_was_learned_from():
@@ -164,7 +167,7 @@ def test_the_step_is_that_of_what_was_learned_from():
     asked = tl.Sequences(RNG.standard_normal((1, 1, 1)), times=[[10.0]])  # which has none of its own
     np.testing.assert_array_equal(Persistence().fit(learned).predict(asked, 3).times, [[12, 14, 16]])
     timeless = Persistence().fit(learned.values[None])
-    assert timeless.interval_ is None
+    assert timeless.step_duration_ is None
     pair = tl.Sequences(RNG.standard_normal((1, 2, 1)), times=[[10.0, 13.0]])
     np.testing.assert_array_equal(timeless.predict(pair, 2).times, [[16, 19]])
     assert Persistence().fit(learned).predict(learned.values[None], 2).times is None
@@ -227,7 +230,7 @@ def test_requests_that_make_no_sense_are_refused(model):
 @pytest.mark.parametrize("model", BASELINES, ids=lambda model: type(model).__name__)
 def test_a_past_that_is_too_short_says_how_long_it_must_be(model):
     X = RNG.standard_normal((3, 12, 2))
-    need = model.fit(X)._conditioning()
+    need = model.fit(X)._min_past_steps()
     found = model.predict([x[-need:] for x in X], 2).mean  # as long as it must be
     assert found.shape == (3, 2, 2)
     if need > 1:

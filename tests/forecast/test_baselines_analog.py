@@ -7,7 +7,7 @@ from sklearn.base import clone
 import timelike as tl
 from naive import forecasting as naive
 from timelike.forecast import Analog
-from timelike.forecast.baselines import sliding
+from timelike.forecast.baselines import window_search
 
 RNG = np.random.default_rng(0)
 
@@ -44,7 +44,7 @@ class TestNearest:
     @pytest.mark.parametrize("align", ["none", "level", "last"])
     def test_it_is_the_mean_of_what_followed_the_nearest_windows(self, metric, align):
         train, past = walks(20, 6, 15, 5), walks(9, 5, 4, seed=1)
-        scale, plain = scaled(train), tl.align.named.resolve(metric)
+        scale, plain = scaled(train), tl.align.metric_names.resolve_metric(metric)
         found = Analog(metric, 3, window=4, align=align).fit(train).predict(past, 2).mean
         for item, one in enumerate(past):
             near = naive.analogs([scale(x) for x in train], scale(one), 4, 2, 3, plain.distance)
@@ -53,14 +53,14 @@ class TestNearest:
 
     @pytest.mark.parametrize("window", [1, 2, 5, 9])
     def test_the_sliding_search_finds_what_the_metric_finds(self, window, monkeypatch):
-        monkeypatch.setattr(sliding, "_CACHED", 16)
+        monkeypatch.setattr(window_search, "_BLOCK_NUMBERS", 16)
         train, past = walks(60, 30, 12, whole=True, channels=1), walks(20, 9, 40, seed=1, whole=True, channels=1)
         model = Analog(k=7, window=window).fit(train)
         model.predict(past, 3)
         found, ends = model.galleries_[3]
-        rows = tl.Sequences(model._standard(model.rows_)[None])
+        rows = tl.Sequences(model._standardize(model.rows_)[None])
         every = rows.windows(window)[ends - window]
-        queries = tl.Sequences([model._standard(x[-window:]) for x in past])
+        queries = tl.Sequences([model._standardize(x[-window:]) for x in past])
         expected = tl.Euclidean().neighbors(every, queries, 7)
         nearest = found.neighbors(queries, 7)
         np.testing.assert_array_equal(nearest.ids, expected.ids)
@@ -77,7 +77,7 @@ class TestNearest:
     def test_a_search_part_by_part_finds_the_same(self, metric, monkeypatch):
         train, past = walks(40, 30, whole=True), walks(9, 5, seed=1, whole=True)
         whole = Analog(metric, 5, window=3).fit(train).predict(past, 2).mean
-        monkeypatch.setattr(sliding, "_LAID_OUT", 3 * 2 * 4)  # four windows at a time
+        monkeypatch.setattr(window_search, "_MAX_BLOCK_NUMBERS", 3 * 2 * 4)  # four windows at a time
         model = Analog(metric, 5, window=3).fit(train)
         np.testing.assert_array_equal(model.predict(past, 2).mean, whole)
         assert len(model.galleries_[2][0].galleries) > 10
@@ -147,7 +147,12 @@ class TestKnown:
         past = [np.hstack([x, RNG.standard_normal((len(x), 1))]) for x in walks(9, 5, seed=1)]
         ahead = RNG.standard_normal((2, horizon, 1))
         window = 3
-        found = Analog(k=2, window=window, known=[2]).fit(train).predict(past, horizon, known=ahead).mean
+        found = (
+            Analog(k=2, window=window, known_channels=[2])
+            .fit(train)
+            .predict(past, horizon, known_covariates=ahead)
+            .mean
+        )
         scale = scaled(train)
         shifts = [*range(window, horizon, window), horizon]
 
@@ -173,25 +178,25 @@ class TestKnown:
         X = tl.Sequences([np.stack([answer, plan], axis=1)], channel_names=["y", "plan"])
         for known in ([0.0, 1.0], [0.0, -1.0]):
             found = (
-                Analog("dtw", 1, window=2, known=["plan"], align="none")
+                Analog("dtw", 1, window=2, known_channels=["plan"], align="none")
                 .fit(X)
-                .predict(X.crop(0, 2), 2, known=np.array(known)[None, :, None])
+                .predict(X.crop(0, 2), 2, known_covariates=np.array(known)[None, :, None])
             )
             np.testing.assert_allclose(found.mean.ravel(), 10 * np.array(known))
 
     def test_a_metric_that_learns_cannot_see_the_horizon(self):
         with pytest.raises(ValueError, match=r"known=\[1\]: .* learns from the window alone"):
-            Analog(tl.Rocket(n_features=84, random_state=0), known=[1]).fit(walks(50))
+            Analog(tl.Rocket(n_features=84, random_state=0), known_channels=[1]).fit(walks(50))
 
 
 class TestLearnedMetrics:
     def test_an_encoder_learns_from_windows(self, tmp_path):
         train, past = walks(60, 40), walks(20, 11, seed=1)
         model = Analog(tl.Rocket(n_features=84, random_state=0), 2, window=10).fit(train)
-        encoder = clone(model.metric).fit(model._windows(model._standard(model.rows_), np.r_[10:61, 70:101]))
+        encoder = clone(model.metric).fit(model._cut_windows(model._standardize(model.rows_), np.r_[10:61, 70:101]))
         found, ends = model.predict(past, 3).mean, np.r_[10:58, 70:98]
-        windows = model._windows(model._standard(model.rows_), ends)
-        distances = encoder.pairwise([model._standard(x[-10:]) for x in past], windows)
+        windows = model._cut_windows(model._standardize(model.rows_), ends)
+        distances = encoder.pairwise([model._standardize(x[-10:]) for x in past], windows)
         for item in range(2):
             order = np.argsort(distances[item], kind="stable")[:2]
             near = [(0, int(e)) if e <= 60 else (1, int(e) - 60) for e in ends[order]]
@@ -229,7 +234,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match="k=4: 3 windows of the training sequences have 4 steps after them"):
             model.predict(walks(9), 4)
         assert model.predict(walks(9), 3).mean.shape == (1, 3, 2)
-        assert model._farthest() == 3
+        assert model._max_horizon() == 3
 
     def test_a_window_as_long_as_every_sequence_has_no_future(self):
         with pytest.raises(ValueError, match="window=10: nothing followed a window of 10"):

@@ -9,7 +9,7 @@ import timelike as tl
 from naive import forecasting as naive
 from timelike.forecast import AR, DMD
 from timelike.forecast.baselines import dmd
-from timelike.forecast.baselines.stability import companions, contracted
+from timelike.forecast.baselines.stability import companion_matrices, contract_eigenvalues
 
 RNG = np.random.default_rng(0)
 
@@ -118,7 +118,7 @@ class TestAR:
         grows = [1.2 ** np.arange(40.0)[:, None] + [0.0, 5.0]]
         with pytest.warns(UserWarning, match=r"the AR that fits X best multiplies a part of it by 1\.2 in every step"):
             model = AR(order=2, vector=vector).fit(grows)
-        assert model.radius_ == pytest.approx(1.2, abs=1e-3)
+        assert model.spectral_radius_ == pytest.approx(1.2, abs=1e-3)
         found = model.predict(grows, 10000).mean
         assert np.isfinite(found).all()
         assert np.abs(found).max() < 1e3 * np.abs(grows[0]).max()
@@ -126,8 +126,8 @@ class TestAR:
     def test_damping_divides_all_roots_by_the_largest(self):
         with warnings.catch_warnings(action="ignore"):
             model = AR(order=2).fit([1.15 ** np.arange(60.0) + np.sin(np.arange(60.0))])
-        assert model.radius_ > 1.1
-        roots = np.abs(np.linalg.eigvals(companions(model.coefficients_.T[:, :, None, None])))
+        assert model.spectral_radius_ > 1.1
+        roots = np.abs(np.linalg.eigvals(companion_matrices(model.coefficients_.T[:, :, None, None])))
         assert roots.max() == pytest.approx(1.0)
 
     def test_a_line_goes_on_as_a_line(self):
@@ -230,12 +230,12 @@ class TestDMD:
 
     def test_a_matrix_without_a_basis_of_eigenvectors_is_shrunk(self):
         jordan = np.array([[1.5, 1.0], [0.0, 1.5]])
-        assert np.abs(np.linalg.eigvals(contracted(jordan))).max() == pytest.approx(1.0, abs=1e-6)
+        assert np.abs(np.linalg.eigvals(contract_eigenvalues(jordan))).max() == pytest.approx(1.0, abs=1e-6)
         rotation = np.array([[0.0, -1.0], [1.0, 0.0]])
-        assert contracted(rotation) is rotation
+        assert contract_eigenvalues(rotation) is rotation
 
     def test_windows_are_taken_evenly_where_frames_are_large(self, monkeypatch):
-        monkeypatch.setattr(dmd, "MOST", 25)
+        monkeypatch.setattr(dmd, "MAX_MATRIX_ROWS", 25)
         model = DMD().fit([moved(n_cells=50, length=100)])
         assert np.abs(model.eigenvalues_ - 0.99 * np.exp(0.2j)).min() < 1e-6
 

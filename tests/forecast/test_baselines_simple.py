@@ -98,7 +98,7 @@ class TestEveryBaseline:
         np.testing.assert_allclose(moved, 8 * expected + 64, rtol=1e-9)
 
     def test_a_past_that_is_too_short_is_refused_with_the_length_it_needs(self, model):
-        need = model.fit(ragged())._conditioning()
+        need = model.fit(ragged())._min_past_steps()
         if need > 1:
             steps = "1 time step" if need == 2 else f"{need - 1} time steps"
             with pytest.raises(ValueError, match=f"past: sequence 1 has {steps}: .* at least {need}"):
@@ -212,7 +212,7 @@ class TestClimatology:
         times, values = np.arange(40.0), np.arange(40.0) % 4
         kept = np.r_[0:9, 15:40]
         model = Climatology(4).fit(tl.Sequences([values[kept]], times=[times[kept]]))
-        np.testing.assert_allclose(model.table_.ravel(), [0, 1, 2, 3])
+        np.testing.assert_allclose(model.phase_means_.ravel(), [0, 1, 2, 3])
         past = tl.Sequences([values[[0, 1, 9, 10]]], times=[times[[0, 1, 9, 10]]])
         np.testing.assert_allclose(model.predict(past, 3).mean.ravel(), values[11:14])
 
@@ -227,14 +227,14 @@ class TestClimatology:
         wave = np.sin(2 * np.pi * kept / 12)
         parts = [slice(0, 3000), slice(3000, len(kept))]
         model = Climatology(12).fit(tl.Sequences([wave[one] for one in parts], times=[times[one] for one in parts]))
-        assert np.ptp(model.table_) / 2 == pytest.approx(1, abs=0.02)
-        assert model.dated_ is dated
+        assert np.ptp(model.phase_means_) / 2 == pytest.approx(1, abs=0.02)
+        assert model.uses_datetimes_ is dated
         past = tl.Sequences([wave[-5:]], times=[times[-5:]])
         np.testing.assert_allclose(model.predict(past, 24).mean.ravel(), np.sin(np.pi * np.arange(24) / 6), atol=0.02)
 
     def test_without_a_clock_nothing_is_dated(self):
         model = Climatology(2).fit([[1.0, 2.0, 3.0]])
-        assert (model.first_, model.step_, model.dated_) == (None, None, False)
+        assert (model.first_time_, model.clock_step_, model.uses_datetimes_) == (None, None, False)
 
     def test_a_saved_clock_is_the_same_clock(self, tmp_path):
         hours = np.datetime64("2024-01-01T05") + np.arange(60).astype("timedelta64[h]")
@@ -257,4 +257,4 @@ class TestClimatology:
     def test_a_phase_that_training_never_shows_is_named(self):
         with pytest.raises(ValueError, match=r"period=5: no step of X has phase 4 of the cycle: .* longest .* 4 steps"):
             Climatology(5).fit([[1.0, 2.0, 3.0, 4.0], [1.0]])
-        assert Climatology(5).fit([[1.0, 2.0, 3.0, 4.0, 5.0]]).table_.shape == (5, 1)
+        assert Climatology(5).fit([[1.0, 2.0, 3.0, 4.0, 5.0]]).phase_means_.shape == (5, 1)

@@ -8,17 +8,17 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 import timelike as tl
-from timelike.forecast import Calibration, Persistence
-from timelike.forecast.calibration import rank, windows_needed
+from timelike.forecast import ConformalCalibration, Persistence
+from timelike.forecast.calibration import min_windows, quantile_rank
 from timelike.forecast.request import Futures
-from timelike.forecast.windows import cut
+from timelike.forecast.windows import select_windows
 
 RNG = np.random.default_rng(0)
 ROUND = [0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.975]
 
 
 def errors(values):
-    return Calibration(np.asarray(values, np.float32).reshape(len(values), 1, 1))
+    return ConformalCalibration(np.asarray(values, np.float32).reshape(len(values), 1, 1))
 
 
 @pytest.mark.parametrize("q", ROUND)
@@ -28,14 +28,14 @@ def test_the_rank_is_the_least_that_covers_enough(q, count):
     covers = [k for k in range(1, count + 1) if k / (count + 1) >= q - 1e-9]
     leaves = [k for k in range(1, count + 1) if k / (count + 1) <= q + 1e-9]
     if q >= 0.5:
-        assert rank(q, count) == (covers[0] if covers else count)
+        assert quantile_rank(q, count) == (covers[0] if covers else count)
     else:
-        assert rank(q, count) == (leaves[-1] if leaves else 1)
+        assert quantile_rank(q, count) == (leaves[-1] if leaves else 1)
 
 
 @pytest.mark.parametrize("q", ROUND)
 def test_as_many_windows_are_needed_as_give_the_rank_its_coverage(q):
-    need = windows_needed(q)
+    need = min_windows(q)
     enough = [n for n in range(1, 500) if 1 <= round(q * (n + 1), 9) <= n]  # a rank among n that covers exactly so much
     tail = min(q, 1 - q)
     assert need == next(n for n in range(1, 500) if tail * (n + 1) >= 1 - 1e-9)
@@ -44,7 +44,7 @@ def test_as_many_windows_are_needed_as_give_the_rank_its_coverage(q):
 
 @given(st.lists(st.integers(-3, 3), min_size=9, max_size=40), st.sampled_from([0.1, 0.5, 0.9]))
 def test_a_margin_is_the_error_at_its_rank_ties_and_all(values, q):
-    assert errors(values).margin(q, 1).item() == sorted(values)[rank(q, len(values)) - 1]
+    assert errors(values).margin(q, 1).item() == sorted(values)[quantile_rank(q, len(values)) - 1]
 
 
 @pytest.mark.parametrize(("n", "level"), [(9, 0.8), (19, 0.8), (24, 0.8), (19, 0.9), (39, 0.95), (40, 0.95)])
@@ -53,10 +53,10 @@ def test_intervals_cover_as_often_as_exchangeability_promises(n, level, ties):
     """Without ties exactly (k_high − k_low)/(n + 1); with them at least so often, at the ends included."""
     trials = 4000
     low, high = (1 - level) / 2, (1 + level) / 2
-    promised = (rank(high, n) - rank(low, n)) / (n + 1)
+    promised = (quantile_rank(high, n) - quantile_rank(low, n)) / (n + 1)
     assert promised >= level - 1e-9
     drawn = RNG.integers(0, 3, (n + 1, trials)).astype(float) if ties else RNG.standard_normal((n + 1, trials))
-    calibration = Calibration(drawn[:n, None].astype(np.float32))
+    calibration = ConformalCalibration(drawn[:n, None].astype(np.float32))
     below, above = (calibration.margin(q, 1)[0] for q in (low, high))
     truth = drawn[n].astype(np.float32)
     covered = int(((below <= truth) & (truth <= above)).sum())
@@ -68,8 +68,8 @@ def test_intervals_cover_as_often_as_exchangeability_promises(n, level, ties):
 def test_steps_that_fewer_windows_reach_are_judged_by_those():
     found = np.full((12, 2, 1), np.nan, np.float32)
     found[:, 0, 0], found[:9, 1, 0] = np.arange(12), 10 * np.arange(9)
-    calibration = Calibration(found)
-    assert calibration.counts().tolist() == [12, 9]
+    calibration = ConformalCalibration(found)
+    assert calibration.window_counts().tolist() == [12, 9]
     assert calibration.margin(0.9, 2).ravel().tolist() == [11, 80]
     assert calibration.margin(0.5, 2).ravel().tolist() == [6, 40]
 
@@ -77,9 +77,9 @@ def test_steps_that_fewer_windows_reach_are_judged_by_those():
 def test_masked_cells_have_no_margin_and_do_no_harm_to_others():
     found = RNG.standard_normal((20, 2, 3)).astype(np.float32)
     found[..., 1] = np.nan
-    margin = Calibration(found).margin(0.9, 2)
+    margin = ConformalCalibration(found).margin(0.9, 2)
     np.testing.assert_array_equal(np.isnan(margin), [[False, True, False]] * 2)
-    np.testing.assert_array_equal(margin[:, 0], Calibration(found[..., :1]).margin(0.9, 2)[:, 0])
+    np.testing.assert_array_equal(margin[:, 0], ConformalCalibration(found[..., :1]).margin(0.9, 2)[:, 0])
 
 
 @pytest.mark.parametrize(("n", "q", "need"), [(8, 0.9, 9), (8, 0.1, 9), (38, 0.975, 39), (2, 0.75, 3)])
@@ -93,8 +93,8 @@ def test_too_few_windows_at_a_later_step_name_it():
     found = np.zeros((9, 3, 1), np.float32)
     found[8, 2] = np.nan
     with pytest.raises(ValueError, match="calibrated by 8 windows at step 3, and 9 are needed"):
-        Calibration(found).margin(0.9, 3)
-    Calibration(found).margin(0.9, 2)
+        ConformalCalibration(found).margin(0.9, 3)
+    ConformalCalibration(found).margin(0.9, 2)
 
 
 def test_more_steps_than_are_calibrated_are_refused():
@@ -110,7 +110,7 @@ def test_more_steps_than_are_calibrated_are_refused():
 def test_draws_keep_whole_windows_together():
     found = RNG.standard_normal((15, 4, 2)).astype(np.float32)
     found[12:, 2:] = np.nan  # these end too early
-    drawn = Calibration(found).draws(50, 3, [np.random.default_rng(i) for i in range(6)])
+    drawn = ConformalCalibration(found).sample_errors(50, 3, [np.random.default_rng(i) for i in range(6)])
     assert drawn.shape == (50, 6, 3, 2)
     rows = {one[:3].tobytes() for one in found[:12]}
     assert {one.tobytes() for one in drawn.reshape(-1, 3, 2)} == rows  # all of them, and nothing else
@@ -187,12 +187,12 @@ def test_intervals_cover_what_they_say_however_far_the_calibration_looked(name):
 class Draws(tl.forecast.Persistence):
     """Futures drawn around the last frame, with a deviation that is not that of the data."""
 
-    _draws = True
+    _is_probabilistic = True
 
-    def _continued(self, past, request):
+    def _predict_rows(self, past, request):
         shape = (request.n_samples, request.horizon, self.cells_.n_cells)
-        noise = np.stack([rng.standard_normal(shape) for rng in self._generators(past, request)], axis=1)
-        return Futures(None, self._last(past, 1) + 2.0 * noise)
+        noise = np.stack([rng.standard_normal(shape) for rng in self._past_generators(past, request)], axis=1)
+        return Futures(None, self._last_rows(past, 1) + 2.0 * noise)
 
 
 @pytest.mark.parametrize("n_samples", [1, 5, 7, 100, 130])
@@ -203,7 +203,9 @@ def test_intervals_around_means_of_draws_cover_what_they_say_for_any_number_of_t
     model = Draws().fit(x[:1]).calibrate(x[:-1], horizon=1)
     low, high = model.predict(x[-1:, :1], 1, n_samples=n_samples, random_state=7).interval(0.8)
     inside = int(((low <= x[-1:, 1:]) & (x[-1:, 1:] <= high)).sum())
-    least, most = binom.ppf([1e-4, 1 - 1e-4], trials, (rank(0.9, n_windows) - rank(0.1, n_windows)) / (n_windows + 1))
+    least, most = binom.ppf(
+        [1e-4, 1 - 1e-4], trials, (quantile_rank(0.9, n_windows) - quantile_rank(0.1, n_windows)) / (n_windows + 1)
+    )
     assert least <= inside <= most
 
 
@@ -215,7 +217,7 @@ def test_an_interval_is_around_the_mean_of_as_many_draws_as_its_errors_are_of(n_
     assert found.calibration.n_samples == used
     ordered = np.sort(found.calibration.errors, axis=0)  # NaN, where a window ends, at the end
     counts = (~np.isnan(found.calibration.errors)).sum(axis=0)
-    places = np.vectorize(lambda count: rank(0.9, count) - 1)(counts)
+    places = np.vectorize(lambda count: quantile_rank(0.9, count) - 1)(counts)
     margin = np.take_along_axis(ordered, places[None], axis=0)[0]
     np.testing.assert_allclose(found.quantile(0.9), found.samples[:used].mean(axis=0) + margin, rtol=1e-12)
     np.testing.assert_array_equal(found.mean, found.samples.mean(axis=0))
@@ -229,9 +231,9 @@ def test_errors_of_means_are_those_of_the_first_draws_of_the_same_futures(monkey
     model.calibrate(x, horizon=1, n_samples=5)
     (drawn,) = [one for one in asked if len(one.samples) == 5]
     truth = np.stack([x[:, 1], x[:, 2]], axis=1).reshape(12, 1, 2)
-    for one in [*model.nearer_, model.calibration_]:
+    for one in [*model.shorter_calibrations_, model.calibration_]:
         np.testing.assert_array_equal(one.errors, (truth - drawn.samples[: one.n_samples].mean(0)).astype(np.float32))
-    assert [one.n_samples for one in [*model.nearer_, model.calibration_]] == [1, 2, 5]
+    assert [one.n_samples for one in [*model.shorter_calibrations_, model.calibration_]] == [1, 2, 5]
 
 
 def test_frames_too_large_for_all_counts_of_draws_keep_their_windows(monkeypatch):
@@ -241,14 +243,14 @@ def test_frames_too_large_for_all_counts_of_draws_keep_their_windows(monkeypatch
         (7 * 36, [1, 2, 5, 10, 20, 50, 100], 36),
         (7 * 36 - 1, [1, 100], 36),
         (2 * 36, [1, 100], 36),
-        (20, [1, 100], len(cut(tl.Sequences(x), 1, 1, 10).item)),
+        (20, [1, 100], len(select_windows(tl.Sequences(x), 1, 1, 10).item)),
     ):
-        monkeypatch.setattr("timelike.forecast.calibrating._NUMBERS", room * per_window)
+        monkeypatch.setattr("timelike.forecast.calibrating._MAX_ERRORS", room * per_window)
         model = Draws().fit(x).calibrate(x, horizon=1)
-        every = [*model.nearer_, model.calibration_]
+        every = [*model.shorter_calibrations_, model.calibration_]
         assert [one.n_samples for one in every] == counts
         assert {len(one.errors) for one in every} == {n_windows}
-        assert {one.limited for one in every} == {n_windows < 36}
+        assert {one.is_memory_limited for one in every} == {n_windows < 36}
     with pytest.raises(ValueError, match=r"windows at step 1, and 39 are .*: memory does not hold .*n_samples=1"):
         model.predict(x, 1).interval(0.95)
     monkeypatch.undo()
@@ -259,14 +261,14 @@ def test_frames_too_large_for_all_counts_of_draws_keep_their_windows(monkeypatch
 def test_pieces_change_no_error(monkeypatch):
     x = np.random.default_rng(0).standard_normal((6, 5, 2))
     whole = Persistence().fit(x).calibrate(x).calibration_.errors
-    monkeypatch.setattr("timelike.forecast.calibrating._DRAWN", 20)
+    monkeypatch.setattr("timelike.forecast.calibrating._BLOCK_NUMBERS", 20)
     np.testing.assert_array_equal(Persistence().fit(x).calibrate(x).calibration_.errors, whole)
 
 
 def test_a_method_with_a_forecast_of_its_own_is_calibrated_once_however_many_it_draws():
     x = oscillations(12, np.random.default_rng(0), 30)
     model = tl.forecast.AR(order=2).fit(x).calibrate(x, horizon=2)
-    assert model.nearer_ == []
+    assert model.shorter_calibrations_ == []
     many, one = (model.predict(x[:2], 2, n_samples=n).interval(0.8) for n in (50, 1))
     np.testing.assert_array_equal(many, one)
 
@@ -278,7 +280,7 @@ def test_what_means_of_draws_were_calibrated_by_is_kept_in_the_saved_model(tmp_p
     model = tl.SRVP(conditioning=2, max_steps=2, random_state=0, **small).fit(x).calibrate(x, horizon=2, n_samples=5)
     model.save(tmp_path / "model")
     again = tl.load_model(tmp_path / "model")
-    assert [one.n_samples for one in again.nearer_] == [1, 2]
+    assert [one.n_samples for one in again.shorter_calibrations_] == [1, 2]
     for n in (1, 2, 5):
         pairs = zip(*(m.predict(x[:2], 2, n_samples=n).interval(0.8) for m in (model, again)), strict=True)
         for one, other in pairs:
@@ -290,13 +292,13 @@ def test_backtest_intervals_of_means_of_draws_cover_what_they_say():
     x, other = rng.standard_normal((2, 120, 3, 20)).cumsum(axis=2)
     model = Draws().fit(x[:1]).calibrate(other, horizon=1)
     found = tl.forecast.backtest(model, x, 1, n_windows=1, scores=("crps",), n_samples=100, random_state=0)
-    assert 0.77 < found.at(1)["coverage"].mean < 0.85  # 2400 windows, and 240 that were calibrated on
+    assert 0.77 < found.at_step(1)["coverage"].mean < 0.85  # 2400 windows, and 240 that were calibrated on
 
 
 def test_calibrating_says_how_long_it_takes_where_that_is_long(capsys, monkeypatch):
     now = iter(np.arange(0.0, 1000.0, 2.0))
     monkeypatch.setattr("timelike.forecast.countdown.time", SimpleNamespace(monotonic=lambda: next(now)))
-    monkeypatch.setattr("timelike.forecast.calibrating._DRAWN", 1)
+    monkeypatch.setattr("timelike.forecast.calibrating._BLOCK_NUMBERS", 1)
     x = np.random.default_rng(0).standard_normal((5, 5))
     Persistence().fit(x).calibrate(x, horizon=1)
     assert capsys.readouterr().err == "Persistence.calibrate: 20 windows, about 40 s; progress=True shows a bar\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.forecast import doors
+from timelike.forecast import validation
 from videos import write
 
 DIGITS = tl.sequences.generate.moving_digits(8, 9, n_digits=1, size=16, dtype=np.uint8, random_state=0).sequences
@@ -26,13 +26,13 @@ def folder_of_clips(folder, lengths=(9,) * 8):
 def test_clips_have_futures_whose_clock_goes_on(tmp_path) -> None:
     clips = tl.load(folder_of_clips(tmp_path))
     fitted = model().fit(clips[:6])
-    assert fitted.squashed_  # they lie in [0, 1], and so does every future
+    assert fitted.uses_sigmoid_  # they lie in [0, 1], and so does every future
     futures = fitted.predict(clips[6:].crop(0, 5), 4, n_samples=3, frames_per_step=2, substeps=2)
     assert futures.samples.shape == (3, 2, 8, 1, 16, 16)
     assert futures.samples.min() >= 0
     assert futures.samples.max() <= 1
     np.testing.assert_allclose(futures.times, np.broadcast_to(0.4 + 0.05 * np.arange(1, 9), (2, 8)))
-    assert futures.sequences().ids.tolist() == ["walk6", "walk7"]
+    assert futures.to_sequences().ids.tolist() == ["walk6", "walk7"]
 
 
 def test_a_clip_too_short_to_learn_from_is_named_by_its_file(tmp_path) -> None:
@@ -60,12 +60,12 @@ def test_clips_that_are_all_too_short_cannot_be_learned_from(tmp_path) -> None:
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_pictures_of_0_to_255_are_learned_with_a_warning_that_says_how_to_scale(dtype) -> None:
-    bytes_ = tl.Sequences(DIGITS.padded().values.astype(dtype))
+    bytes_ = tl.Sequences(DIGITS.pad().values.astype(dtype))
     with pytest.warns(
         UserWarning, match=r"whole numbers from 0 to 2\d\d: SRVP .*divide X by 255, so that all lies in \[0, 1\]"
     ):
         fitted = model().fit(bytes_)
-    assert not fitted.squashed_
+    assert not fitted.uses_sigmoid_
     assert np.isfinite(fitted.predict(bytes_, 2).mean).all()
     model(output="linear").fit(bytes_)  # no warning where it is meant
 
@@ -79,24 +79,24 @@ def test_other_ranges_are_nobodys_mistake(low_high) -> None:
 
 
 def test_a_pixel_that_is_missing_hides_no_bytes() -> None:
-    values = DIGITS.padded().values.astype(np.float32)
+    values = DIGITS.pad().values.astype(np.float32)
     values[0, 0, 0, 3, 3] = np.nan
     with pytest.warns(UserWarning, match=r"whole numbers from 0 to 2\d\d: SRVP"):
-        doors.warn_of_bytes(tl.Sequences(values), "SRVP")
+        validation.warn_of_byte_images(tl.Sequences(values), "SRVP")
 
 
 @pytest.mark.parametrize("black", [1, 5, 999])
 def test_black_clips_hide_no_fractions(black, recwarn) -> None:
     values = np.zeros((1000, 2, 1, 4, 4), np.float32)
     values[black:, 1] = 0.25 + np.arange(16).reshape(4, 4)
-    doors.warn_of_bytes(tl.Sequences(values), "SRVP")
+    validation.warn_of_byte_images(tl.Sequences(values), "SRVP")
     assert not recwarn.list
-    doors.warn_of_bytes(tl.Sequences(np.floor(values)), "SRVP")
+    validation.warn_of_byte_images(tl.Sequences(np.floor(values)), "SRVP")
     assert "whole numbers from 0 to 15" in str(recwarn.pop(UserWarning).message)
 
 
 def test_clips_of_which_nothing_is_known_say_nothing(recwarn) -> None:
-    doors.warn_of_bytes(tl.Sequences(np.full((2, 3, 1, 4, 4), np.nan)), "SRVP")
+    validation.warn_of_byte_images(tl.Sequences(np.full((2, 3, 1, 4, 4), np.nan)), "SRVP")
     assert not recwarn.list
 
 

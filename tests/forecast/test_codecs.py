@@ -5,37 +5,39 @@ import torch
 from hypothesis import given, settings, strategies as st
 from torch import nn
 
-from timelike.forecast.codecs.convolutional import Draw, Look, ResidualStage, Shape
-from timelike.forecast.codecs.perceptron import Perceptron, normal, orthogonal
+from timelike.forecast.codecs.convolutions import ConvDecoder, ConvEncoder, ConvResidualBlock, DownsamplingPlan
+from timelike.forecast.codecs.mlp import MLPNetwork, init_normal, init_orthogonal
 
 KINDS = ["dcgan", "vgg", "resnet"]
 
 
 def codec(kind, size=(12, 9), n_channels=2, n_code=3, *, maps=False, skips=False):
     torch.manual_seed(0)
-    shape = Shape(*size, maps=maps)
-    look = Look(kind, n_channels, shape, n_code, filters=2, maps=maps)
-    return look.eval(), Draw(kind, 1, shape, n_code, filters=2, maps=maps, skips=skips).eval()
+    shape = DownsamplingPlan(*size, maps=maps)
+    look = ConvEncoder(kind, n_channels, shape, n_code, filters=2, maps=maps)
+    return look.eval(), ConvDecoder(kind, 1, shape, n_code, filters=2, maps=maps, skips=skips).eval()
 
 
 @given(st.integers(1, 70), st.integers(1, 70), st.booleans())
 def test_a_picture_is_padded_to_whole_halves_and_cropped_to_itself(height, width, maps):
-    shape, x = Shape(height, width, maps=maps), torch.randn(2, 3, height, width)
+    shape, x = DownsamplingPlan(height, width, maps=maps), torch.randn(2, 3, height, width)
     padded = shape.pad(x)
-    assert padded.shape[-2:] == shape.padded == tuple(side * 2**shape.halvings for side in shape.code)
+    assert padded.shape[-2:] == shape.padded_size == tuple(side * 2**shape.n_halvings for side in shape.code_size)
     assert torch.equal(shape.crop(padded), x)
     assert padded.sum() == pytest.approx(float(x.sum()), abs=1e-3)  # nothing but zeros
-    assert all(0 <= after - before < 2**shape.halvings for before, after in zip(shape.size, shape.padded, strict=True))
+    assert all(
+        0 <= after - before < 2**shape.n_halvings for before, after in zip(shape.size, shape.padded_size, strict=True)
+    )
 
 
 @pytest.mark.parametrize(("side", "code"), [(64, 4), (32, 4), (16, 4), (8, 4), (128, 8), (65, 5), (4, 2)])
 def test_codes_of_pictures_end_at_four_pixels_as_in_the_thesis(side, code):
-    assert Shape(side, side, maps=False).code == (code, code)
+    assert DownsamplingPlan(side, side, maps=False).code_size == (code, code)
 
 
 @pytest.mark.parametrize(("side", "code"), [(64, 16), (32, 16), (16, 8), (8, 4)])
 def test_maps_are_halved_two_times_less(side, code):
-    assert Shape(side, side, maps=True).code == (code, code)
+    assert DownsamplingPlan(side, side, maps=True).code_size == (code, code)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,8 +92,8 @@ def test_many_pictures_are_drawn_as_with_gradients(kind, n):
 
 
 def test_a_residual_stage_whose_layers_give_nothing_is_the_picture_itself():
-    stage = ResidualStage(3, 3, halve=False).eval()
-    nn.init.zeros_(stage.inner[0].weight)
+    stage = ConvResidualBlock(3, 3, halve=False).eval()
+    nn.init.zeros_(stage.residual[0].weight)
     x = torch.randn(2, 3, 5, 5)
     assert torch.equal(stage(x), x.relu())
 
@@ -99,7 +101,7 @@ def test_a_residual_stage_whose_layers_give_nothing_is_the_picture_itself():
 @pytest.mark.parametrize("shortcut", [False, True])
 def test_a_perceptron_is_the_sum_of_its_parts(shortcut):
     torch.manual_seed(0)
-    network = Perceptron([3, 4, 2], shortcut=shortcut).double()
+    network = MLPNetwork([3, 4, 2], shortcut=shortcut).double()
     x = torch.randn(5, 3, dtype=torch.float64)
     first, _, last = network.layers
     for row, found in zip(x.tolist(), network(x).tolist(), strict=True):
@@ -116,14 +118,14 @@ def rows(layer):
 
 
 def test_a_perceptron_without_hidden_layers_is_linear():
-    network = Perceptron([3, 2])
+    network = MLPNetwork([3, 2])
     x = torch.randn(4, 3)
     torch.testing.assert_close(network(2 * x) - network(x), network(x) - network(0 * x))
 
 
-@pytest.mark.parametrize("module", [Perceptron([6, 6, 6, 6]), nn.Conv2d(4, 4, 3)])
+@pytest.mark.parametrize("module", [MLPNetwork([6, 6, 6, 6]), nn.Conv2d(4, 4, 3)])
 def test_what_moves_states_is_drawn_orthogonal_with_its_gain(module):
-    for layer in orthogonal(module, 0.71).modules():
+    for layer in init_orthogonal(module, 0.71).modules():
         if isinstance(layer, nn.Linear | nn.Conv2d):
             flat = layer.weight.flatten(1)
             torch.testing.assert_close(flat @ flat.T, 0.71**2 * torch.eye(len(flat)), rtol=1e-4, atol=1e-5)
@@ -132,7 +134,7 @@ def test_what_moves_states_is_drawn_orthogonal_with_its_gain(module):
 
 def test_codecs_of_the_thesis_are_drawn_around_zero_and_normalizations_around_one():
     torch.manual_seed(0)
-    module = normal(nn.Sequential(nn.Linear(100, 100), nn.ConvTranspose2d(32, 32, 4), nn.BatchNorm2d(4000)))
+    module = init_normal(nn.Sequential(nn.Linear(100, 100), nn.ConvTranspose2d(32, 32, 4), nn.BatchNorm2d(4000)))
     for layer, middle in zip(module, (0.0, 0.0, 1.0), strict=True):
         assert layer.weight.mean().item() == pytest.approx(middle, abs=1.5e-3)
         assert layer.weight.std().item() == pytest.approx(0.02, rel=0.05)

@@ -9,11 +9,11 @@ from sklearn.exceptions import NotFittedError
 
 import timelike as tl
 from timelike.forecast import SRVPNetwork
-from timelike.forecast.codecs.convolutional import Draw
-from timelike.forecast.codecs.sprites import Sprites
+from timelike.forecast.codecs.convolutions import ConvDecoder
+from timelike.forecast.codecs.sprites import SpriteDecoder
 from timelike.forecast.separation.network import SeparationNetwork
-from timelike.forecast.separation.objective import Weights
-from timelike.forecast.srvp.experimental import ExperimentalNetwork
+from timelike.forecast.separation.objective import SeparationWeights
+from timelike.forecast.srvp.experimental import ExperimentalSRVPNetwork
 from timelike.models import Model
 
 # the modules have the thesis's sizes (appendix B.1 and C.2, w as in the authors' program), the estimators smaller ones
@@ -23,7 +23,7 @@ SIZES = {
                   "filters": 64, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 1.41},
     SeparationNetwork: {"n_content": 32, "n_state": 32, "hidden": 128, "dynamics_hidden": 128, "filters": 64,
                         "layers": 2, "conditioning": 5, "blocks": 1, "gain": 0.71},
-    Weights: {"prediction": 45.0, "autoencoding": 1.0, "invariance": 45.0, "smallness": 1e-3},
+    SeparationWeights: {"prediction": 45.0, "autoencoding": 1.0, "invariance": 45.0, "smallness": 1e-3},
     tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "n_code": 64, "n_seen": 5, "hidden": 128,
               "motion_hidden": 128, "filters": 16, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 0.2,
               "beta": 1.0, "stillness": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3, "n_sprites": 2,
@@ -49,8 +49,8 @@ def test_defaults_are_the_documented_ones(kind):
 
 
 def test_networks_of_delays_are_as_wide_as_the_motion_they_go_with():
-    plain = ExperimentalNetwork(2, delays=True)
-    told = ExperimentalNetwork(2, delays=True, motion_hidden=512)
+    plain = ExperimentalSRVPNetwork(2, delays=True)
+    told = ExperimentalSRVPNetwork(2, delays=True, motion_hidden=512)
     assert {name: tuple(w.shape) for name, w in plain.named_parameters()} == {
         name: tuple(w.shape) for name, w in told.named_parameters()
     }
@@ -59,13 +59,13 @@ def test_networks_of_delays_are_as_wide_as_the_motion_they_go_with():
 def test_every_codec_looks_at_pictures_in_its_own_way():
     """Sprites are looked at as DCGAN does; VGG has more layers."""
     shapes = {
-        codec: [tuple(w.shape) for w in SRVPNetwork((1, 64, 64), codec=codec, filters=2).look.parameters()]
+        codec: [tuple(w.shape) for w in SRVPNetwork((1, 64, 64), codec=codec, filters=2).encoder.parameters()]
         for codec in ("dcgan", "vgg", "sprites")
     }
     assert shapes["sprites"] == shapes["dcgan"]
     assert len(shapes["vgg"]) > len(shapes["dcgan"])
-    drawn = {codec: type(SRVPNetwork((1, 64, 64), codec=codec, filters=2).draw) for codec in ("dcgan", "sprites")}
-    assert drawn == {"dcgan": Draw, "sprites": Sprites}
+    drawn = {codec: type(SRVPNetwork((1, 64, 64), codec=codec, filters=2).decoder) for codec in ("dcgan", "sprites")}
+    assert drawn == {"dcgan": ConvDecoder, "sprites": SpriteDecoder}
 
 
 def weights_of(module):
@@ -102,8 +102,8 @@ def test_the_bound_is_its_parts_in_the_units_of_the_data():
     sizes = {"hidden": 6, "n_state": 4, "n_random": 3, "n_content": 3, "n_code": 5, "motion_hidden": 6}
     model = tl.SRVP(**sizes, max_steps=2, progress=False, random_state=0).fit(X)
     found = model.elbo(X, random_state=0)
-    np.testing.assert_allclose(found.elbo, found.likelihood - found.first - found.random, rtol=1e-9)
-    torch.testing.assert_close(torch.tensor(found.first >= 0), torch.ones(6, dtype=torch.bool))
+    np.testing.assert_allclose(found.elbo, found.likelihood - found.first_kl - found.random_kl, rtol=1e-9)
+    torch.testing.assert_close(torch.tensor(found.first_kl >= 0), torch.ones(6, dtype=torch.bool))
 
 
 # the last value that is taken and the first that is refused, at the ends of every range that an option has

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.train import Diverged, Linear, Milestones, OneCycle
+from timelike.train import DivergenceError, LinearDecay, Milestones, OneCycle
 
 RNG = np.random.default_rng(0)
 TINY = {
@@ -39,7 +39,7 @@ def same_weights(one, other):
 @pytest.mark.parametrize(("lengths", "expected"), [((40, 40), 22), ((9, 9), 9), ((3, 3), 3), ((4, 50, 50, 50, 50), 22)])
 def test_chunks_go_twenty_steps_beyond_the_past_where_most_sequences_do(lengths, expected):
     X = tl.Sequences([RNG.standard_normal((n, 1)) for n in lengths])
-    assert tiny()._chunk_length(X) == expected
+    assert tiny()._choose_chunk_length(X) == expected
 
 
 def test_sequences_that_just_suffice_are_learned_from():
@@ -81,7 +81,7 @@ def test_frames_are_squashed_if_all_of_them_lie_between_0_and_1(low, high, outpu
     X = RNG.uniform(low, high, (4, 9, 2))
     X[0, 0], X[-1, -1] = low, high  # at the very ends
     model = tiny(output=output).fit(X)
-    assert model.squashed_ is squashed
+    assert model.uses_sigmoid_ is squashed
     wild = X.copy()
     wild[:, -1] = [low, high]
     model.network_.draw.layers[-1].bias.data += 50  # far beyond what was ever learned
@@ -215,7 +215,7 @@ def test_what_is_held_out_is_never_learned_from_and_patience_ends_a_training():
     assert len(tiny(validation=0.2).fit(X[:19]).history_.scores) == 0  # too few to spare any
 
 
-@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # of noise there is nothing to learn
+@pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # of noise there is nothing to learn
 def test_a_budget_of_time_is_kept():
     model = tiny(max_steps=None, max_time=0.5).fit(RNG.standard_normal((6, 30, 2)))
     assert model.history_.n_steps > 0
@@ -241,7 +241,7 @@ def test_every_preset_learns_small(name):
 def test_scale_is_a_factor_of_sizes_but_not_of_those_of_content_and_state():
     X = RNG.uniform(0, 1, (2, 26, 10))
     model = tl.Separation.preset("waves-100", scale=0.01, max_steps=1).fit(X)
-    content, draw, move = model.network_.look_at_content, model.network_.draw, model.network_.move
+    content, draw, move = model.network_.content_encoder, model.network_.decoder, model.network_.dynamics
     assert content.layers[0].weight.shape == (24, 50)
     assert content.layers[-1].weight.shape == (32, 24)
     assert draw.layers[0].weight.shape == (2, 32)  # 1.5, rounded to the even number; w times y
@@ -259,7 +259,9 @@ def test_an_unknown_preset_names_those_there_are():
 
 def test_a_training_that_diverges_stops_and_says_so():
     model = tiny(learning_rate=1e6, max_steps=500, schedule="constant")
-    with pytest.raises(Diverged, match=r"the loss is .* at step \d+, in the batch of the chunks .*lower the learning"):
+    with pytest.raises(
+        DivergenceError, match=r"the loss is .* at step \d+, in the batch of the chunks .*lower the learning"
+    ):
         model.fit(RNG.standard_normal((6, 12, 2)))
     assert not model.__sklearn_is_fitted__()
 
@@ -301,9 +303,9 @@ def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():
     means, again = [], copy.deepcopy(model)
     layer = next(layer for layer in again.network_.modules() if isinstance(layer, torch.nn.BatchNorm2d))
     layer.register_forward_pre_hook(lambda _, given: means.append(given[0].mean((0, 2, 3)).detach()))
-    length = again._chunk_length(tl.Sequences(X))
-    objective = again._chunks(length, again._material(tl.Sequences(X)), None, None)
-    objective.settle()
+    length = again._choose_chunk_length(tl.Sequences(X))
+    objective = again._make_chunk_objective(length, again._pack_frames(tl.Sequences(X)), None, None)
+    objective.update_statistics()
     assert len(means) > 1
     torch.testing.assert_close(first.running_mean, torch.stack(means).mean(0))
 
@@ -314,13 +316,20 @@ def test_statistics_take_four_fifths_of_the_time_left_and_half_of_it_where_a_dev
 ):
     X = np.random.default_rng(0).random((4, 9, 1, 8, 8))
     model = tl.SRVP(
-        observed=observed, codec="dcgan", max_steps=1, filters=3, hidden=6, batch_size=4, progress=False, random_state=0
+        observation_std=observed,
+        codec="dcgan",
+        max_steps=1,
+        filters=3,
+        hidden=6,
+        batch_size=4,
+        progress=False,
+        random_state=0,
     )
     model.fit(X)
-    objective = model._chunks(9, model._material(tl.Sequences(X)), None, None)
-    settling, shares = objective.settling_batches, []
-    monkeypatch.setattr(objective, "settling_batches", lambda share: shares.append(share) or settling(share))
-    objective.settle()
+    objective = model._make_chunk_objective(9, model._pack_frames(tl.Sequences(X)), None, None)
+    settling, shares = objective.statistics_batches, []
+    monkeypatch.setattr(objective, "statistics_batches", lambda share: shares.append(share) or settling(share))
+    objective.update_statistics()
     assert shares == expected
 
 
@@ -331,8 +340,8 @@ def objective_of(model, X):
     model.fit(X)
     sequences = tl.Sequences(X)
     length = model.chunk_
-    held_out = model._material(sequences) if model.validation else None
-    return model._chunks(length, model._material(sequences), held_out, None)
+    held_out = model._pack_frames(sequences) if model.validation else None
+    return model._make_chunk_objective(length, model._pack_frames(sequences), held_out, None)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +360,7 @@ def test_unless_told_it_trains_for_twenty_passes_within_bounds_and_two_minutes(n
         assert (limits["max_steps"], limits["max_time"]) == (steps, seconds)
 
 
-@pytest.mark.parametrize(("schedule", "kind"), [("cycle", OneCycle), ("linear", Linear), ("constant", None)])
+@pytest.mark.parametrize(("schedule", "kind"), [("cycle", OneCycle), ("linear", LinearDecay), ("constant", None)])
 def test_a_schedule_is_what_its_word_says(schedule, kind):
     model = tiny(schedule=schedule)
     found = model._limits(objective_of(model, RNG.standard_normal((4, 9, 1)))).get("schedule")
@@ -360,13 +369,13 @@ def test_a_schedule_is_what_its_word_says(schedule, kind):
 
 @pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
 def test_a_schedule_may_be_a_value_and_is_saved(kind, tmp_path):
-    schedule = Milestones(at=(0.5, 0.75), by=0.1)
+    schedule = Milestones(milestones=(0.5, 0.75), gamma=0.1)
     model = kind(conditioning=2, hidden=4, n_state=3, n_content=2, max_steps=8, schedule=schedule, random_state=0)
     rates = model.fit(RNG.standard_normal((6, 9, 1))).history_["rate"]
     np.testing.assert_allclose(rates / rates[0], [1, 1, 1, 1, 0.1, 0.1, 0.01, 0.01])
-    model.set_params(schedule=Linear(share=0.25)).save(tmp_path / "model")
-    assert tl.load_model(tmp_path / "model").schedule == Linear(share=0.25)
-    assert model.set_params(schedule__share=0.5).schedule == Linear(share=0.5)
+    model.set_params(schedule=LinearDecay(share=0.25)).save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").schedule == LinearDecay(share=0.25)
+    assert model.set_params(schedule__share=0.5).schedule == LinearDecay(share=0.5)
     for wrong, error in ((3, TypeError), ("cosine", ValueError)):
         with pytest.raises(error, match=f"schedule={wrong!r}: expected .*'cycle', 'constant', 'linear'"):
             model.set_params(schedule=wrong).fit(RNG.standard_normal((6, 9, 1)))
@@ -399,7 +408,7 @@ def test_the_fewer_chunks_the_more_noise_encoders_see(n_chunks, expected):
 def test_content_is_made_of_no_more_frames_than_a_chunk_has():
     how = {"conditioning": 2, "hidden": 4, "n_state": 3, "n_content": 2, "max_steps": 1, "random_state": 0}
     for n_seen, expected in ((2, 2), (9, 4)):
-        objective = objective_of(tl.SRVP(n_seen=n_seen, chunk=4, **how), RNG.standard_normal((4, 9, 1)))
+        objective = objective_of(tl.SRVP(n_content_frames=n_seen, chunk=4, **how), RNG.standard_normal((4, 9, 1)))
         drawn = objective._drawn(50, np.random.default_rng(0))
         assert drawn["chosen"].shape == (50, expected)
         assert {len(set(row)) for row in drawn["chosen"].tolist()} == {expected}  # each frame once

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.forecast.noticing import differing_rates
+from timelike.forecast.noticing import find_unequal_rates
 
 RNG = np.random.default_rng(0)
 PICTURES = RNG.random((6, 8, 1, 16, 16)).astype(np.float32)
@@ -61,19 +61,19 @@ class TestFrameRates:
 
     def test_steps_that_merely_vary_are_no_rates(self):
         times = np.cumsum(RNG.uniform(0.8, 1.2, (5, 7)), axis=1)
-        assert differing_rates(tl.Sequences(np.zeros((5, 7)), times=list(times))) is None
+        assert find_unequal_rates(tl.Sequences(np.zeros((5, 7)), times=list(times))) is None
 
     def test_times_in_whole_milliseconds_are_those_of_one_rate(self):
         times = np.round(np.arange(25) / 60, 3)
-        assert differing_rates(tl.Sequences(np.zeros((2, 12)), times=[times[:12], times[13:]])) is None
+        assert find_unequal_rates(tl.Sequences(np.zeros((2, 12)), times=[times[:12], times[13:]])) is None
 
     def test_single_frames_have_none(self):
         clips = tl.Sequences([np.zeros(1), np.zeros(3), np.zeros(1)], times=[[5.0], [0.0, 1.0, 2.0], [7.0]])
-        assert differing_rates(clips) is None
+        assert find_unequal_rates(clips) is None
         both = tl.Sequences(
             [np.zeros(1), np.zeros(3), np.zeros(1), np.zeros(3)], times=[[5.0], [0.0, 1.0, 2.0], [7.0], [0.0, 3.0, 6.0]]
         )
-        assert differing_rates(both) == ((1, 1.0), (3, 3.0))
+        assert find_unequal_rates(both) == ((1, 1.0), (3, 3.0))
 
     def test_months_are_not_taken_for_rates(self):
         days = np.arange("2024-01", "2025-01", dtype="M8[M]").astype("M8[ns]")
@@ -117,7 +117,7 @@ class TestInterpolation:
         assert np.array_equal(way, pictured.interpolate(PICTURES[:1], PICTURES[1:2], 3).values)
         assert np.array_equal(way, pictured.interpolate(tl.Sequences(PICTURES[:1]), PICTURES[1], 3).values)
         for a, b in ((PICTURES[:1], PICTURES[1:2]), (tl.Sequences(PICTURES[:1]), PICTURES[1])):
-            found = tl.forecast.passage(pictured, a, b, 3)
+            found = tl.forecast.latent_interpolation(pictured, a, b, 3)
             assert np.array_equal(np.stack(list(found.ends)), PICTURES[:2])
             assert np.array_equal(found.sequences.values, way)
 
@@ -125,7 +125,7 @@ class TestInterpolation:
         with pytest.raises(ValueError, match="^b has frames"):
             pictured.interpolate(PICTURES[0], PICTURES[1, :, :, :8], 3)
         with pytest.raises(ValueError, match="^a: sequence 0 has 1 time step: expected at least 3"):
-            tl.forecast.passage(pictured, PICTURES[0, :1], PICTURES[1], 3)
+            tl.forecast.latent_interpolation(pictured, PICTURES[0, :1], PICTURES[1], 3)
         with pytest.raises(ValueError, match="a holds 2 sequences of 8 steps and b 1 of 8"):
             pictured.interpolate(PICTURES[:2], PICTURES[1], 3)
 
@@ -139,29 +139,29 @@ class TestSwaps:
     def test_of_a_method_that_has_none(self):
         model = tl.forecast.Persistence().fit(PICTURES)
         with pytest.raises(TypeError, match="model is a Persistence, which does not swap: expected a fitted SRVP"):
-            tl.forecast.swaps(model, PICTURES[:1], PICTURES[1:2], 3)
+            tl.forecast.swap_grid(model, PICTURES[:1], PICTURES[1:2], 3)
 
     def test_steps_to_show_are_whole_numbers_in_a_list(self, pictured):
-        found = tl.forecast.swaps(pictured, PICTURES[:1], PICTURES[1:3], 3)
+        found = tl.forecast.swap_grid(pictured, PICTURES[:1], PICTURES[1:3], 3)
         for wrong in (3, "x", "12"):
             with pytest.raises(TypeError, match=r"at=.*: expected a list of steps from 1 to 3"):
-                found.plot(at=wrong)
+                found.plot(steps=wrong)
         with pytest.raises(TypeError, match=r"at=1\.5: expected an integer"):
-            found.plot(at=[1.5])
+            found.plot(steps=[1.5])
         for wrong in ([], [4], [0]):
             with pytest.raises(ValueError, match="at="):
-                found.plot(at=wrong)
+                found.plot(steps=wrong)
 
     def test_of_vectors_say_what_draws_them(self, plain):
         for found in (
-            tl.forecast.swaps(plain, SERIES[:1], SERIES[1:2], 1),
-            tl.forecast.passage(plain, SERIES[0], SERIES[1]),
+            tl.forecast.swap_grid(plain, SERIES[:1], SERIES[1:2], 1),
+            tl.forecast.latent_interpolation(plain, SERIES[0], SERIES[1]),
         ):
             with pytest.raises(ValueError, match=r"the plot\(\) of a Forecast draws others"):
                 found.plot()
 
     def test_one_of_anything_is_no_plural(self, plain):
-        words = repr(tl.forecast.swaps(plain, SERIES[:1], SERIES[1:2], 1))
+        words = repr(tl.forecast.swap_grid(plain, SERIES[:1], SERIES[1:2], 1))
         assert words == "Swaps(1 content × 1 motion, 1 step, frames (2,))"
         assert repr(plain.elbo(SERIES[:1])).startswith("Elbo(1 sequence;")
         assert "1 future of 1 step," in repr(plain.predict(SERIES[:1], 1))
@@ -180,8 +180,8 @@ class TestOptionsFromWhichNothingComes:
 
 
 def test_a_deviation_that_is_too_small_is_blamed_before_the_learning_rate():
-    with pytest.raises(tl.train.Diverged, match=r"observed=1e-30 is so small.*; else lower the learning rate"):
-        tl.SRVP(**SMALL, observed=1e-30).fit(SERIES)
+    with pytest.raises(tl.train.DivergenceError, match=r"observed=1e-30 is so small.*; else lower the learning rate"):
+        tl.SRVP(**SMALL, observation_std=1e-30).fit(SERIES)
 
 
 def test_more_numbers_than_the_machine_holds_are_refused_by_name(plain):

@@ -6,8 +6,8 @@ import torch
 
 import timelike as tl
 from timelike.train import processes
-from timelike.train.threads import torch_threads
-from timelike.train.trained import exact
+from timelike.train.base import double_precision_copy
+from timelike.train.torch_threads import torch_threads
 
 CASES = {
     "dcgan": ((1, 16, 16), {}),
@@ -58,7 +58,7 @@ def test_frames_of_single_precision_are_those_of_double_precision_rounded(drawn)
 
 def test_double_precision_is_drawn_in_double_precision(drawn):
     model, _ = drawn
-    network = exact(model.network_)
+    network = double_precision_copy(model.network_)
     code = torch.randn(3, model.n_content + model.n_state, dtype=torch.float64)
     if model.skips:
         pytest.skip("the stages' maps would have to be made up")
@@ -84,7 +84,7 @@ def test_double_precision_is_drawn_in_double_precision(drawn):
 def test_only_pictures_are_learned_in_half_precision_and_only_where_the_processor_has_it(
     monkeypatch, precision, pictures, has, expected
 ):
-    monkeypatch.setattr("timelike.forecast.srvp.estimator.multiplies_bfloat16", lambda: has)
+    monkeypatch.setattr("timelike.forecast.srvp.estimator.has_bfloat16", lambda: has)
     asked = []
     start = processes.Processes.start.__func__
     monkeypatch.setattr(
@@ -109,4 +109,4 @@ def test_a_loss_in_mixed_precision_is_near_that_in_single_precision():
     single, mixed = losses.values()
     assert single != mixed  # another arithmetic
     assert mixed == pytest.approx(single, rel=1e-2)
-    assert model.network_.log_scale.dtype == torch.float32
+    assert model.network_.log_std.dtype == torch.float32

@@ -67,13 +67,13 @@ def test_without_truth_the_first_samples_are_shown_and_of_one_future_its_mean():
 
 
 def test_other_methods_stand_beside():
-    found = rows(MANY.strip(0, truth=TRUTH, beside={"same": ONE, "turned": MANY}))
+    found = rows(MANY.strip(0, truth=TRUTH, others={"same": ONE, "turned": MANY}))
     assert list(found) == ["truth", "best of 4", "worst of 4", "same", "turned"]
     assert (found["same"] == 0.25).all()
     np.testing.assert_array_equal(found["turned"], found["best of 4"])
     short = Forecast(samples=SAMPLES[:, :, :4], past=tl.Sequences(PAST))
     with pytest.raises(ValueError, match=r"beside\['short'\] has futures of shape \(3, 4, 1, 6, 6\): expected \(3, 5"):
-        MANY.strip(0, truth=TRUTH, beside={"short": short})
+        MANY.strip(0, truth=TRUTH, others={"short": short})
     for wrong, words in (
         ([MANY], "beside is a list"),
         (MANY.mean, "beside is a ndarray"),
@@ -81,8 +81,8 @@ def test_other_methods_stand_beside():
         ({"a": MANY.mean}, r"beside\['a'\] is a ndarray"),
     ):
         with pytest.raises(TypeError, match=f"{words}: expected forecasts by name"):
-            MANY.strip(0, beside=wrong)
-    assert list(rows(MANY.strip(0, beside={}))) == list(rows(MANY.strip(0)))
+            MANY.strip(0, others=wrong)
+    assert list(rows(MANY.strip(0, others={}))) == list(rows(MANY.strip(0)))
 
 
 @pytest.mark.parametrize("draw", [MANY.strip, MANY.plot])
@@ -144,12 +144,12 @@ def test_what_is_no_picture_is_refused_with_the_way_out():
 
 
 def test_a_film_shows_past_and_future_of_the_same_rows(tmp_path):
-    path = MANY.film(tmp_path / "a.gif", 1, truth=TRUTH, rate=5)
+    path = MANY.animate_images(tmp_path / "a.gif", 1, truth=TRUTH, rate=5)
     with Image.open(path) as picture:
         assert picture.n_frames == 4 + 5
         assert picture.info["duration"] == 200
         wide = picture.size[0]
-    with Image.open(MANY.film(tmp_path / "b.gif", 1, truth=TRUTH, beside={"one": ONE})) as picture:
+    with Image.open(MANY.animate_images(tmp_path / "b.gif", 1, truth=TRUTH, others={"one": ONE})) as picture:
         assert picture.size[0] > 1.25 * wide
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.gif", "b.gif"]
 
@@ -176,8 +176,8 @@ def test_a_film_plays_by_the_clock_of_the_past(clock, duration, frames_per_step,
     samples = RNG.random((1, 3, 5 * frames_per_step, 1, 6, 6))
     forecast = Forecast(samples=samples, past=past, times=times, frames_per_step=frames_per_step)
     told = 125 if duration is None else duration / frames_per_step
-    found = forecast.film(tmp_path / "a.gif", 1)
-    expected = forecast.film(tmp_path / "b.gif", 1, rate=1000 / told)
+    found = forecast.animate_images(tmp_path / "a.gif", 1)
+    expected = forecast.animate_images(tmp_path / "b.gif", 1, rate=1000 / told)
     assert found.read_bytes() == expected.read_bytes()
     with Image.open(found) as picture:
         picture.seek(picture.n_frames - 1)
@@ -205,34 +205,34 @@ def separation(videos):
 @pytest.mark.parametrize("name", ["srvp", "separation"])
 def test_every_content_meets_every_motion_and_a_motion_is_drawn_once(name, videos, request):
     model, past = request.getfixturevalue(name), videos.crop(0, 4)
-    found = tl.forecast.swaps(model, past[:2], past[1:4], 5, random_state=3)
+    found = tl.forecast.swap_grid(model, past[:2], past[1:4], 5, random_state=3)
     assert repr(found) == "Swaps(2 contents × 3 motions, 5 steps, frames (1, 16, 16))"
     assert found.futures.shape == (2, 3, 5, 1, 16, 16)
     # the second content is that of the first motion: with its own content a motion is what is forecast of it
     np.testing.assert_allclose(found.futures[1, 0], found.truth[0], atol=1e-5)
-    alone = tl.forecast.swaps(model, past[[0]], past[[3]], 5, random_state=3)
+    alone = tl.forecast.swap_grid(model, past[[0]], past[[3]], 5, random_state=3)
     np.testing.assert_allclose(alone.futures[0, 0], found.futures[0, 2], atol=1e-5)
-    known = tl.forecast.swaps(model, past[:2], past[1:4], 5, truth=videos[1:4].crop(4, 9), random_state=3)
+    known = tl.forecast.swap_grid(model, past[:2], past[1:4], 5, truth=videos[1:4].crop(4, 9), random_state=3)
     np.testing.assert_array_equal(known.truth, np.stack([one[4:] for one in videos[1:4]]))
     with pytest.raises(ValueError, match=r"truth has shape \(2, 5, 1, 16, 16\): expected \(3, 5, 1, 16, 16\)"):
-        tl.forecast.swaps(model, past[:2], past[1:4], 5, truth=videos[:2].crop(4, 9))
+        tl.forecast.swap_grid(model, past[:2], past[1:4], 5, truth=videos[:2].crop(4, 9))
 
 
 def test_swaps_draw_themselves_and_move(srvp, videos, tmp_path):
     past = videos.crop(0, 4)
-    found = tl.forecast.swaps(srvp, past[:2], past[1:4], 5, random_state=3)
+    found = tl.forecast.swap_grid(srvp, past[:2], past[1:4], 5, random_state=3)
     grid = np.array(found.plot().axes, object).reshape(3, 1 + 3 * 3)
     assert [axes.texts[0].get_text() for axes in grid[0, 1:4]] == ["t+1", "t+3", "t+5"]
     np.testing.assert_array_equal(grid[1, 0].images[0].get_array()[..., 0], past[0][-1, 0])
     inside = np.clip(found.futures[1, 2, 4, 0], 0, 1)
     np.testing.assert_allclose(grid[2, 9].images[0].get_array()[..., 0], inside, atol=1e-6)
-    assert len(found.plot(at=[2]).axes) == 3 * 4
+    assert len(found.plot(steps=[2]).axes) == 3 * 4
     with Image.open(found.animate(tmp_path / "a.gif")) as picture:
         assert picture.n_frames == 5
 
 
 def test_a_passage_has_both_ends_and_what_lies_between(srvp, separation, videos, tmp_path):
-    found = tl.forecast.passage(srvp, videos[0], videos[1], steps=4)
+    found = tl.forecast.latent_interpolation(srvp, videos[0], videos[1], steps=4)
     assert repr(found) == "Passage(4 sequences of 9 steps, frames (1, 16, 16))"
     expected = srvp.interpolate(videos[0], videos[1], 4)
     np.testing.assert_array_equal(found.sequences.values, expected.values)
@@ -243,16 +243,16 @@ def test_a_passage_has_both_ends_and_what_lies_between(srvp, separation, videos,
     np.testing.assert_allclose(figure.axes[-1].images[0].get_array()[..., 0], path, atol=1e-6)
     with Image.open(found.animate(tmp_path / "a.gif", rate=4)) as picture:
         assert picture.n_frames == 9
-    again = tl.forecast.passage(srvp, videos[:1], videos[1:2], steps=2)  # collections of one
+    again = tl.forecast.latent_interpolation(srvp, videos[:1], videos[1:2], steps=2)  # collections of one
     assert len(again.plot().axes) == 4
     with pytest.raises(TypeError, match="model is a Separation, which does not interpolate"):
-        tl.forecast.passage(separation, videos[0], videos[1])
+        tl.forecast.latent_interpolation(separation, videos[0], videos[1])
 
 
 def test_swaps_of_bytes_are_shown_in_their_range(separation, videos):
-    judge = partial(tl.forecast.swaps, separation, videos[:1].crop(0, 4), videos[1:2].crop(0, 4), 2)
+    judge = partial(tl.forecast.swap_grid, separation, videos[:1].crop(0, 4), videos[1:2].crop(0, 4), 2)
     found = judge()
-    scaled = tl.forecast.Swaps(
+    scaled = tl.forecast.SwapGrid(
         contents=tl.Sequences(255 * videos[:1].crop(0, 4).values[None]),
         motions=found.motions,
         futures=255 * found.futures,

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import timelike as tl
 from naive import separation as naive
-from timelike.forecast.separation import answering, renewing
+from timelike.forecast.separation import reencoding, rollout
 from timelike.sequences import generate
 
 RNG = np.random.default_rng(0)
@@ -128,15 +128,15 @@ def test_an_irregular_clock_moves_the_state_by_the_real_time_step():
 
 def naively(model, x, horizon, spans=None, known=None, ahead=None):
     """Forecasts of one past from the parts of the network."""
-    network = answering.exact(model.network_)
+    network = rollout.double_precision_copy(model.network_)
     window = torch.from_numpy(
-        ((x[-network.conditioning :] - model.moments_.mean) / model.moments_.scale).astype(np.float32)
+        ((x[-network.conditioning :] - model.scaler_.mean) / model.scaler_.scale).astype(np.float32)
     )
     given = {"known": known, "ahead": ahead}
     spans = torch.ones(network.conditioning, dtype=torch.float64) if spans is None else torch.from_numpy(spans)
     with torch.no_grad():
         found = naive.forecast(network, window.double(), spans, horizon, **given).numpy()
-    return found * model.moments_.scale + model.moments_.mean
+    return found * model.scaler_.scale + model.scaler_.mean
 
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if "solver" not in VARIANTS[name]])
@@ -155,10 +155,10 @@ def test_a_forecast_with_known_channels_and_an_uneven_clock_is_that_roll_out_too
     assert model.network_.n_clock == (0 if offset else 2)
     ahead = RNG.standard_normal((5, 4, 1))
     found = model.predict(X, 4, known=ahead).mean
-    mean, scale = model.known_moments_
+    mean, scale = model.known_scaler_
     for i, x in enumerate(X):
         known, future = (torch.from_numpy((one - mean) / scale) for one in (x[-3:, 1:2], ahead[i]))
-        spans = np.append(1.0, np.diff(times[i])[-2:] / model.interval_)
+        spans = np.append(1.0, np.diff(times[i])[-2:] / model.step_duration_)
         expected = naively(model, x[:, [0, 2]], 4, spans, known.float().double(), future)
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-5)
 
@@ -204,14 +204,14 @@ def test_long_futures_in_pieces_are_the_same(name, monkeypatch):
     np.testing.assert_array_equal(model.predict(X, 5).mean, whole[:, :5])  # a longer horizon changes no earlier step
     for numbers in (1, 1000):
         for limit in ("_NUMBERS", "_DRAWN"):
-            monkeypatch.setattr(answering, limit, numbers)
+            monkeypatch.setattr(rollout, limit, numbers)
         np.testing.assert_array_equal(model.predict(X, 17).mean, whole)
 
 
 def test_pieces_are_small_whatever_the_horizon(monkeypatch):
-    monkeypatch.setattr(answering, "_DRAWN", 200)
+    monkeypatch.setattr(rollout, "_DECODE_NUMBERS", 200)
     model, sizes = tiny().fit(fields("plain")), []
-    network = answering.exact(model.network_)
+    network = rollout.double_precision_copy(model.network_)
     drawn = network.drawn
     monkeypatch.setattr(network, "drawn", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
     model.predict(fields("plain"), 100)
@@ -223,8 +223,8 @@ def test_a_long_sequence_is_reconstructed_in_small_pieces(monkeypatch):
     X = fields("plain", n=1, length=300)
     model = tiny().fit(X)
     whole = model.reconstruct(X).values
-    monkeypatch.setattr(answering, "_DRAWN", 200)
-    network, sizes = answering.exact(model.network_), []
+    monkeypatch.setattr(rollout, "_DECODE_NUMBERS", 200)
+    network, sizes = rollout.double_precision_copy(model.network_), []
     drawn, state_of = network.drawn, network.state_of
     monkeypatch.setattr(network, "drawn", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
     monkeypatch.setattr(network, "state_of", lambda *given: sizes.append(given[0].numel()) or state_of(*given))
@@ -235,7 +235,7 @@ def test_a_long_sequence_is_reconstructed_in_small_pieces(monkeypatch):
 
 def test_the_work_is_that_of_the_horizon():
     model, calls = tiny(blocks=2, renewed=False).fit(fields("plain")), []
-    for block in answering.exact(model.network_).move.blocks:
+    for block in rollout.double_precision_copy(model.network_).dynamics.blocks:
         block.register_forward_hook(lambda *_: calls.append(1))
     counts = []
     for horizon in (1, 10, 100):
@@ -276,9 +276,9 @@ def test_states_are_renewed_where_that_is_better_on_what_is_learned_from():
         for way in (True, False)
     ]
     close = abs(errors[0] - errors[1]) < 0.05 * max(errors)  # others, which end before the horizon, are looked at too
-    assert close or model.renewed_ == (errors[0] <= errors[1])
-    assert tiny(chunk=8).fit(X[:, :8]).renewed_  # too short to tell
-    assert not tiny(chunk=8, renewed=False).fit(X).renewed_
+    assert close or model.reencode_ == (errors[0] <= errors[1])
+    assert tiny(chunk=8).fit(X[:, :8]).reencode_  # too short to tell
+    assert not tiny(chunk=8, renewed=False).fit(X).reencode_
 
 
 @pytest.mark.parametrize(("beyond", "expected"), [((0.1, 0.2), True), ((0.2, 0.2), True), ((0.2, 0.1), False)])
@@ -290,16 +290,16 @@ def test_renewing_is_judged_beyond_the_trained_length_and_up_to_twice_that(beyon
     def predict(past, horizon, **more):
         horizons.append(horizon)
         off = np.where(
-            np.arange(1, horizon + 1) > 5, beyond[0 if model.renewed_ else 1], float(model.renewed_ is expected)
+            np.arange(1, horizon + 1) > 5, beyond[0 if model.reencode_ else 1], float(model.reencode_ is expected)
         )
         return SimpleNamespace(mean=(past.lengths[:, None] + np.arange(horizon) + off)[..., None] * np.ones(2))
 
     monkeypatch.setattr(model, "predict", predict)
-    assert renewing.better_renewed(model, tl.Sequences(X)) is expected
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X)) is expected
     assert horizons == [10, 10]  # 8 − 3 steps were trained
-    assert renewing.better_renewed(model, tl.Sequences(X[:, :9])) is expected
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X[:, :9])) is expected
     assert horizons[2:] == [6, 6]
-    assert renewing.better_renewed(model, tl.Sequences(X[:, :8]))  # too short to tell
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X[:, :8]))  # too short to tell
     assert len(horizons) == 4
 
 
@@ -310,12 +310,12 @@ def test_a_way_whose_forecasts_blow_up_is_the_worse_one(wild, expected, monkeypa
     predict = model.predict
 
     def maybe(*given, **more):
-        if model.renewed_ in wild:
+        if model.reencode_ in wild:
             raise ArithmeticError("the learned equation has blown up")
         return predict(*given, **more)
 
     monkeypatch.setattr(model, "predict", maybe)
-    assert renewing.better_renewed(model, tl.Sequences(X)) is expected
+    assert reencoding.is_reencoding_better(model, tl.Sequences(X)) is expected
 
 
 def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
@@ -323,7 +323,9 @@ def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
     kept = []
     for renewed in (None, True, False):
         model = tiny(renewed=renewed).fit(X)
-        kept.append(model._closing_steps(model._chunks(model.chunk_, model._material(X), None, None), X))
+        kept.append(
+            model._closing_steps(model._make_chunk_objective(model.chunk_, model._pack_frames(X), None, None), X)
+        )
     assert kept[1] == kept[2]
     assert kept[0] - kept[1] == pytest.approx(4.0)  # forecasts in both ways take as long as so many steps
 
@@ -337,7 +339,7 @@ def test_whether_to_renew_is_tried_on_64_windows_at_most(n_windows, monkeypatch)
     monkeypatch.setattr(
         model, "predict", lambda past, *given, **more: tried.append(past) or predict(past, *given, **more)
     )
-    renewing.better_renewed(model, tl.Sequences(X))
+    reencoding.is_reencoding_better(model, tl.Sequences(X))
     assert len(tried) == 2
     assert len(tried[0]) == n_windows if n_windows <= 64 else 48 <= len(tried[0]) <= 64
     np.testing.assert_array_equal(tried[0].values, tried[1].values)
@@ -371,7 +373,7 @@ def test_an_even_clock_is_as_good_as_none():
     X = fields("plain")
     timed = tl.Sequences(X, times=[7 + 0.25 * np.arange(12)] * 5)
     model = tiny().fit(timed)
-    assert not model.uneven_
+    assert not model.has_uneven_times_
     np.testing.assert_array_equal(model.predict(timed, 4).mean, fitted("plain").predict(X, 4).mean)
     np.testing.assert_array_equal(model.predict(X, 4).mean, fitted("plain").predict(X, 4).mean)
 
@@ -386,25 +388,25 @@ def test_states_are_read_off_windows_and_moved_on_at_the_end(name):
     found, size, offset = model.states(X), model.conditioning, VARIANTS[name].get("offset", False)
     assert found.lengths.tolist() == [n - size if offset else n for n in lengths]
     assert found.labels.tolist() == X.labels.tolist()
-    network, ready = answering.exact(model.network_), model.moments_.applied(X)
+    network, ready = rollout.double_precision_copy(model.network_), model.scaler_.applied(X)
     for one, states, times in zip(ready, found, np.split(found.times, found.offsets[1:-1]), strict=True):
         x = torch.from_numpy(np.array(one)).double()
         np.testing.assert_array_equal(times, 0.5 * np.arange(size if offset else 0, len(x)))
         with torch.no_grad():
             read = [network.state_of(x[None, i : i + size])[0] for i in range(len(x) - size + (0 if offset else 1))]
             if not offset and size > 1:
-                read += list(network.move(read[-1][None], torch.ones(1, size - 1, dtype=torch.float64))[0])
+                read += list(network.dynamics(read[-1][None], torch.ones(1, size - 1, dtype=torch.float64))[0])
         np.testing.assert_allclose(states, torch.stack(read).numpy(), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_code_is_the_content_of_the_last_window_and_the_last_state(name):
     model, X = fitted(name), ragged(name)
-    found, network = model.encode(X), answering.exact(model.network_)
-    for row, one, states in zip(found, model.moments_.applied(X), model.states(X), strict=True):
+    found, network = model.encode(X), rollout.double_precision_copy(model.network_)
+    for row, one, states in zip(found, model.scaler_.applied(X), model.states(X), strict=True):
         window = torch.from_numpy(np.array(one[-model.conditioning :])).double()[None]
         with torch.no_grad():
-            code, last = network.content_of(window).code, network.state_of(window)[0]
+            code, last = network.encode_content(window).code, network.state_of(window)[0]
         expected = [] if code is None else [code.numpy().ravel()]
         expected.append(last.numpy().ravel() if network.offset else np.asarray(states[-1]).ravel())
         np.testing.assert_allclose(row, np.concatenate(expected), rtol=1e-5, atol=1e-6)
@@ -414,15 +416,17 @@ def test_a_code_is_the_content_of_the_last_window_and_the_last_state(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_reconstruction_is_drawn_from_the_first_content_and_all_states(name):
     model, X = fitted(name), ragged(name)
-    found, network = model.reconstruct(X), answering.exact(model.network_)
+    found, network = model.reconstruct(X), rollout.double_precision_copy(model.network_)
     states = model.states(X)
     assert found.lengths.tolist() == states.lengths.tolist()
     assert found.frame == X.frame
-    for again, one, y in zip(found, model.moments_.applied(X), states, strict=True):
+    for again, one, y in zip(found, model.scaler_.applied(X), states, strict=True):
         window = torch.from_numpy(np.array(one[: model.conditioning])).double()[None]
         with torch.no_grad():
-            drawn = network.drawn(network.content_of(window), torch.from_numpy(np.array(y)).double()[None])[0].numpy()
-        np.testing.assert_allclose(again, drawn * model.moments_.scale + model.moments_.mean, rtol=1e-4, atol=1e-4)
+            drawn = network.drawn(network.encode_content(window), torch.from_numpy(np.array(y)).double()[None])[
+                0
+            ].numpy()
+        np.testing.assert_allclose(again, drawn * model.scaler_.scale + model.scaler_.mean, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -435,15 +439,15 @@ def test_a_swap_takes_the_content_of_the_one_and_the_motion_of_the_other():
     model, X = fitted("plain"), fields("plain", seed=6)
     a, b = X[:2], X[2:4]
     found = model.swap(a, b, 4)
-    network = answering.exact(model.network_)
+    network = rollout.double_precision_copy(model.network_)
     ready = [
-        torch.from_numpy(((x[:, -3:] - model.moments_.mean) / model.moments_.scale).astype(np.float32)).double()
+        torch.from_numpy(((x[:, -3:] - model.scaler_.mean) / model.scaler_.scale).astype(np.float32)).double()
         for x in (a, b)
     ]
     with torch.no_grad():
-        states = network.move(network.state_of(ready[1]), torch.ones(2, 6, dtype=torch.float64))[:, 2:]
-        drawn = network.drawn(network.content_of(ready[0]), states).numpy()
-    np.testing.assert_allclose(found.mean, drawn * model.moments_.scale + model.moments_.mean, rtol=1e-5, atol=1e-5)
+        states = network.dynamics(network.state_of(ready[1]), torch.ones(2, 6, dtype=torch.float64))[:, 2:]
+        drawn = network.drawn(network.encode_content(ready[0]), states).numpy()
+    np.testing.assert_allclose(found.mean, drawn * model.scaler_.scale + model.scaler_.mean, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(found.past.values, b.reshape(-1, 2))
     without = fitted("without content")
     np.testing.assert_array_equal(without.swap(a, b, 4).mean, without.predict(b, 4).mean)
@@ -530,7 +534,7 @@ def test_an_equation_that_blows_up_says_so():
     X = fields("plain")
     model = tiny(renewed=False).fit(X)
     with torch.no_grad():
-        for weight in model.network_.move.parameters():
+        for weight in model.network_.dynamics.parameters():
             weight.mul_(1e4)
     with pytest.raises(ArithmeticError, match=r"sequence \d is not finite before step \d+: .* has blown up"):
         model.predict(X, 300)
@@ -542,7 +546,7 @@ def test_a_solver_that_blows_up_says_so():
     X = fields("plain")
     model = tiny(solver="dopri5").fit(X)
     with torch.no_grad():
-        for weight in model.network_.move.parameters():
+        for weight in model.network_.dynamics.parameters():
             weight.mul_(1e3)
     with pytest.raises(ArithmeticError, match="the solver 'dopri5' gave up .* has blown up"):
         model.predict(X, 300)

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from naive import separation as naive
-from timelike.forecast.chunks import Material
+from timelike.forecast.chunks import PackedFrames
 from timelike.forecast.separation.network import SeparationNetwork
-from timelike.forecast.separation.objective import Separating, Weights
+from timelike.forecast.separation.objective import SeparationObjective, SeparationWeights
 from timelike.train import Batch
 
 WINDOW, LENGTH, ITEMS = 3, 8, 4
@@ -79,9 +79,9 @@ def network_of(name):
 
 def objective(network, length=LENGTH, weights=None, **more):
     frames = torch.zeros(length, *network.frame)
-    material = Material(frames, None, torch.ones(length), np.array([length]))
+    material = PackedFrames(frames, None, torch.ones(length), np.array([length]))
     given = {"length": length, "batch_size": 2, "learning_rate": 1e-3}
-    return Separating(network, material, **given, weights=weights or Weights(), **more)
+    return SeparationObjective(network, material, **given, weights=weights or SeparationWeights(), **more)
 
 
 def chunks_of(network, batch):
@@ -96,7 +96,7 @@ def naively(network, batch, begins=None, **how):
     found["autoencoding"] = [naive.autoencoding(chunk, i, **how) for chunk, i in zip(chunks, at, strict=True)]
     if network.has_content:
         found["invariance"] = [naive.invariance(chunk, begins) for chunk in chunks]
-        found["smallness"] = [naive.smallness(chunk) for chunk in chunks]
+        found["smallness"] = [naive.state_penalty(chunk) for chunk in chunks]
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
@@ -119,7 +119,7 @@ def undone_of(network):
 def test_every_term_is_that_of_the_formulas(name):
     network = network_of(name)
     batch, how = batch_of(network), {}
-    if network.squash:
+    if network.use_sigmoid:
         how = {"undone": undone_of(network)}
     with torch.no_grad():
         expected = naively(network, batch, **how)
@@ -141,7 +141,7 @@ def test_masked_cells_count_in_no_error(name):
     network, there = network_of(name), torch.ones(PICTURE, dtype=torch.bool)
     there[0, 0], there[1, 2:, 1] = False, False
     batch, how = batch_of(network), {"there": there}
-    if network.squash:
+    if network.use_sigmoid:
         how["undone"] = undone_of(network)
     with torch.no_grad():
         same(objective(network, **how).terms(batch, 0.0), naively(network, batch, **how))
@@ -179,7 +179,7 @@ def test_one_interval_is_the_difference_between_the_first_and_the_last_window():
     network = network_of("plain")
     batch = batch_of(network)
     with torch.no_grad():
-        first, last = (network.content_of(x).code for x in (batch["x"][:, :WINDOW], batch["x"][:, -WINDOW:]))
+        first, last = (network.encode_content(x).code for x in (batch["x"][:, :WINDOW], batch["x"][:, -WINDOW:]))
         found = objective(network).terms(batch, 0.0)["invariance"]
     torch.testing.assert_close(found, (first - last).square().mean())
 
@@ -205,7 +205,7 @@ def test_the_loss_is_the_weighted_sum_and_a_weight_of_zero_leaves_a_term_out():
     network = network_of("plain")
     batch, terms = batch_of(network), objective(network).terms(batch_of(network), 0.0)
     for left_out in ("autoencoding", "invariance", "smallness"):
-        weights = Weights(2.0, 3.0, 5.0, 7.0)._replace(**{left_out: 0.0})
+        weights = SeparationWeights(2.0, 3.0, 5.0, 7.0)._replace(**{left_out: 0.0})
         found = objective(network, weights=weights).loss(batch)
         assert left_out not in found
         expected = sum(weight * terms[name] for name, weight in weights._asdict().items())
@@ -222,7 +222,7 @@ def test_jitter_is_on_what_encoders_see_and_not_on_the_truth():
     """With encoders that see nothing, noise changes nothing."""
     network = made({})
     with torch.no_grad():
-        for part in (network.look_at_content, network.look_at_state):
+        for part in (network.content_encoder, network.state_encoder):
             for layer in part.modules():
                 if isinstance(layer, torch.nn.Linear):
                     layer.weight.zero_()
@@ -244,13 +244,13 @@ def test_an_epoch_shows_every_chunk_once_and_chunks_never_cross_from_one_sequenc
     lengths = np.array([LENGTH, LENGTH - 1, LENGTH + 2])
     frames = torch.arange(int(lengths.sum()), dtype=torch.float32)[:, None].repeat(1, 2)
     spans = torch.arange(len(frames), dtype=torch.float32) / 8
-    whole = Separating(
+    whole = SeparationObjective(
         made({}),
-        Material(frames, frames[:, :1] * 2, spans, lengths),
+        PackedFrames(frames, frames[:, :1] * 2, spans, lengths),
         length=LENGTH,
         batch_size=2,
         learning_rate=1e-3,
-        weights=Weights(),
+        weights=SeparationWeights(),
     )
     begins = []
     for batch in whole.batches(0, np.random.default_rng(0)):

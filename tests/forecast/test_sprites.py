@@ -5,13 +5,13 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.forecast.codecs.sprites import Sprites
+from timelike.forecast.codecs.sprites import SpriteDecoder
 from timelike.sequences.generate import moving_digits
 
 
 def sprites(n_channels=1, height=8, width=6, n_content=3, n_state=2, n_sprites=2, squash=False):
     torch.manual_seed(0)
-    made = Sprites(
+    made = SpriteDecoder(
         n_channels,
         height,
         width,
@@ -19,7 +19,7 @@ def sprites(n_channels=1, height=8, width=6, n_content=3, n_state=2, n_sprites=2
         n_state=n_state,
         n_sprites=n_sprites,
         hidden=5,
-        squash=squash,
+        use_sigmoid=squash,
     ).double()
     torch.nn.init.normal_(made.background.weight)
     return made
@@ -93,7 +93,7 @@ def test_gradients_are_those_of_finite_differences():
 
 
 def test_a_squashed_picture_is_dark_at_first():
-    module = Sprites(1, 8, 8, n_content=3, n_state=2, n_sprites=1, hidden=4, squash=True)
+    module = SpriteDecoder(1, 8, 8, n_content=3, n_state=2, n_sprites=1, hidden=4, use_sigmoid=True)
     with torch.no_grad():
         assert float(torch.sigmoid(module(torch.randn(50, 5), [])).mean()) < 0.1
 

@@ -10,9 +10,9 @@ from scipy.stats import norm
 import timelike as tl
 from naive import srvp as naive
 from timelike.forecast import SRVPNetwork
-from timelike.forecast.srvp.network import Content
-from timelike.forecast.srvp.objective import bound_of
-from timelike.train.trained import exact
+from timelike.forecast.srvp.network import SRVPContent
+from timelike.forecast.srvp.objective import compute_bound
+from timelike.train.base import double_precision_copy
 
 SMALL = {
     "max_steps": 3,
@@ -61,29 +61,29 @@ class Noise:
 def test_the_bound_is_that_of_loops(monkeypatch, substeps, n_content):
     torch.manual_seed(0)
     how = {"conditioning": 2, "n_state": 3, "n_random": 2, "n_code": 4, "hidden": 5, "motion_hidden": 6}
-    network = SRVPNetwork(2, n_content=n_content, substeps=substeps, scale=0.7, **how).double()
+    network = SRVPNetwork(2, n_content=n_content, substeps=substeps, observation_std=0.7, **how).double()
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     first, random = torch.randn(4, 3, dtype=torch.float64), torch.randn(4, 5, 2, dtype=torch.float64)
-    monkeypatch.setattr("timelike.forecast.srvp.objective.noise", Noise(first, random))
+    monkeypatch.setattr("timelike.forecast.srvp.objective.standard_normal_noise", Noise(first, random))
     chosen = torch.tensor([[0, 3], [5, 5], [1, 2], [4, 0]])
     with torch.no_grad():
-        codes, seen = network.encoded(x)
-        content = network.content_of(codes, chosen, seen, torch.zeros(4, dtype=torch.int64))
-        found = bound_of(network, x, codes, content)
+        codes, seen = network.encode_frames(x)
+        content = network.encode_content(codes, chosen, seen, torch.zeros(4, dtype=torch.int64))
+        found = compute_bound(network, x, codes, content)
     for i in range(4):
         with torch.no_grad():
-            expected = naive.bound(network, x[i], chosen[i].tolist(), first[i], random[i])
+            expected = naive.evidence_bound(network, x[i], chosen[i].tolist(), first[i], random[i])
         torch.testing.assert_close(torch.stack([part[i] for part in found]), torch.tensor(expected, dtype=x.dtype))
-    assert float(found.elbo[0]) == pytest.approx(float(found.likelihood[0] - found.first[0] - found.random[0]))
+    assert float(found.elbo[0]) == pytest.approx(float(found.likelihood[0] - found.first_kl[0] - found.random_kl[0]))
 
 
 def test_the_content_knows_no_order():
     torch.manual_seed(0)
     network = SRVPNetwork(3, n_content=4, hidden=6)
-    codes, seen = network.encoded(torch.randn(2, 7, 3))
+    codes, seen = network.encode_frames(torch.randn(2, 7, 3))
     at = torch.zeros(2, dtype=torch.int64)
     one, other = (
-        network.content_of(codes, torch.tensor(rows), seen, at).code for rows in ([[0, 2, 5]] * 2, [[5, 0, 2]] * 2)
+        network.encode_content(codes, torch.tensor(rows), seen, at).code for rows in ([[0, 2, 5]] * 2, [[5, 0, 2]] * 2)
     )
     torch.testing.assert_close(one, other)
 
@@ -92,21 +92,21 @@ def linear_network(transition, emission, observed):
     """A network that *is* a linear system without noise: only its inference is not exact."""
     d, m = transition.shape[0], emission.shape[0]
     network = SRVPNetwork(
-        m, n_state=d, n_random=0, n_content=0, n_code=m, layers=0, hidden=4, motion_hidden=4, scale=observed
+        m, n_state=d, n_random=0, n_content=0, n_code=m, layers=0, hidden=4, motion_hidden=4, observation_std=observed
     )
     for layer in network.modules():
         if isinstance(layer, torch.nn.Linear):
             torch.nn.init.zeros_(layer.weight)
             if layer.bias is not None:
                 torch.nn.init.zeros_(layer.bias)
-    network.draw.shortcut.weight.data = emission.clone()
-    network.look.shortcut.weight.data = torch.eye(m, dtype=emission.dtype)
+    network.decoder.shortcut.weight.data = emission.clone()
+    network.encoder.shortcut.weight.data = torch.eye(m, dtype=emission.dtype)
 
     class Moves(torch.nn.Module):
         def forward(self, y):
             return y @ (transition - torch.eye(d, dtype=transition.dtype)).T
 
-    network.move = Moves()
+    network.dynamics = Moves()
     return network.double()
 
 
@@ -130,11 +130,11 @@ def test_the_bound_is_below_exact_evidence_and_reaches_it_with_the_exact_posteri
     scale = (1 / precision.diagonal()).sqrt()  # the nearest of independent normals
 
     def bounds(mean, scale):
-        from timelike.forecast.srvp.network import Gaussian
+        from timelike.forecast.srvp.network import DiagonalGaussian
 
-        network.state_of = lambda codes: Gaussian(mean[None], scale[None])
-        codes = network.encoded(x)[0]
-        drawn = [float(bound_of(network, x, codes, Content(None, [])).elbo.detach()) for _ in range(2000)]
+        network.state_of = lambda codes: DiagonalGaussian(mean[None], scale[None])
+        codes = network.encode_frames(x)[0]
+        drawn = [float(compute_bound(network, x, codes, SRVPContent(None, [])).elbo.detach()) for _ in range(2000)]
         return np.mean(drawn), 4 * np.std(drawn) / np.sqrt(len(drawn))
 
     torch.manual_seed(0)
@@ -187,7 +187,7 @@ def test_frames_in_between_end_at_the_frames_of_steps(swings):
 
 def test_without_random_steps_only_the_first_state_is_drawn(swings):
     model = tl.SRVP(**SMALL | {"n_random": 0}).fit(swings)
-    assert model.elbo(swings[:2]).random.tolist() == [0, 0]
+    assert model.elbo(swings[:2]).random_kl.tolist() == [0, 0]
     assert model.predict(swings[:2, :9], 3, n_samples=5, random_state=0).samples.std(axis=0).max() > 0
 
 
@@ -208,10 +208,10 @@ def test_the_learned_deviation_is_that_of_what_is_left(masked):
     before = model.elbo(x, n_samples=20, random_state=0).elbo.mean()
     for factor in (0.9, 1.1):  # of the residuals of many draws: no other deviation has a larger bound
         with torch.no_grad():
-            model.network_.log_scale += np.log(factor)
+            model.network_.log_std += np.log(factor)
         assert model.elbo(x, n_samples=20, random_state=0).elbo.mean() < before
         with torch.no_grad():
-            model.network_.log_scale -= np.log(factor)
+            model.network_.log_std -= np.log(factor)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -222,38 +222,38 @@ def test_what_is_left_follows_from_the_log_density_of_normal_frames(masked, monk
     if masked:
         x[..., 0, :3] = np.nan
     model = tl.SRVP(**SMALL | {"codec": "dcgan", "conditioning": 2, "chunk": 7}).fit(x)
-    objective = model._chunks(7, model._material(tl.Sequences(x)), None, None)
+    objective = model._make_chunk_objective(7, model._pack_frames(tl.Sequences(x)), None, None)
     batch = next(iter(objective.batches(0, rng)))
-    residuals, scale = rng.normal(size=(4, 7 * (13 if masked else 16))), model.network_.observed.item()
+    residuals, scale = rng.normal(size=(4, 7 * (13 if masked else 16))), model.network_.observation_std.item()
     likelihood = torch.from_numpy(norm.logpdf(residuals, scale=scale).sum(axis=1))
-    monkeypatch.setattr(objective, "bound", lambda _: SimpleNamespace(likelihood=likelihood))
+    monkeypatch.setattr(objective, "evidence_bound", lambda _: SimpleNamespace(likelihood=likelihood))
     with torch.no_grad():
-        assert objective._left(batch) == pytest.approx(np.square(residuals).mean(), rel=1e-6)
+        assert objective._residual_variance(batch) == pytest.approx(np.square(residuals).mean(), rel=1e-6)
 
 
 def test_chunks_held_out_are_judged_by_the_negative_bound(swings, monkeypatch):
     model = tl.SRVP(**SMALL).fit(swings)
-    objective = model._chunks(9, model._material(tl.Sequences(swings)), None, None)
-    monkeypatch.setattr(objective, "bound", lambda _: SimpleNamespace(elbo=torch.tensor([-1.0, -5.0, 3.0])))
-    assert objective.judged(next(iter(objective.batches(0, np.random.default_rng(0))))) == 1.0
+    objective = model._make_chunk_objective(9, model._pack_frames(tl.Sequences(swings)), None, None)
+    monkeypatch.setattr(objective, "evidence_bound", lambda _: SimpleNamespace(elbo=torch.tensor([-1.0, -5.0, 3.0])))
+    assert objective.validation_loss(next(iter(objective.batches(0, np.random.default_rng(0))))) == 1.0
 
 
 def test_without_content_a_code_is_the_last_state(swings):
     model = tl.SRVP(**SMALL | {"n_content": 0}).fit(swings)
     found = model.encode(swings)
     assert found.shape == (12, SMALL["n_state"])
-    network = exact(model.network_)
+    network = double_precision_copy(model.network_)
     with torch.no_grad():
-        codes = network.encoded(model._frames_of(tl.Sequences(swings)))[0]
-        y, z = network.state_of(codes).mean, network.random_of(codes).mean
+        codes = network.encode_frames(model._double_frames(tl.Sequences(swings)))[0]
+        y, z = network.first_state_posterior(codes).mean, network.random_posterior(codes).mean
         for step in range(23):
-            y = network.stepped(y, z[:, step], 1)[0][-1]
+            y = network.advance_step(y, z[:, step], 1)[0][-1]
     np.testing.assert_allclose(found, y.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_the_learned_deviation_has_a_least_value_where_nothing_is_left():
     model = tl.SRVP(**SMALL | {"max_steps": 40, "learning_rate": 0.05}).fit(np.ones((6, 12, 2)))
-    assert 1e-3 <= model.network_.observed.item() < 0.2
+    assert 1e-3 <= model.network_.observation_std.item() < 0.2
     assert np.isfinite(model.elbo(np.ones((2, 12, 2))).elbo).all()
 
 
@@ -277,7 +277,7 @@ def test_numbers_far_from_one_keep_their_digits(swings, scale, offset):
 
 def test_a_deviation_that_is_given_stays(swings):
     model = tl.SRVP(**SMALL | {"observed": 0.3}).fit(swings)
-    assert model.network_.observed.item() == pytest.approx(0.3)
+    assert model.network_.observation_std.item() == pytest.approx(0.3)
 
 
 def test_states_codes_and_reconstructions(fitted, swings):
@@ -307,7 +307,7 @@ def test_pictures_of_every_codec(clips, codec, skips):
     assert found.shape == (2, 2, 3, 1, 8, 8)
     assert found.min() >= 0
     assert found.max() <= 1
-    assert model.squashed_
+    assert model.uses_sigmoid_
 
 
 def test_masked_cells_are_not_forecast(clips):
@@ -347,7 +347,7 @@ def test_what_cannot_be_is_said(fitted, swings, clips):
 def test_it_learns_oscillations():
     rng = np.random.default_rng(0)
     series = np.sin(np.arange(50)[:, None] / 4 + rng.uniform(0, 6, (60, 1, 3))) * rng.uniform(0.5, 1.5, (60, 1, 3))
-    model = tl.SRVP(max_steps=250, observed=0.1, batch_size=32, random_state=0, progress=False).fit(series[:50])
+    model = tl.SRVP(max_steps=250, observation_std=0.1, batch_size=32, random_state=0, progress=False).fit(series[:50])
     past, truth = series[50:, :30], series[50:, 30:]
     found = np.mean((model.predict(past, 20, n_samples=10).mean - truth) ** 2)
     still, mean = np.mean((past[:, -1:] - truth) ** 2), np.mean((series[:50].mean((0, 1)) - truth) ** 2)
@@ -360,17 +360,17 @@ def test_it_learns_oscillations():
 @pytest.fixture
 def noises(monkeypatch):
     """The noise that futures were drawn with, (sample × item, …), by the order in which it was."""
-    from timelike.forecast.srvp import answering
+    from timelike.forecast.srvp import rollout
 
-    drawn, known = answering._normal, []
-    monkeypatch.setattr(answering, "_normal", lambda *given: known.append(drawn(*given)) or known[-1])
+    drawn, known = rollout._sample_noise, []
+    monkeypatch.setattr(rollout, "_sample_noise", lambda *given: known.append(drawn(*given)) or known[-1])
     return known
 
 
 def naive_futures(model, pasts, noises, horizon, frames, parts, contents=None):
     """(sample, item, frame, …) from the last frames of every past, one future after the other."""
-    network, size = exact(model.network_), model.conditioning
-    mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.moments_)
+    network, size = double_precision_copy(model.network_), model.conditioning
+    mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.scaler_)
     (first, random, _), found = noises[0], []
     random = random.reshape(len(first), -1, network.n_random)
     for row in range(len(first)):
@@ -380,7 +380,7 @@ def naive_futures(model, pasts, noises, horizon, frames, parts, contents=None):
             given.append((torch.from_numpy(contents[row % len(pasts)][-size:]) - mean) / scale)
         with torch.no_grad():
             future = naive.future(network, *given)
-        found.append((future if network.squash else future * scale + mean).numpy())
+        found.append((future if network.use_sigmoid else future * scale + mean).numpy())
     return np.stack(found).reshape(-1, len(pasts), *found[0].shape)
 
 
@@ -397,7 +397,7 @@ def test_only_the_future_is_moved_at_another_step_than_in_training(swings, noise
     expected = naive_futures(model, pasts, noises, 3, frames, parts)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     if parts != trained:
-        exact(model.network_).substeps = parts
+        double_precision_copy(model.network_).substeps = parts
         assert np.abs(naive_futures(model, pasts, noises, 3, frames, parts) - expected).max() > 1e-3
 
 
@@ -412,13 +412,13 @@ def test_futures_have_the_skips_of_the_last_frame_and_the_content_of_the_last_fr
 def test_another_first_frame_leaves_the_content_and_another_last_one_does_not(clips):
     """Of five frames the first one is no part of w or of the skips, so that codes of a past alone say nothing new."""
     model = tl.SRVP(codec="dcgan", skips=True, **SMALL | {"n_seen": 2}).fit(clips)
-    network = exact(model.network_)
-    frames = model._frames_of(tl.Sequences(clips[:1, :5]))
-    content = model._looked(network, frames)[1]
+    network = double_precision_copy(model.network_)
+    frames = model._double_frames(tl.Sequences(clips[:1, :5]))
+    content = model._encode_frames(network, frames)[1]
     for changed, same in ((0, True), (2, True), (3, False), (4, False)):
         other = frames.clone()
         other[:, changed] += 0.5
-        found = model._looked(network, other)[1]
+        found = model._encode_frames(network, other)[1]
         assert torch.equal(found.code, content.code) == same
         skips = [torch.equal(one, two) for one, two in zip(found.skips, content.skips, strict=True)]
         assert skips == [changed != 4] * len(skips)
@@ -440,8 +440,8 @@ def test_a_reconstruction_is_that_of_loops(swings, clips, substeps, pictures):
     how = {"codec": "dcgan", "skips": True} if pictures else {}
     X = clips if pictures else swings
     model = tl.SRVP(gain=1.5, substeps=substeps, **SMALL | how | {"n_seen": 2}).fit(X)
-    mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.moments_)
+    mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.scaler_)
     with torch.no_grad():
-        found = naive.reconstruction(exact(model.network_), (torch.from_numpy(X[1]) - mean) / scale, 2)
-    expected = found if model.squashed_ else found * scale + mean
+        found = naive.reconstruction(double_precision_copy(model.network_), (torch.from_numpy(X[1]) - mean) / scale, 2)
+    expected = found if model.uses_sigmoid_ else found * scale + mean
     np.testing.assert_allclose(model.reconstruct(X[1:2])[0], expected.numpy(), rtol=1e-5, atol=1e-5)

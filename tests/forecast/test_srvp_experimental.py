@@ -8,13 +8,24 @@ from sklearn.base import clone
 import timelike as tl
 from naive import srvp_experimental as naive
 from timelike.forecast import SRVPNetwork
-from timelike.forecast.request import Request
-from timelike.forecast.srvp.delays import SHORTEST
-from timelike.forecast.srvp.drifting import Drifting
-from timelike.forecast.srvp.experimental import ExperimentalEvidence, ExperimentalNetwork, Further, measured
-from timelike.forecast.srvp.network import Content, Gaussian
-from timelike.forecast.srvp.objective import Evidence
-from timelike.forecast.srvp.paths import drift_of, drifted, heard_of, repeated, walked_ahead
+from timelike.forecast.request import ForecastRequest
+from timelike.forecast.srvp.content_drift import ContentDrift
+from timelike.forecast.srvp.delays import MIN_DELAY
+from timelike.forecast.srvp.experimental import (
+    ExperimentalSRVPNetwork,
+    ExperimentalSRVPObjective,
+    ExperimentalWeights,
+    measure_bound,
+)
+from timelike.forecast.srvp.network import DiagonalGaussian, SRVPContent
+from timelike.forecast.srvp.objective import SRVPObjective
+from timelike.forecast.srvp.state_paths import (
+    compute_lstm_states,
+    infer_drift,
+    repeat_content,
+    sample_content_drift,
+    sample_delayed_states,
+)
 from timelike.train import Batch
 
 SMALL = {
@@ -60,12 +71,12 @@ def fitted(swings):
 
 def network_of(seed=0, **how):
     torch.manual_seed(seed)
-    network = ExperimentalNetwork(2, scale=0.7, **SIZES | how).double()
+    network = ExperimentalSRVPNetwork(2, observation_std=0.7, **SIZES | how).double()
     for weight in network.parameters():  # what begins at 0 would hide what it multiplies
         if weight.requires_grad and not weight.abs().sum():
             torch.nn.init.normal_(weight, std=0.3)
-    if network.drifting is not None:
-        torch.nn.init.normal_(network.drifting.infer.bias, std=0.5)
+    if network.content_drift is not None:
+        torch.nn.init.normal_(network.content_drift.posterior_head.bias, std=0.5)
     return network
 
 
@@ -88,8 +99,8 @@ def draws(monkeypatch, *given):
 
 
 def seen_by(network, x, chosen):
-    codes, seen = network.encoded(x)
-    return codes, network.content_of(codes, chosen, seen, torch.zeros(len(x), dtype=torch.int64))
+    codes, seen = network.encode_frames(x)
+    return codes, network.encode_content(codes, chosen, seen, torch.zeros(len(x), dtype=torch.int64))
 
 
 CHOSEN = torch.tensor([[0, 1], [1, 1], [1, 0], [0, 0]])
@@ -114,7 +125,7 @@ def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
     draws(monkeypatch, first, random)
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
-        found, haste = measured(network, x, codes, content, power=power)
+        found, haste = measure_bound(network, x, codes, content, power=power)
         for i in range(4):
             expected = naive.bound_with_delays(network, x[i], CHOSEN[i].tolist(), first[i], random[i], power)
             parts = torch.stack([*(part[i] for part in found), haste[i]])
@@ -128,7 +139,7 @@ def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
     draws(monkeypatch, *noises)
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
-        found, haste = measured(network, x, codes, content)
+        found, haste = measure_bound(network, x, codes, content)
         for i in range(4):
             expected = naive.bound_with_drift(network, x[i], CHOSEN[i].tolist(), *(noise[i] for noise in noises))
             parts = torch.stack([part[i] for part in found])
@@ -139,20 +150,20 @@ def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
 def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
     """The state that q also sees is given no weight, and every step lasts one frame."""
     network = network_of(delays=True, longest=5.0)
-    plain = SRVPNetwork(2, scale=0.7, **SIZES).double()
+    plain = SRVPNetwork(2, observation_std=0.7, **SIZES).double()
     shared = {name: part for name, part in network.state_dict().items() if not name.startswith("delays")}
     plain.load_state_dict(plain.state_dict() | shared)
     with torch.no_grad():
         network.delays.delay.layers[-1].weight.zero_()
-    network.delays.random_of = lambda heard, t, y: Gaussian.of(
-        plain.infer_random(heard[torch.arange(4), t.round().long() + 1])
+    network.delays.random_posterior = lambda heard, t, y: DiagonalGaussian.from_parameters(
+        plain.random_head(heard[torch.arange(4), t.round().long() + 1])
     )
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     first, random = torch.randn(4, 3, dtype=torch.float64), torch.randn(4, 21, 2, dtype=torch.float64)
     draws(monkeypatch, first, random, first, random[:, :5])
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
-        (found, haste), (expected, _) = (measured(one, x, codes, content) for one in (network, plain))
+        (found, haste), (expected, _) = (measure_bound(one, x, codes, content) for one in (network, plain))
     for part, other in zip(found, expected, strict=True):
         torch.testing.assert_close(part, other)
     torch.testing.assert_close(haste, torch.full((4,), 5.0, dtype=torch.float64))
@@ -165,11 +176,19 @@ def test_gradients_of_the_loss_are_finite_differences(variant, monkeypatch):
     if network.delays is not None:  # a step of exactly one frame has another derivative on either side
         network.delays.delay.layers[-1].bias.data += 0.13
     x = torch.randn(2, 6, 2, dtype=torch.float64)
-    shapes = ([(5, 3)] if network.drifting else []) + [(3,), (21, 2) if network.delays else (5, 2)]
+    shapes = ([(5, 3)] if network.content_drift else []) + [(3,), (21, 2) if network.delays else (5, 2)]
     noises = [torch.randn(2, *shape, dtype=torch.float64) for shape in shapes]
-    further = Further(0.5, 1.5, how.get("invariance", 0), how.get("autoencoding", 0))
-    objective = ExperimentalEvidence(
-        network, None, length=6, batch_size=2, learning_rate=1.0, n_seen=2, beta=2.0, stillness=0.3, further=further
+    further = ExperimentalWeights(0.5, 1.5, how.get("invariance", 0), how.get("autoencoding", 0))
+    objective = ExperimentalSRVPObjective(
+        network,
+        None,
+        length=6,
+        batch_size=2,
+        learning_rate=1.0,
+        n_content_frames=2,
+        beta=2.0,
+        motion_penalty=0.3,
+        extra_weights=further,
     )
     zeros = torch.zeros(2, dtype=torch.int64)
     batch = Batch(np.arange(2), x=x, chosen=CHOSEN[:2], skip=zeros, at=torch.tensor([0, 4]))
@@ -201,8 +220,8 @@ def test_every_part_of_a_delayed_step_has_a_gradient():
     network = network_of(delays=True, longest=5.0)
     x = torch.randn(3, 6, 2, dtype=torch.float64)
     codes, content = seen_by(network, x, CHOSEN[:3])
-    measured(network, x, codes, content)[0].likelihood.sum().backward()
-    for part in (network.delays.delay, network.delays.infer):
+    measure_bound(network, x, codes, content)[0].likelihood.sum().backward()
+    for part in (network.delays.delay, network.delays.posterior_head):
         assert all(weight.grad.abs().max() > 0 for weight in part.parameters())
 
 
@@ -222,7 +241,7 @@ def linear(network, emission, slope):
         def forward(self, rows):
             return rows @ slope.T
 
-    network.move = Moves()
+    network.dynamics = Moves()
     if network.prior is not None:
         one = float(np.log(np.expm1(1.0)))  # N(0, I)
         network.prior.layers[-1].bias.data = torch.tensor([0.0, one], dtype=torch.float64)
@@ -232,18 +251,27 @@ def linear(network, emission, slope):
 def mean_bound(network, x, content, n_draws=400):
     """The mean over many draws, and four standard errors of it."""
     many = x.expand(n_draws, *x.shape[1:])
-    codes = network.encoded(many)[0]
+    codes = network.encode_frames(many)[0]
     code = content.expand(n_draws, -1)
     with torch.no_grad():
-        found = torch.cat([measured(network, many, codes, Content(code, []))[0].elbo for _ in range(20)])
+        found = torch.cat([measure_bound(network, many, codes, SRVPContent(code, []))[0].elbo for _ in range(20)])
     return float(found.mean()), 4 * float(found.std()) / len(found) ** 0.5
 
 
 def test_the_bound_with_drift_is_below_exact_evidence_and_reaches_it_but_for_what_independence_costs():
     """x_t = 1.5 w_t + y_t + noise, with a content that walks at random from 0 and a state that decays."""
     drift, observed, n, decay = 0.4, 0.5, 7, -0.2
-    network = ExperimentalNetwork(
-        1, conditioning=2, n_state=1, n_random=0, n_content=1, n_code=1, layers=0, hidden=4, scale=observed, drift=drift
+    network = ExperimentalSRVPNetwork(
+        1,
+        conditioning=2,
+        n_state=1,
+        n_random=0,
+        n_content=1,
+        n_code=1,
+        layers=0,
+        hidden=4,
+        observation_std=observed,
+        content_drift=drift,
     ).double()
     emission = torch.tensor([[1.5, 1.0]], dtype=torch.float64)
     linear(network, emission, torch.tensor([[decay]], dtype=torch.float64))
@@ -262,9 +290,11 @@ def test_the_bound_with_drift_is_below_exact_evidence_and_reaches_it_but_for_wha
         def whole(part, codes):
             return part.expand(len(codes), *part.shape)
 
-        network.state_of = lambda codes: Gaussian(whole(mean[:1] + shift, codes), whole(wider * scale[:1], codes))
+        network.first_state_posterior = lambda codes: DiagonalGaussian(
+            whole(mean[:1] + shift, codes), whole(wider * scale[:1], codes)
+        )
         slow = mean[1:, None] + shift, wider * scale[1:, None]
-        network.drifting.inferred = lambda codes: Gaussian(*(whole(part, codes) for part in slow))
+        network.content_drift.posterior = lambda codes: DiagonalGaussian(*(whole(part, codes) for part in slow))
         return mean_bound(network, x.reshape(1, n, 1), start)
 
     best, slack = bound(0.0, 1.0)
@@ -278,7 +308,7 @@ def test_the_bound_with_drift_is_below_exact_evidence_and_reaches_it_but_for_wha
 def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_what_independence_costs(delay):
     """y moves by (z − 0.3 y) per frame, and z ~ N(0, 1) is drawn anew after every delay, which is always the same."""
     observed, n, pull = 0.5, 6, -0.3
-    network = ExperimentalNetwork(
+    network = ExperimentalSRVPNetwork(
         1,
         conditioning=2,
         n_state=1,
@@ -288,13 +318,13 @@ def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_wh
         layers=0,
         hidden=4,
         motion_hidden=4,
-        scale=observed,
+        observation_std=observed,
         delays=True,
-        longest=9.0,
+        max_delay=9.0,
     ).double()
     emission, slope = (torch.tensor([row], dtype=torch.float64) for row in ([0.0, 1.0], [pull, 1.0]))
     linear(network, emission, slope)
-    network.delays.delay.layers[-1].bias.data.fill_(np.log(np.expm1(delay - SHORTEST)))
+    network.delays.delay.layers[-1].bias.data.fill_(np.log(np.expm1(delay - MIN_DELAY)))
     n_events = int(np.ceil((n - 1) / delay - 1e-9))
     rows = torch.zeros(n, 1 + n_events, dtype=torch.float64)  # of y_1 and every z
     for t in range(n):
@@ -311,10 +341,10 @@ def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_wh
     mean, scale, gap = naive.nearest_posterior(x, rows, observed)
 
     def bound(shift, wider):
-        network.state_of = lambda codes: Gaussian(
+        network.first_state_posterior = lambda codes: DiagonalGaussian(
             (mean[:1] + shift).expand(len(codes), 1), (wider * scale[:1]).expand(len(codes), 1)
         )
-        network.delays.random_of = lambda heard, t, y: Gaussian(
+        network.delays.random_posterior = lambda heard, t, y: DiagonalGaussian(
             *(
                 part[1 + (t / delay).round().long().clamp(max=n_events - 1)][:, None]
                 for part in (mean + shift, wider * scale)
@@ -341,11 +371,11 @@ def test_futures_with_delays_are_those_of_loops(frames):
         torch.randn(6, network.delays.most(8), 2, dtype=torch.float64),
     )
     times = [3 + (i + 1) / frames for i in range(frames * horizon)]
-    request = Request(horizon, 3, frames, None, None, np.random.default_rng(0))
+    request = ForecastRequest(horizon, 3, frames, None, None, np.random.default_rng(0))
     with torch.no_grad():
-        codes = network.encoded(past)[0]
-        y = Gaussian(*(part.repeat(3, 1) for part in network.state_of(codes))).drawn(first)
-        found = walked_ahead(network, y, heard_of(network, codes), random, request)
+        codes = network.encode_frames(past)[0]
+        y = DiagonalGaussian(*(part.repeat(3, 1) for part in network.state_of(codes))).sample(first)
+        found = sample_delayed_states(network, y, compute_lstm_states(network, codes), random, request)
         for row in range(6):
             expected = naive.states_ahead_with_delays(network, past[row % 2], first[row], random[row], times)
             torch.testing.assert_close(found[row], expected)
@@ -356,10 +386,12 @@ def test_contents_of_futures_are_those_of_loops(frames):
     network = network_of(drift=0.3)
     past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 3
     noise = torch.randn(6, 3 + horizon, 3, dtype=torch.float64)
-    request = Request(horizon, 3, frames, None, None, np.random.default_rng(0))
+    request = ForecastRequest(horizon, 3, frames, None, None, np.random.default_rng(0))
     with torch.no_grad():
         codes, content = seen_by(network, past, CHOSEN[:2])
-        found = drifted(network, repeated(content, 3), drift_of(network, codes), noise, request).code
+        found = sample_content_drift(
+            network, repeat_content(content, 3), infer_drift(network, codes), noise, request
+        ).code
         for row in range(6):
             expected = naive.contents_ahead(network, past[row % 2], CHOSEN[row % 2].tolist(), noise[row], frames)
             torch.testing.assert_close(found[row], expected)
@@ -372,16 +404,16 @@ def test_the_terms_of_separation_are_those_of_loops():
     network = network_of()
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     at = torch.tensor([0, 4, 2, 3])
-    objective = ExperimentalEvidence(
+    objective = ExperimentalSRVPObjective(
         network,
         None,
         length=6,
         batch_size=4,
         learning_rate=1.0,
-        n_seen=2,
+        n_content_frames=2,
         beta=1.0,
-        stillness=0.0,
-        further=Further(invariance=3.0, autoencoding=5.0),
+        motion_penalty=0.0,
+        extra_weights=ExperimentalWeights(invariance=3.0, autoencoding=5.0),
     )
     zeros = torch.zeros(4, dtype=torch.int64)
     batch = Batch(np.arange(4), x=x, chosen=CHOSEN, skip=zeros, at=at)
@@ -389,16 +421,16 @@ def test_the_terms_of_separation_are_those_of_loops():
         torch.manual_seed(5)
         found = objective.loss(batch)
         torch.manual_seed(5)
-        bound = objective.bound(batch)
+        bound = objective.evidence_bound(batch)
         changes, again = [], []
         for i in range(4):
             codes = [network.look(frame) for frame in x[i]]
             w, last = (
-                network.content(sum(network.parts_of_content(codes[j]) for j in places))
+                network.content(sum(network.content_frame_layer(codes[j]) for j in places))
                 for places in (CHOSEN[i].tolist(), (4, 5))
             )
             changes.append(0.5 * float(((w - last) ** 2).sum()))
-            y = network.infer_state(torch.cat(codes[at[i] : at[i] + 2]))[:3]
+            y = network.state_head(torch.cat(codes[at[i] : at[i] + 2]))[:3]
             again.append(-naive.frame_likelihood(network, x[i, at[i]], w, y))
     assert float(found["invariance"]) == pytest.approx(np.mean(changes))
     assert float(found["autoencoding"]) == pytest.approx(np.mean(again))
@@ -408,11 +440,22 @@ def test_the_terms_of_separation_are_those_of_loops():
 
 def test_the_content_of_a_merged_or_drifting_model_is_learned_from_the_first_window():
     rng = np.random.default_rng(0)
-    for network, further in ((network_of(drift=0.1), Further()), (network_of(), Further(invariance=1.0))):
-        objective = ExperimentalEvidence(
-            network, None, length=9, batch_size=4, learning_rate=1.0, n_seen=5, beta=1.0, stillness=0.0, further=further
+    for network, further in (
+        (network_of(drift=0.1), ExperimentalWeights()),
+        (network_of(), ExperimentalWeights(invariance=1.0)),
+    ):
+        objective = ExperimentalSRVPObjective(
+            network,
+            None,
+            length=9,
+            batch_size=4,
+            learning_rate=1.0,
+            n_content_frames=5,
+            beta=1.0,
+            motion_penalty=0.0,
+            extra_weights=further,
         )
-        found = objective._drawn(200, rng)
+        found = objective._sample_extras(200, rng)
         assert found["chosen"].shape == (200, 2)
         assert set(found["chosen"].ravel()) == {0, 1}
         assert set(found["at"]) == set(range(8))
@@ -425,13 +468,16 @@ def test_switched_off_it_is_the_network_and_the_loss_without_them_bit_for_bit():
     torch.manual_seed(0)
     plain = SRVPNetwork(2, **SIZES)
     torch.manual_seed(0)
-    off = ExperimentalNetwork(2, **SIZES)
+    off = ExperimentalSRVPNetwork(2, **SIZES)
     assert plain.state_dict().keys() == off.state_dict().keys()
     assert all(torch.equal(one, off.state_dict()[name]) for name, one in plain.state_dict().items())
     given = {"length": 6, "batch_size": 4, "learning_rate": 1.0, "n_seen": 2, "beta": 2.0, "stillness": 0.3}
     batch = Batch(np.arange(4), x=torch.randn(4, 6, 2), chosen=CHOSEN, skip=torch.zeros(4, dtype=torch.int64))
     losses = []
-    for kind, network in ((Evidence, plain), (lambda *a, **b: ExperimentalEvidence(*a, further=Further(), **b), off)):
+    for kind, network in (
+        (SRVPObjective, plain),
+        (lambda *a, **b: ExperimentalSRVPObjective(*a, extra_weights=ExperimentalWeights(), **b), off),
+    ):
         torch.manual_seed(1)
         losses.append(kind(network, None, **given).loss(batch))
     assert losses[0].keys() == losses[1].keys()
@@ -442,13 +488,13 @@ def test_by_default_nothing_is_experimental(swings):
     model = tl.SRVP(**SMALL).fit(swings)
     assert type(model.network_) is SRVPNetwork
     assert model.network_.delays is None
-    assert model.network_.drifting is None
+    assert model.network_.content_drift is None
 
 
 def test_samples_are_the_same_however_many_are_drawn_at_once(fitted, swings, monkeypatch):
     models = [tl.SRVP(**SMALL).fit(swings), *map(fitted, VARIANTS)]
     whole = [model.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples for model in models]
-    monkeypatch.setattr("timelike.forecast.srvp.answering.NUMBERS", 40)
+    monkeypatch.setattr("timelike.forecast.srvp.rollout.BLOCK_NUMBERS", 40)
     for model, expected in zip(models, whole, strict=True):
         np.testing.assert_array_equal(model.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples, expected)
 
@@ -521,13 +567,13 @@ def test_the_content_that_is_encoded_is_the_last_one(fitted, swings):
     model = fitted("drift")
     network = model.network_.double()
     try:
-        x = model._frames_of(tl.Sequences(swings[:1]))
+        x = model._double_frames(tl.Sequences(swings[:1]))
         codes, start = seen_by(network, x, torch.arange(5)[None])
         with torch.no_grad():
-            heard = network.drifting.filter(codes)[0][0]
+            heard = network.content_drift.filter(codes)[0][0]
             w = start.code[0]
             for t in range(1, 24):
-                w = w + 0.2 * network.drifting.infer(heard[t])[:3]
+                w = w + 0.2 * network.content_drift.posterior_head(heard[t])[:3]
     finally:
         network.float()
     np.testing.assert_allclose(model.encode(swings[:1])[0, :3], w.detach().numpy(), rtol=1e-5)
@@ -535,8 +581,8 @@ def test_the_content_that_is_encoded_is_the_last_one(fitted, swings):
 
 def test_a_drift_begins_as_its_prior_says_so_that_its_divergence_is_0():
     """N(0, I) for every step and whatever was seen: KL = Σ (μ² + σ² − 1) / 2 − log σ = 0."""
-    drifting = Drifting(n_code=5, n_content=3, hidden=6, deviation=0.2)
-    mean, scale = drifting.inferred(torch.randn(4, 7, 5))
+    drifting = ContentDrift(n_code=5, n_content=3, hidden=6, deviation=0.2)
+    mean, scale = drifting.posterior(torch.randn(4, 7, 5))
     assert mean.shape == scale.shape == (4, 6, 3)
     torch.testing.assert_close(mean, torch.zeros(4, 6, 3))
     torch.testing.assert_close(scale, torch.ones(4, 6, 3))
@@ -547,7 +593,7 @@ def test_a_drift_begins_as_its_prior_says_so_that_its_divergence_is_0():
 def test_frames_drawn_a_few_steps_at_a_time_are_those_drawn_at_once(fitted, swings, monkeypatch, variant, numbers):
     model = fitted(variant)
     whole = model.predict(swings[:2, :9], 5, n_samples=3, random_state=1).samples
-    monkeypatch.setattr("timelike.forecast.srvp.looking.NUMBERS", numbers)
+    monkeypatch.setattr("timelike.forecast.srvp.inference.BLOCK_NUMBERS", numbers)
     np.testing.assert_array_equal(model.predict(swings[:2, :9], 5, n_samples=3, random_state=1).samples, whole)
 
 
@@ -555,15 +601,15 @@ def test_futures_whose_content_drifts_scatter_more_the_further_they_are(fitted, 
     """By √h, where nothing else is random: a decoder that shows the content alone."""
     model = tl.SRVP(**SMALL | {"drift": 0.2, "n_content": 2, "output": "linear", "standardize": False}).fit(swings)
     with torch.no_grad():
-        for layer in model.network_.draw.modules():
+        for layer in model.network_.decoder.modules():
             if isinstance(layer, torch.nn.Linear):
                 torch.nn.init.zeros_(layer.weight)
                 if layer.bias is not None:
                     torch.nn.init.zeros_(layer.bias)
-        model.network_.draw.shortcut.weight[:, :2] = torch.eye(2)
-        bias = model.network_.drifting.infer.bias
+        model.network_.decoder.shortcut.weight[:, :2] = torch.eye(2)
+        bias = model.network_.content_drift.posterior_head.bias
         bias.copy_(torch.tensor([0.0, 0.0, -800.0, -800.0]))  # the past says exactly that nothing drifted
-        model.network_.drifting.infer.weight.zero_()
+        model.network_.content_drift.posterior_head.weight.zero_()
     found = model.predict(swings[:1, :9], 9, n_samples=4000, frames_per_step=1, random_state=0).samples[:, 0]
     np.testing.assert_allclose(found.std(axis=0), 0.2 * np.sqrt(np.arange(1, 10))[:, None] * np.ones(2), rtol=0.06)
 
@@ -594,7 +640,7 @@ def test_states_between_two_events_are_on_a_line():
         network.delays.delay.layers[-1].bias.fill_(np.log(np.expm1(2.5 - 0.25)))
         y, heard = torch.randn(3, 3, dtype=torch.float64), torch.randn(3, 9, 5, dtype=torch.float64)
         times = torch.arange(0, 8.5, 0.5, dtype=torch.float64)
-        walk = network.delays.walked(network, y, heard, times, torch.randn(3, 40, 2, dtype=torch.float64))
+        walk = network.delays.sample_path(network, y, heard, times, torch.randn(3, 40, 2, dtype=torch.float64))
     torch.testing.assert_close(walk.starts, torch.tensor([[0.0, 2.5, 5.0, 7.5]] * 3, dtype=torch.float64))
     bends = walk.states.diff(dim=1).diff(dim=1).norm(dim=2) > 1e-9  # in the middle of three times
     assert bends.all(0).nonzero().flatten().tolist() == [4, 9, 14]
@@ -604,14 +650,16 @@ def test_states_between_two_events_are_on_a_line():
 def test_no_frame_falls_between_two_steps_by_rounding():
     """In single precision t + τ may round to a frame although τ is less than what is left to it."""
     torch.manual_seed(0)
-    network = ExperimentalNetwork(2, **SIZES, delays=True, longest=20.0)
+    network = ExperimentalSRVPNetwork(2, **SIZES, delays=True, max_delay=20.0)
     t = torch.rand(100000) / 2 + 0.25
     left = torch.nextafter(3 - t, torch.zeros(()))
     bad = (t + left == 3).nonzero()[0]  # although left < 3 − t
     given = iter([t[bad], left[bad], torch.ones(1), torch.ones(1)])
-    network.delays.delay_of = lambda y, z: next(given)
+    network.delays.predict_delay = lambda y, z: next(given)
     with torch.no_grad():
-        states = network.delays.walked(network, torch.randn(1, 3), torch.randn(1, 6, 5), torch.arange(6.0), None).states
+        states = network.delays.sample_path(
+            network, torch.randn(1, 3), torch.randn(1, 6, 5), torch.arange(6.0), None
+        ).states
     assert bool(states.isfinite().all())
 
 
@@ -621,15 +669,16 @@ def test_events_are_when_z_is_drawn_anew(fitted, swings):
     for starts in found:
         assert starts[0] == 0
         assert starts[-1] < 23
-        assert np.diff(starts).min() >= SHORTEST
+        assert np.diff(starts).min() >= MIN_DELAY
     assert tl.SRVP(**SMALL).fit(swings).events(swings[:1])[0].tolist() == list(range(23))
 
 
-@pytest.mark.filterwarnings("ignore::timelike.train.LearnedNothing")  # nothing else counts beside such a cost
+@pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # nothing else counts beside such a cost
 def test_a_haste_that_costs_much_makes_delays_longer(swings):
     how = SMALL | {"max_steps": 60, "learning_rate": 0.02}
     counts = [
-        len(tl.SRVP(delays=True, haste=(weight, 1.0), **how).fit(swings).events(swings[:1])[0]) for weight in (0.0, 300)
+        len(tl.SRVP(delays=True, delay_penalty=(weight, 1.0), **how).fit(swings).events(swings[:1])[0])
+        for weight in (0.0, 300)
     ]
     assert counts[1] < counts[0] / 2
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.forecast import latent
-from timelike.forecast.training_errors import Errors, training_errors
-from timelike.train import LearnedNothing
+from timelike.forecast import latent_forecaster
+from timelike.forecast.training_errors import TrainingErrors, measure_training_errors
+from timelike.train import NotLearnedWarning
 
 SIZES = {"hidden": 8, "n_state": 6, "n_content": 4, "batch_size": 16, "random_state": 0, "progress": False}
 SRVP = SIZES | {"n_random": 2, "n_code": 6, "motion_hidden": 8}
@@ -27,7 +27,7 @@ def said(model, X):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         model.fit(X)
-    return " ".join(str(one.message) for one in seen if issubclass(one.category, LearnedNothing))
+    return " ".join(str(one.message) for one in seen if issubclass(one.category, NotLearnedWarning))
 
 
 # --- the numbers -------------------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ def test_errors_are_those_of_loops(swings):
     """Of every window there is, in deviations of each channel."""
     X = tl.Sequences([swings[0][:9], swings[1][:7]])
     model = tl.Separation(conditioning=3, chunk=5, max_steps=2, **SEPARATION).fit(X)
-    found = training_errors(model, X, X)
+    found = measure_training_errors(model, X, X)
     every = np.concatenate([x.copy() for x in X])
     mean, deviation = every.mean(axis=0), every.std(axis=0)
     squares = {"model": [], "persistence": [], "mean": []}
@@ -63,15 +63,15 @@ def test_the_error_of_a_mean_of_few_draws_is_that_of_the_mean_of_all(swings, mon
         noise = np.random.default_rng(0).standard_normal((request.n_samples, len(past), request.horizon, 2))
         return None, middle + 4 * deviation * noise
 
-    monkeypatch.setattr(tl.SRVP, "_futures", futures)
-    found = training_errors(model, X, X)
+    monkeypatch.setattr(tl.SRVP, "_predict_frames", futures)
+    found = measure_training_errors(model, X, X)
     assert found.model == pytest.approx(found.mean, rel=0.3)  # without a correction 2.2 times as much
 
 
 def test_channels_that_never_change_do_not_count(swings):
     X = tl.Sequences(np.concatenate([swings[:5], np.full((5, 40, 1), 0.1)], axis=2))
     model = tl.Separation(conditioning=3, chunk=6, max_steps=2, **SEPARATION).fit(X)
-    assert training_errors(model, X, X).mean == pytest.approx(np.sqrt(2 / 3), rel=0.1)  # as if its error were 0
+    assert measure_training_errors(model, X, X).mean == pytest.approx(np.sqrt(2 / 3), rel=0.1)  # as if its error were 0
 
 
 def test_a_model_that_blows_up_is_worse_than_anything(swings, monkeypatch):
@@ -80,8 +80,8 @@ def test_a_model_that_blows_up_is_worse_than_anything(swings, monkeypatch):
     def wild(*_):
         raise ArithmeticError("not finite")
 
-    monkeypatch.setattr(tl.Separation, "_continued", wild)
-    assert training_errors(model, tl.Sequences(swings), tl.Sequences(swings)).model == np.inf
+    monkeypatch.setattr(tl.Separation, "_predict_rows", wild)
+    assert measure_training_errors(model, tl.Sequences(swings), tl.Sequences(swings)).model == np.inf
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_model_that_blows_up_is_worse_than_anything(swings, monkeypatch):
     ],
 )
 def test_worse_than_the_last_frame_or_the_mean_is_a_complaint(errors, alike, words):
-    found = Errors(*errors, alike, 10, 5).complaint()
+    found = TrainingErrors(*errors, alike, 10, 5).failure_reason()
     assert (found is None) if words is None else found.startswith(words)
 
 
@@ -142,16 +142,16 @@ def test_what_is_only_learned_by_heart_is_told_of_too(swings, monkeypatch):
 
     def errors(model, learned, sequences):
         asked.append(len(sequences))
-        return Errors(0.1 if len(asked) == 1 else 2.0, 0.5, 1.0, None, 10, 5)
+        return TrainingErrors(0.1 if len(asked) == 1 else 2.0, 0.5, 1.0, None, 10, 5)
 
-    monkeypatch.setattr("timelike.forecast.training_errors.training_errors", errors)
+    monkeypatch.setattr("timelike.forecast.training_errors.measure_training_errors", errors)
     words = said(tl.Separation(validation=0.2, max_steps=50, **SEPARATION), swings)
     assert asked == [20, 5]
     assert "windows held out its error is 2 standard deviations" in words
 
 
 def test_warnings_come_from_the_line_that_fits(swings):
-    with pytest.warns(LearnedNothing) as seen:
+    with pytest.warns(NotLearnedWarning) as seen:
         tl.Separation(learning_rate=1e-9, max_steps=50, **SEPARATION).fit(swings)
     assert {one.filename for one in seen} == {__file__}
 
@@ -174,7 +174,7 @@ def test_states_do_not_explode_over_a_week_of_conditioning(offset):
     X = hourly(30, np.random.default_rng(0))
     known = list(range(1, 6))
     short, long = (
-        tl.Separation(conditioning=size, known=known, offset=offset, max_steps=1, random_state=0).fit([X])
+        tl.Separation(conditioning=size, known_channels=known, offset=offset, max_steps=1, random_state=0).fit([X])
         for size in (5, 168)
     )
     assert long.history_.losses[0] < 3 * short.history_.losses[0]
@@ -184,21 +184,21 @@ def test_the_gain_of_a_usual_chunk_is_as_given_and_that_of_a_longer_one_divided(
     model = tl.Separation(gain=0.6)
     for chunk, offset, expected in ((25, False, 0.6), (193, False, 0.3), (198, True, 0.3), (30, True, 0.6)):
         model.chunk_, model.offset = chunk, offset  # of five conditioning frames
-        assert model._gain() == pytest.approx(expected)
+        assert model._scaled_gain() == pytest.approx(expected)
 
 
 def test_a_week_of_conditioning_learns_within_a_few_steps():
     X = hourly(40, np.random.default_rng(0))
     sizes = {"hidden": 32, "dynamics_hidden": 32, "n_content": 8, "n_state": 8, "batch_size": 32}
-    model = tl.Separation(conditioning=168, known=list(range(1, 6)), max_steps=60, random_state=0, **sizes)
+    model = tl.Separation(conditioning=168, known_channels=list(range(1, 6)), max_steps=60, random_state=0, **sizes)
     assert said(model, [X]) == ""
-    errors = training_errors(model, tl.Sequences([X]), tl.Sequences([X]))
+    errors = measure_training_errors(model, tl.Sequences([X]), tl.Sequences([X]))
     assert errors.model < 0.75 * min(errors.persistence, errors.mean)
 
 
 def test_errors_are_asked_for_once_the_model_can_answer(swings, monkeypatch):
     """States of Separation are renewed or not by then."""
     seen = []
-    monkeypatch.setattr(latent, "warn_if_no_better", lambda model, *_: seen.append(model.renewed_))
+    monkeypatch.setattr(latent_forecaster, "warn_if_no_better", lambda model, *_: seen.append(model.reencode_))
     tl.Separation(max_steps=2, **SEPARATION).fit(swings)
     assert len(seen) == 1

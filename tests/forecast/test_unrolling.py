@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from timelike.forecast import unrolling
-from timelike.forecast.codecs.perceptron import Perceptron
-from timelike.forecast.dynamics import Dynamics, Residual
+from timelike.forecast import unrolled_dynamics
+from timelike.forecast.codecs.mlp import MLPNetwork
+from timelike.forecast.dynamics import Dynamics, ResidualDynamics
 
 CASES = {
     "one block": (1, False, 0, 1, None, 5),
@@ -20,7 +20,7 @@ CASES = {
 def made(n_blocks, tied, n_known, steps, *, layers=(7, 6), n_state=3, n_items=4):
     torch.manual_seed(0)
     sizes = [n_state + n_known, *layers, n_state]
-    move = Residual([Perceptron(sizes) for _ in range(1 if tied else n_blocks)], n_blocks).double()
+    move = ResidualDynamics([MLPNetwork(sizes) for _ in range(1 if tied else n_blocks)], n_blocks).double()
     y = torch.randn(n_items, n_state, dtype=torch.float64, requires_grad=True)
     spans = torch.rand(n_items, steps, dtype=torch.float64) * 2
     spans[0] = 1.0
@@ -78,14 +78,14 @@ def test_no_steps_give_no_states():
 
 def test_predictions_keep_nothing_for_gradients():
     move, y, spans, _ = made(1, False, 0, 3)
-    assert unrolling.suits(move.blocks, y)
+    assert unrolled_dynamics.can_unroll(move.blocks, y)
     with torch.no_grad():
-        assert not unrolling.suits(move.blocks, y)
+        assert not unrolled_dynamics.can_unroll(move.blocks, y)
         torch.testing.assert_close(move(y, spans), Dynamics.forward(move, y, spans), rtol=0, atol=0)
 
 
 def test_shortcuts_and_mixed_precision_are_left_to_autograd():
     move, y, _, _ = made(1, False, 0, 3)
-    assert not unrolling.suits([Perceptron([3, 4, 3], shortcut=True)], y)
+    assert not unrolled_dynamics.can_unroll([MLPNetwork([3, 4, 3], shortcut=True)], y)
     with torch.autocast("cpu", torch.bfloat16):
-        assert not unrolling.suits(move.blocks, y)
+        assert not unrolled_dynamics.can_unroll(move.blocks, y)

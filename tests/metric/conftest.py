@@ -2,14 +2,14 @@
 
 import pytest
 
-from timelike.train import ctrl_c
+from timelike.core import interrupts
 from toys import MAKERS, turning
 
 
 @pytest.fixture(autouse=True)
 def no_ctrl_c_before(monkeypatch):
     """One test's Ctrl-C is not the first of two of another."""
-    monkeypatch.setattr(ctrl_c, "_ended", float("-inf"))
+    monkeypatch.setattr(interrupts, "_last_interrupt", float("-inf"))
 
 
 @pytest.fixture(scope="session")

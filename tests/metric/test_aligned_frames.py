@@ -5,16 +5,16 @@ import torch
 from torch import nn
 
 import timelike as tl
-from timelike.metric import Aligned, TAPNetwork
-from timelike.train import seeded
+from timelike.metric import AlignedFramesNetwork, TAPNetwork
+from timelike.train import use_seed
 
 N, M = torch.tensor([7, 4, 1, 6]), torch.tensor([5, 3, 2, 1])
 KNOWN = ["softdtw", "opw", "tcot", "sinkhorn", "tap"]
 
 
 def made(aligner, **options):
-    with seeded(0):
-        return Aligned(3, aligner=aligner, **{"hidden": 8} | options).double()
+    with use_seed(0):
+        return AlignedFramesNetwork(3, aligner=aligner, **{"hidden": 8} | options).double()
 
 
 def sides():
@@ -67,9 +67,9 @@ def test_gradients_are_those_of_finite_differences(aligner):
 
 
 def test_tap_as_an_aligner_is_tap():
-    with seeded(0):
+    with use_seed(0):
         whole = TAPNetwork(3, hidden=8).double()
-    parts = Aligned(3, hidden=8, aligner=TAPNetwork(3, transform=False)).double()
+    parts = AlignedFramesNetwork(3, hidden=8, aligner=TAPNetwork(3, transform=False)).double()
     parts.transformation.load_state_dict(whole.transformation.state_dict())
     parts.aligner.scores.load_state_dict(whole.scores.state_dict())
     x, y = sides()
@@ -78,7 +78,7 @@ def test_tap_as_an_aligner_is_tap():
 
 
 def test_a_symmetrized_aligner_has_the_same_plan_both_ways():
-    net = made(TAPNetwork(3, transform=False, kernels=3, symmetrize=True))
+    net = made(TAPNetwork(3, transform=False, n_kernels=3, symmetrize=True))
     x, y = (net.features(side, lengths) for side, lengths in zip(sides(), (N, M), strict=True))
     assert net.symmetric
     torch.testing.assert_close(net.plan(x, y), net.plan(y, x).mT)
@@ -101,4 +101,4 @@ def test_a_module_of_your_own_gives_distances_but_no_alignment():
 
 def test_unknown_aligners_are_named_with_the_known():
     with pytest.raises(ValueError, match="aligner='dtw': expected a module or one of 'softdtw', 'opw'"):
-        Aligned(3, aligner="dtw")
+        AlignedFramesNetwork(3, aligner="dtw")

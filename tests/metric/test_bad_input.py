@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import timelike as tl
 from timelike.metric import losses
-from timelike.metric.losses.finding import known
+from timelike.metric.losses.registry import losses_by_name
 from toys import MAKERS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
@@ -33,7 +33,7 @@ def test_before_fitting_there_is_nothing_to_compare_with(name):
 
 
 def test_before_fitting_there_is_nothing_to_look_into():
-    for ask in (lambda m: m.lyapunov(), lambda m: m.synchronization(X[0], X[1])):
+    for ask in (lambda m: m.lyapunov_exponent(), lambda m: m.synchronization(X[0], X[1])):
         with pytest.raises(NotFittedError):
             ask(tl.CoupledGRU())
     with pytest.raises(NotFittedError):
@@ -257,10 +257,10 @@ def test_impossible_lengths_are_refused_by_the_modules(kind):
             network(x, x, None, wrong)
 
 
-@pytest.mark.parametrize("loss", list(known()))
+@pytest.mark.parametrize("loss", list(losses_by_name()))
 def test_no_loss_swallows_a_distance_that_is_not_a_number(loss):
     distances = torch.tensor([[torch.nan, 1.0, 2.0], [0.5, 1.0, 0.1]])
-    assert losses.find(loss)(distances, torch.tensor([0, 1]), torch.tensor([0, 1, 0])).isnan()
+    assert losses.resolve_loss(loss)(distances, torch.tensor([0, 1]), torch.tensor([0, 1, 0])).isnan()
 
 
 def test_tiny_values_are_not_constant():

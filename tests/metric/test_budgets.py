@@ -9,7 +9,7 @@ import torch
 import timelike as tl
 from timelike.metric import losses
 from timelike.sequences.augment import Jitter
-from timelike.train import LearnedNothing, clock
+from timelike.train import NotLearnedWarning, clock
 
 SMALL = {"hidden": 4, "random_state": 0}
 
@@ -44,9 +44,11 @@ def test_more_sequences_get_more_steps_but_not_without_end():
 
 
 def _limits(metric, objective):
-    from timelike.metric.objectives.base import Comparing
+    from timelike.metric.objectives.base import MetricObjective
 
-    kind = type("Known", (type(objective), Comparing), {"loss": None, "batches": None, "__init__": lambda self: None})
+    kind = type(
+        "Known", (type(objective), MetricObjective), {"loss": None, "batches": None, "__init__": lambda self: None}
+    )
     return metric._limits(kind())
 
 
@@ -61,14 +63,14 @@ def _limits(metric, objective):
 )
 def test_the_first_limit_ends_it(given, stopped, steps):
     history = tl.SiameseGRU(**SMALL, **given).fit(*toy()).history_
-    assert (history.stopped, history.n_steps) == (stopped, steps)
+    assert (history.stop_reason, history.n_steps) == (stopped, steps)
 
 
 def test_seconds_end_it_too():
     ticks = itertools.count(0.0, 0.01)  # whoever looks at the clock finds it a hundredth of a second later
     with clock.use_clock(lambda: next(ticks)):
         history = tl.SiameseGRU(**SMALL, max_time=9.0, max_steps=100_000).fit(*toy()).history_
-    assert history.stopped == "max_time"
+    assert history.stop_reason == "max_time"
     assert history.seconds < 9.0
     assert history["rate"][-1] < 0.6 * history["rate"].max()  # the cycle was on its way down, however slow the machine
 
@@ -77,9 +79,9 @@ def test_patience_counts_steps_or_the_epochs_of_a_budget_of_epochs():
     X, y = toy(40)
     worse = {"learning_rate": 1e-9, "validation": 0.3, "perturb": False}  # nothing gets better
     by_steps = tl.SiameseGRU(**SMALL, **worse, max_steps=200, patience=50).fit(X, y).history_
-    assert (by_steps.stopped, by_steps.n_steps) == ("patience", 60)  # a look every ten steps, the first at ten
+    assert (by_steps.stop_reason, by_steps.n_steps) == ("patience", 60)  # a look every ten steps, the first at ten
     by_epochs = tl.SiameseGRU(**SMALL, **worse, max_epochs=200, patience=5).fit(X, y).history_
-    assert (by_epochs.stopped, len(by_epochs.scores)) == ("patience", 6)
+    assert (by_epochs.stop_reason, len(by_epochs.scores)) == ("patience", 6)
 
 
 def test_few_sequences_are_all_learned_from_and_many_are_not():
@@ -127,16 +129,16 @@ def test_sequences_may_be_changed_before_a_step(kind, perturb):
 def test_long_sequences_cost_no_more_than_short_ones():
     X, y = toy(12, 4000)
     metric = tl.SiameseGRU(**SMALL, max_steps=2).fit(X, y)
-    assert metric.coarse_.factor == pytest.approx(4000 / 256)
-    x = metric._ready(tl.Sequences(X)).tensor()[0]
+    assert metric.time_pool_.factor == pytest.approx(4000 / 256)
+    x = metric._standardize(tl.Sequences(X)).to_tensor()[0]
     assert x.shape[1] == 256
     whole = tl.SiameseGRU(**SMALL, max_steps=2, max_frames=None).fit(X, y)
-    assert whole._ready(tl.Sequences(X)).lengths.max() == 4000
+    assert whole._standardize(tl.Sequences(X)).lengths.max() == 4000
 
 
 def test_an_alignment_is_of_the_steps_that_were_given():
     X, y = toy(12, 100)
-    metric = tl.TAP(hidden=8, kernels=2, max_frames=40, max_steps=2, random_state=0).fit(X, y)
+    metric = tl.TAP(hidden=8, n_kernels=2, max_frames=40, max_steps=2, random_state=0).fit(X, y)
     found = metric.align(X[0], X[1, :33])
     assert found.plan.shape == (100, 33)
     assert found.plan.sum() == pytest.approx(1)
@@ -173,7 +175,7 @@ def test_patience_holds_something_out_to_be_patient_about():
 
 
 def test_a_training_without_time_for_a_second_step_says_so():
-    with pytest.warns(LearnedNothing, match="made one step only, as max_time was over"):
+    with pytest.warns(NotLearnedWarning, match="made one step only, as max_time was over"):
         tl.SiameseGRU(**SMALL, max_time=1e-9).fit(*toy())
 
 
@@ -188,5 +190,5 @@ def test_given_pairs_are_perturbed_too():
 def test_classes_that_the_sequences_do_not_show_are_not_learned_and_it_is_said():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((120, 12)), np.arange(120) % 4
-    with pytest.warns(LearnedNothing, match="with shuffled labels it would be 0.2"):
+    with pytest.warns(NotLearnedWarning, match="with shuffled labels it would be 0.2"):
         tl.SiameseGRU(**SMALL, max_steps=60, validation=0.3).fit(X, y)

@@ -157,7 +157,7 @@ def test_gradients_are_finite_where_the_twins_are_the_same():
 
 def test_the_gate_starts_where_it_is_told_and_may_be_penalised_by_its_norm():
     torch.manual_seed(0)
-    network = CoupledNetwork(3, hidden=64, coupling_bias=-3.0, coupling_penalty=0.5, penalized="norm")
+    network = CoupledNetwork(3, hidden=64, coupling_bias=-3.0, coupling_penalty=0.5, penalty_term="norm")
     assert (network.bias_hc == -3).all()
     assert network.weight_hc.std().item() == pytest.approx(0.1, rel=0.05)
     assert network.coupling_norm == pytest.approx(np.linalg.norm(network.weight_hc.detach().numpy()), rel=1e-6)
@@ -165,7 +165,9 @@ def test_the_gate_starts_where_it_is_told_and_may_be_penalised_by_its_norm():
     network.penalty().backward()
     torch.testing.assert_close(network.weight_hc.grad, 0.5 * network.weight_hc / network.coupling_norm)
     features = network.features(walks(channels=3).float(), LENGTHS)
-    assert network.compared(features, features).penalty.item() == pytest.approx(network.penalty().item(), rel=1e-6)
+    assert network.training_distances(features, features).penalty.item() == pytest.approx(
+        network.penalty().item(), rel=1e-6
+    )
 
 
 def test_synchronization_is_the_error_of_every_step_and_ends_in_the_distance():
@@ -184,7 +186,9 @@ def test_small_weights_forget_where_they_started():
         for weight in network.parameters():
             weight.mul_(1e-3)
     # z ≈ ½ and n ≈ 0: a state is halved at every step
-    assert network.lyapunov(steps=50, discard=20, starts=3, random_state=0) == pytest.approx(np.log(0.5), abs=2e-3)
+    assert network.lyapunov_exponent(steps=50, discard=20, starts=3, random_state=0) == pytest.approx(
+        np.log(0.5), abs=2e-3
+    )
 
 
 @pytest.mark.parametrize("scale", [1.0, 12.0])
@@ -192,7 +196,7 @@ def test_the_exponent_is_the_growth_of_a_small_difference(scale):
     network = made(hidden=20, seed=3)
     with torch.no_grad():
         network.weight_hh.mul_(scale)
-    found = network.lyapunov(steps=4000, discard=200, starts=4, random_state=0)
+    found = network.lyapunov_exponent(steps=4000, discard=200, starts=4, random_state=0)
     weights = [weight.detach() for weight in list(network.parameters())[:4]]
     size, total = 1e-7, 0.0
 
@@ -213,13 +217,13 @@ def test_the_exponent_is_the_growth_of_a_small_difference(scale):
 def test_randomness_is_an_argument():
     network = made()
     how = {"steps": 20, "discard": 5, "starts": 2}
-    assert network.lyapunov(**how, random_state=3) == network.lyapunov(**how, random_state=3)
+    assert network.lyapunov_exponent(**how, random_state=3) == network.lyapunov_exponent(**how, random_state=3)
 
 
 def test_wrong_options_are_named():
     with pytest.raises(ValueError, match="sync='first'"):
         CoupledNetwork(2, sync="first")
     with pytest.raises(ValueError, match="penalized='weights'"):
-        CoupledNetwork(2, penalized="weights")
+        CoupledNetwork(2, penalty_term="weights")
     with pytest.raises(ValueError, match="hidden=0"):
         CoupledNetwork(2, hidden=0)

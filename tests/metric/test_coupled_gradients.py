@@ -6,10 +6,10 @@ from hypothesis import assume, given, settings, strategies as st
 
 from timelike import native
 from timelike.metric import Features
-from timelike.native.coupled.twin import Side, distances
+from timelike.native.coupled.fallback import RolloutSide, distances
 from toys import coupled_network as made
 
-pytestmark = pytest.mark.skipif(not native.compiled(), reason="without kernels gradients are torch's own")
+pytestmark = pytest.mark.skipif(not native.is_native_enabled(), reason="without kernels gradients are torch's own")
 
 CLOSE = {torch.float32: 1e-4, torch.float64: 1e-10}
 
@@ -23,8 +23,8 @@ def rolled(network, x, y, kind):
     """What torch makes of it, whatever the network would choose."""
     cell, mean = network._cell(), network.sync == "mean"
     if kind == "rows":
-        return distances(cell, Side(x.values, x.lengths), Side(y.values, y.lengths), mean=mean)
-    sides = Side(x.values[:, None], x.lengths[:, None]), Side(y.values[None], y.lengths[None])
+        return distances(cell, RolloutSide(x.values, x.lengths), RolloutSide(y.values, y.lengths), mean=mean)
+    sides = RolloutSide(x.values[:, None], x.lengths[:, None]), RolloutSide(y.values[None], y.lengths[None])
     return distances(cell, *sides, mean=mean)
 
 

@@ -6,7 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 
 import timelike as tl
-from timelike.metric.discriminant import basis, choosing, scatter
+from timelike.metric.discriminant import model_selection, principal_axes, scatter
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +42,8 @@ def fitted(waves):
 def test_axes_from_products_of_sequences_are_those_of_the_covariance():
     """The dual way, with n < p, against the plain p × p covariance."""
     vectors = np.random.default_rng(0).standard_normal((12, 40)) @ np.diag(np.linspace(1, 3, 40))
-    found, along = basis.principal(vectors, np.random.default_rng(0))
-    ready = found.ready(vectors)
+    found, along = principal_axes.fit_principal_axes(vectors, np.random.default_rng(0))
+    ready = found.standardize(vectors)
     values, axes = np.linalg.eigh(ready.T @ ready / 12)
     np.testing.assert_allclose((along**2).mean(axis=0), values[::-1][:11], rtol=1e-9)
     np.testing.assert_allclose(np.abs(found.axes.T @ axes[:, ::-1][:, :11]), np.eye(11), atol=1e-7)
@@ -52,8 +52,8 @@ def test_axes_from_products_of_sequences_are_those_of_the_covariance():
 
 def test_axes_of_many_sequences_with_few_features_keep_all_distances():
     vectors = np.random.default_rng(0).standard_normal((60, 7))
-    found, along = basis.principal(vectors, np.random.default_rng(0))
-    ready = found.ready(vectors)
+    found, along = principal_axes.fit_principal_axes(vectors, np.random.default_rng(0))
+    ready = found.standardize(vectors)
     assert along.shape == (60, 7)
     np.testing.assert_allclose(np.linalg.norm(along[0] - along, axis=1), np.linalg.norm(ready[0] - ready, axis=1))
 
@@ -62,17 +62,17 @@ def test_axes_of_very_many_sequences_are_those_of_some(monkeypatch):
     """A low rank survives a draw of landmarks."""
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((80, 4)) @ rng.standard_normal((4, 50))
-    monkeypatch.setattr(basis, "LANDMARKS", 20)
-    found, along = basis.principal(vectors, rng)
+    monkeypatch.setattr(principal_axes, "MAX_LANDMARKS", 20)
+    found, along = principal_axes.fit_principal_axes(vectors, rng)
     assert along.shape == (80, 4)
-    ready = found.ready(vectors)
+    ready = found.standardize(vectors)
     np.testing.assert_allclose(np.linalg.norm(along[0] - along, axis=1), np.linalg.norm(ready[0] - ready, axis=1))
 
 
 def test_a_constant_feature_counts_nothing():
     vectors = np.random.default_rng(0).standard_normal((9, 5))
     vectors[:, 2] = 0.1
-    assert basis.principal(vectors, np.random.default_rng(0))[0].weight[2] == 0
+    assert principal_axes.fit_principal_axes(vectors, np.random.default_rng(0))[0].weight[2] == 0
 
 
 def test_scatter_within_is_that_of_scikit_learn():
@@ -80,21 +80,21 @@ def test_scatter_within_is_that_of_scikit_learn():
     Z, codes = rng.standard_normal((30, 4)), np.arange(30) % 3
     Z -= Z.mean(axis=0)
     expected = LinearDiscriminantAnalysis(solver="lsqr", store_covariance=True).fit(Z, codes)
-    found = scatter.of_classes(Z, codes)
+    found = scatter.class_scatter(Z, codes)
     np.testing.assert_allclose(found.within, expected.covariance_)
     np.testing.assert_allclose(np.sqrt(3) * found.means, expected.means_ - expected.means_.mean(axis=0), atol=1e-12)
 
 
 def test_class_directions_give_the_discriminant_scores_of_scikit_learn(monkeypatch):
     """Without a floor, and with the same shrinkage, products with the means of the classes are LDA's decisions."""
-    monkeypatch.setattr(scatter, "FLOOR", 1e9)  # so that whitening only scales
+    monkeypatch.setattr(scatter, "CLASS_FLOOR", 1e9)  # so that whitening only scales
     rng = np.random.default_rng(2)
     Z, codes = rng.standard_normal((40, 5)) + 2 * np.eye(5)[np.arange(40) % 4], np.arange(40) % 4
     Z -= Z.mean(axis=0)
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1, priors=np.full(4, 0.25)).fit(Z, codes)
     expected = Z @ lda.coef_.T
     expected -= expected.mean(axis=1, keepdims=True)
-    found = Z @ scatter.class_directions((Z**2).mean(axis=0), scatter.of_classes(Z, codes))
+    found = Z @ scatter.class_directions((Z**2).mean(axis=0), scatter.class_scatter(Z, codes))
     np.testing.assert_allclose(found / np.linalg.norm(found), expected / np.linalg.norm(expected), atol=1e-6)
 
 
@@ -126,19 +126,19 @@ def test_a_class_that_has_most_of_the_items_does_not_swallow_the_others(seed):
     centers = np.concatenate([np.zeros((1, 12)), np.eye(12)[:5]])
     labels = np.repeat(np.arange(6), [50, 10, 10, 10, 10, 10])
     known, asked = (centers[labels] + 0.12 * rng.standard_normal((100, 12)) for _ in range(2))
-    found, along = basis.principal(known, rng)
-    directions = scatter.class_directions((along**2).mean(axis=0), scatter.of_classes(along, labels))
+    found, along = principal_axes.fit_principal_axes(known, rng)
+    directions = scatter.class_directions((along**2).mean(axis=0), scatter.class_scatter(along, labels))
 
     def errors(origin):
-        near, far = (scatter.unit(origin.coordinates(some) @ directions) for some in (known, asked))
+        near, far = (scatter.normalize_rows(origin.coordinates(some) @ directions) for some in (known, asked))
         return (labels[(far @ near.T).argmax(axis=1)] != labels).mean()
 
-    assert errors(found.moved_to(scatter.class_center(along, labels))) < 0.7 * errors(found)
+    assert errors(found.shift_origin(scatter.class_center(along, labels))) < 0.7 * errors(found)
 
 
 def test_a_root_whitens_the_shrunk_scatter():
     S = np.cov(np.random.default_rng(3).standard_normal((4, 50)))
-    root = scatter.inverse_root(S, 0.2)
+    root = scatter.inverse_square_root(S, 0.2)
     shrunk = 0.8 * S + 0.2 * np.trace(S) / 4 * np.eye(4)
     np.testing.assert_allclose(root @ root.T, np.linalg.inv(shrunk))
 
@@ -149,7 +149,7 @@ def test_all_pairs_say_the_same_as_classes():
     Z, codes = rng.standard_normal((24, 3)) + 3 * np.eye(3)[np.arange(24) % 3], np.arange(24) % 3
     pairs = np.stack(np.triu_indices(24, 1), axis=1)
     same = codes[pairs[:, 0]] == codes[pairs[:, 1]]
-    by_class, by_pairs = scatter.of_classes(Z, codes), scatter.of_pairs(Z, pairs, same)
+    by_class, by_pairs = scatter.class_scatter(Z, codes), scatter.pair_scatter(Z, pairs, same)
     np.testing.assert_allclose(by_pairs.within, by_class.within * 8 / 7)
     between = by_class.means.T @ by_class.means
     values = [np.linalg.eigvalsh(m)[-2:] for m in (between, by_pairs.means.T @ by_pairs.means)]
@@ -166,8 +166,8 @@ def test_a_distance_is_the_formula(waves, fitted):
 
 
 def test_whitened_vectors_have_the_same_variance_along_all_axes_without_a_floor(waves):
-    metric = tl.metric.Whitened(rocket(), floor=0.0).fit(waves)
-    z = (metric.encoder_.encode(waves).astype(float) - metric.mean_) @ metric.exact_[0]
+    metric = tl.metric.WhitenedCosine(rocket(), floor=0.0).fit(waves)
+    z = (metric.encoder_.encode(waves).astype(float) - metric.mean_) @ metric.weighted_projections_[0]
     np.testing.assert_allclose((z**2).mean(axis=0), (z**2).mean(), rtol=1e-3)
 
 
@@ -196,13 +196,18 @@ def test_the_choice_is_that_of_held_out_classes():
     codes = np.repeat(np.arange(9), 10)
     Z = 0.3 * rng.standard_normal((90, 20)) + 3 * np.eye(20)[codes]
     Z -= Z.mean(axis=0)
-    grid = choosing.grid([0.0, 1.0], [0.1])
-    assert choosing.chosen(Z, codes, grid, 20, np.random.default_rng(0)).share == 0.0
+    grid = model_selection.option_grid([0.0, 1.0], [0.1])
+    assert model_selection.select_options(Z, codes, grid, 20, np.random.default_rng(0)).share == 0.0
 
 
 def test_three_classes_are_too_few_to_hold_some_out():
     Z, codes = np.random.default_rng(0).standard_normal((12, 5)), np.arange(12) % 3
-    assert choosing.chosen(Z, codes, choosing.grid([0.0, 1.0], [0.1]), 5, np.random.default_rng(0)) is None
+    assert (
+        model_selection.select_options(
+            Z, codes, model_selection.option_grid([0.0, 1.0], [0.1]), 5, np.random.default_rng(0)
+        )
+        is None
+    )
 
 
 def test_pairs_are_as_good_as_classes_where_they_are_all(waves):
@@ -299,4 +304,4 @@ def test_members_that_are_all_alike_leave_nothing_to_whiten(waves):
 
 def test_no_more_dimensions_are_kept_than_asked_for(waves):
     assert tl.Discriminant(rocket(), n_features=5).fit(waves).encode(waves).shape == (32, 4 + 5)
-    assert tl.metric.Whitened(rocket(), n_features=5).fit(waves).encode(waves).shape == (32, 5)
+    assert tl.metric.WhitenedCosine(rocket(), n_features=5).fit(waves).encode(waves).shape == (32, 5)

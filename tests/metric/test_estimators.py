@@ -73,7 +73,7 @@ def test_an_alignment_costs_the_distance_and_has_mass_one(name, fitted, test):
 def test_the_predicted_plan_times_the_distances_of_frames_is_the_distance(fitted, test):
     metric = fitted("tap-paper")
     found = metric.align(test[0], test[1])
-    frames = [metric.network_.features(*metric.moments_.applied(test[[i]]).tensor()).values[0] for i in (0, 1)]
+    frames = [metric.network_.features(*metric.scaler_.applied(test[[i]]).tensor()).values[0] for i in (0, 1)]
     x, y = (side[:, : metric.network_.transformation.n_outputs].detach().double().numpy() for side in frames)
     between = np.sqrt(((x[:, None] - y[None]) ** 2).sum(-1))
     assert (found.plan * between).sum() == pytest.approx(found.cost, rel=1e-5)
@@ -98,7 +98,7 @@ def test_the_state_of_the_twins_is_told_at_every_time(fitted, test):
 
 def test_lyapunov_the_mean_gate_and_the_norm_of_the_coupling_are_told(fitted):
     metric = fitted("coupled")
-    assert metric.lyapunov(steps=50) == metric.lyapunov(steps=50)
+    assert metric.lyapunov_exponent(steps=50) == metric.lyapunov_exponent(steps=50)
     gates, norms = metric.history_["coupling"], metric.history_["coupling_norm"]
     assert len(gates) == len(norms) == metric.history_.n_steps
     assert gates[0] == pytest.approx(1 / (1 + np.exp(2)), abs=0.05)  # W_hc is small at first, and the bias is −2
@@ -142,7 +142,7 @@ def test_a_comparer_of_before_still_compares():
     with pytest.warns(DeprecationWarning, match=r"metric\.Prepared is .*Features"):
         assert tl.metric.Prepared is tl.metric.Features
 
-    class Means(tl.metric.Comparer):
+    class Means(tl.metric.DistanceNetwork):
         def prepare(self, x, lengths):
             return tl.metric.Features(x.mean(1, keepdim=True), lengths)
 
@@ -152,17 +152,19 @@ def test_a_comparer_of_before_still_compares():
     x, y = torch.randn(2, 3, 5, 2)
     torch.testing.assert_close(Means()(x, y), (x.mean(1) - y.mean(1)).norm(dim=1))
     with pytest.warns(DeprecationWarning, match="features"):
-        tl.nn.TAP(2, hidden=2, kernels=2).prepare(x, torch.full((3,), 5))
+        tl.nn.TAP(2, hidden=2, n_kernels=2).prepare(x, torch.full((3,), 5))
 
 
 def test_an_aligner_given_as_a_value_has_its_options():
-    layer = tl.nn.Aligned(2, aligner=tl.SoftDTW(gamma=0.3, window=4, divergence=True), hidden=2).aligner
+    layer = tl.nn.AlignedFramesNetwork(2, aligner=tl.SoftDTW(gamma=0.3, window=4, divergence=True), hidden=2).aligner
     assert (layer.gamma, layer.window, layer.divergence) == (0.3, 4, True)
-    assert tl.nn.Aligned(2, aligner=tl.OPW(deviation=2.0), hidden=2).aligner.aligner == tl.OPW(deviation=2.0)
+    assert tl.nn.AlignedFramesNetwork(2, aligner=tl.OPW(deviation=2.0), hidden=2).aligner.aligner == tl.OPW(
+        deviation=2.0
+    )
 
 
 def test_a_module_that_is_given_is_not_changed_by_training(train):
-    own = tl.nn.TAP(4, transform=False, kernels=2)
+    own = tl.nn.TAP(4, transform=False, n_kernels=2)
     before = [p.detach().clone() for p in own.parameters()]
     metric = MAKERS["aligned"](aligner=own, max_epochs=1).fit(train)
     assert all((a == b).all() for a, b in zip(before, own.parameters(), strict=True))

@@ -6,13 +6,13 @@ from pytorch_metric_learning.losses import ContrastiveLoss, TripletMarginLoss
 from pytorch_metric_learning.miners import BatchHardMiner
 
 from timelike.metric import losses
-from timelike.metric.losses.finding import known
+from timelike.metric.losses.registry import losses_by_name
 from toys import MAKERS
 
 LOSSES = {
-    **dict.fromkeys(known()),
-    "adapted": lambda: losses.adapted(ContrastiveLoss()),
-    "adapted with a miner": lambda: losses.adapted(TripletMarginLoss(), miner=BatchHardMiner()),
+    **dict.fromkeys(losses_by_name()),
+    "adapted": lambda: losses.adapt_loss(ContrastiveLoss()),
+    "adapted with a miner": lambda: losses.adapt_loss(TripletMarginLoss(), miner=BatchHardMiner()),
 }
 
 

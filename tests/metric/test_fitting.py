@@ -10,8 +10,8 @@ from sklearn.model_selection import cross_val_score
 
 import timelike as tl
 from timelike.metric import base
-from timelike.metric.objectives import labels
-from timelike.train import Diverged, trained
+from timelike.metric.objectives import supervised
+from timelike.train import DivergenceError
 from toys import MAKERS, turning
 
 SHORT = {"max_epochs": 2}
@@ -59,7 +59,7 @@ def test_a_fit_that_fails_leaves_everything_as_it_was(name, train, monkeypatch):
     def stop(*args, **kwargs):
         raise RuntimeError("no")
 
-    monkeypatch.setattr("timelike.train.trained.fit", stop)
+    monkeypatch.setattr("timelike.train.base.fit", stop)
     with pytest.raises(RuntimeError):
         metric.fit(np.zeros((6, 5, 1)), [0, 1] * 3)
     assert vars(metric) == before
@@ -174,7 +174,11 @@ def test_groups_are_held_out_whole_unless_a_class_would_be_gone(train):
 def test_the_best_weights_are_kept_with_and_without_patience(train, monkeypatch):
     scores = iter([0.1, 0.9, 0.5, 0.2] * 3)
     seen = []
-    monkeypatch.setattr(labels.Judged, "validate", lambda self: seen.append(weights_of(self.module)) or next(scores))
+    monkeypatch.setattr(
+        supervised.ValidatedSupervisedObjective,
+        "validate",
+        lambda self: seen.append(weights_of(self.module)) or next(scores),
+    )
     metric = short("siamese", max_epochs=4, patience=None).fit(train)
     assert torch.equal(weights(metric), seen[1])
     assert len(seen) == 4
@@ -204,7 +208,7 @@ class Breaking(tl.metric.losses.Triplet):
 def test_a_training_that_diverges_names_the_sequences_as_they_were_given(train):
     metric = MAKERS["siamese"](loss=Breaking())
     held_out = metric._held_out(train, np.unique(train.labels, return_inverse=True)[1], metric._rng())
-    with pytest.raises(Diverged, match="in the batch of the sequences .*lower the learning rate") as caught:
+    with pytest.raises(DivergenceError, match="in the batch of the sequences .*lower the learning rate") as caught:
         metric.fit(train)
     assert set(caught.value.ids) <= set(range(36)) - set(held_out.tolist())
     assert max(caught.value.ids) > 36 - len(held_out)  # so they are not counted among those that are left
@@ -213,14 +217,16 @@ def test_a_training_that_diverges_names_the_sequences_as_they_were_given(train):
 
 @pytest.mark.parametrize("name", ["elements", "deep"])
 def test_where_frames_are_learned_from_it_is_their_sequences_that_are_named(name, train):
-    with pytest.raises(Diverged, match="in the batch of the sequences") as caught:
+    with pytest.raises(DivergenceError, match="in the batch of the sequences") as caught:
         short(name, learning_rate=1e20).fit(train)
     assert max(caught.value.ids) < len(train)
     assert len(set(caught.value.ids)) == len(caught.value.ids)
 
 
 def test_a_last_step_that_diverges_is_noticed_too(train):
-    with pytest.raises(Diverged, match=r"frames of the sequence 0 after step \d+, the last: lower the learning rate"):
+    with pytest.raises(
+        DivergenceError, match=r"frames of the sequence 0 after step \d+, the last: lower the learning rate"
+    ):
         MAKERS["deep"](learning_rate=1e25, max_epochs=1).fit(train[:12])  # whose frames make one batch
 
 
@@ -229,7 +235,7 @@ def test_pairs_that_diverge_are_called_pairs(train):
         def pairs(self, distances, same):
             return distances.sum() * torch.nan
 
-    with pytest.raises(Diverged, match="in the batch of the pairs [01], [01]:"):
+    with pytest.raises(DivergenceError, match="in the batch of the pairs [01], [01]:"):
         MAKERS["siamese"](loss=Nowhere()).fit_pairs(train, [[0, 1], [0, 3]], [0, 1])
 
 
@@ -267,11 +273,13 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
         fits.append(len(fits))
         return begin(*args, **kwargs)
 
-    plain, begin = labels.Judged.loss, trained.fit
-    monkeypatch.setattr("timelike.train.ctrl_c._TWICE", 300.0)  # seconds between two presses, on however busy a machine
-    monkeypatch.setattr(labels.Judged, "pressed", None, raising=False)
-    monkeypatch.setattr(labels.Judged, "loss", pressed)
-    monkeypatch.setattr(trained, "fit", counted)
+    plain, begin = supervised.ValidatedSupervisedObjective.loss, base.fit
+    monkeypatch.setattr(
+        "timelike.core.interrupts._DOUBLE_PRESS_SECONDS", 300.0
+    )  # seconds between two presses, on however busy a machine
+    monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "pressed", None, raising=False)
+    monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
+    monkeypatch.setattr(base, "fit", counted)
     with (
         pytest.warns(UserWarning, match="press it twice to stop what called this too"),
         pytest.raises(KeyboardInterrupt),
@@ -282,7 +290,7 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
 
 def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train, monkeypatch):
     metric = MAKERS["siamese"](max_epochs=10_000, patience=None)
-    losses, plain = [], labels.Judged.loss
+    losses, plain = [], supervised.ValidatedSupervisedObjective.loss
 
     def pressed(self, batch):
         losses.append(batch)
@@ -290,7 +298,7 @@ def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return plain(self, batch)
 
-    monkeypatch.setattr(labels.Judged, "loss", pressed)
+    monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
     with pytest.warns(UserWarning, match="Ctrl-C"):
         metric.fit(train)
     assert metric.history_.stopped == "Ctrl-C"
@@ -298,19 +306,21 @@ def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train, monkeypatch):
 
 
 def test_batches_have_as_many_classes_as_there_is_room_for():
-    options = tl.SiameseGRU(per_class=6)._options(100)
-    assert options["batch_size"] == 6 * (base._WIDEST // 6)
-    assert tl.SiameseGRU(per_class=40)._options(100)["batch_size"] == 80  # two classes in any case
+    options = tl.SiameseGRU(n_per_class=6)._objective_options(100)
+    assert options["batch_size"] == 6 * (base._MAX_BATCH_SEQUENCES // 6)
+    assert tl.SiameseGRU(n_per_class=40)._objective_options(100)["batch_size"] == 80  # two classes in any case
 
 
 def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
     classes, held_out = np.asarray(train.labels), np.arange(0, len(train), 4)
     network = MAKERS["siamese"]().fit(train).network_
     ready = tl.Sequences([np.asarray(one, np.float32) for one in train])
-    judged = labels.Judged(network, ready, classes, held_out, tl.metric.losses.Triplet(), np.random.default_rng(0))
+    judged = supervised.ValidatedSupervisedObjective(
+        network, ready, classes, held_out, tl.metric.losses.Triplet(), np.random.default_rng(0)
+    )
     others = np.setdiff1d(np.arange(len(train)), held_out)
     with torch.no_grad():
-        sides = [network.features(*ready[ids].tensor()) for ids in (held_out, others)]
+        sides = [network.features(*ready[ids].to_tensor()) for ids in (held_out, others)]
         apart = network.matrix(*sides).numpy()
     each = [
         average_precision_score(classes[others] == classes[q], -row) for q, row in zip(held_out, apart, strict=True)
@@ -320,5 +330,5 @@ def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
 
 @pytest.mark.parametrize("rate", [1e12, 1e20])
 def test_a_network_that_diverges_just_before_its_validation_says_so(rate, train):
-    with pytest.raises(Diverged, match="lower the learning rate"):
+    with pytest.raises(DivergenceError, match="lower the learning rate"):
         MAKERS["tap"](learning_rate=rate, batch_size=36, per_class=None, max_epochs=2).fit(train)

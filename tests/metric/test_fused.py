@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import timelike as tl
-from timelike.metric.fused import calibration, rounds, searching
+from timelike.metric.fused import bounded_search, calibration, cross_fit_rounds
 
 
 def made(periods, members, seed):
@@ -37,7 +37,7 @@ def held_out(seed=0, informative=2.0):
     rng = np.random.default_rng(seed)
     same = np.arange(300) % 3 == 0
     useful = np.exp(rng.standard_normal(300) - informative * same)
-    return calibration.HeldOut(np.stack([useful, np.exp(rng.standard_normal(300))], axis=1), same, 50)
+    return calibration.HeldOutPairs(np.stack([useful, np.exp(rng.standard_normal(300))], axis=1), same, 50)
 
 
 # --- the sum
@@ -61,7 +61,7 @@ def test_one_metric_keeps_its_order(waves):
 
 def test_the_cheap_part_first_finds_what_all_distances_find(waves, fitted, monkeypatch):
     """To the bit, also where candidates are given up after a few."""
-    monkeypatch.setattr(searching, "_FIRST", 2)
+    monkeypatch.setattr(bounded_search, "_INITIAL_CANDIDATES", 2)
     asked = made([2, 3, 4, 5, 6], 3, seed=3)
     found, whole = fitted.neighbors(waves, asked, k=3), fitted.pairwise(asked, waves)
     np.testing.assert_array_equal(found.ids, np.argsort(whole, axis=1, kind="stable")[:, :3])
@@ -70,13 +70,13 @@ def test_the_cheap_part_first_finds_what_all_distances_find(waves, fitted, monke
 
 def test_the_cheap_part_spares_alignments(waves, monkeypatch):
     """Those that the vectors rule out are never aligned."""
-    monkeypatch.setattr(searching, "_FIRST", 2)
+    monkeypatch.setattr(bounded_search, "_INITIAL_CANDIDATES", 2)
     metric = tl.Fused([tl.DTW(), discriminant("known")], random_state=0).fit(waves)
     metric.weights_ = np.array([0.1, 5.0])
-    compared, against = [], tl.DTW._against
+    compared, against = [], tl.DTW._compare_precomputed
     monkeypatch.setattr(
         tl.DTW,
-        "_against",
+        "_compare_precomputed",
         lambda self, a, b, out, threads: (compared.append(out.size), against(self, a, b, out, threads)),
     )
     metric.neighbors(waves, waves, k=1)
@@ -93,10 +93,10 @@ def test_a_saved_one_gives_the_same_bits(waves, fitted, tmp_path):
 
 def test_weights_are_those_of_a_logistic_regression(monkeypatch):
     """Without any pull and doubt, and with as many pairs of either kind, scikit-learn finds the same."""
-    monkeypatch.setattr(calibration, "PULL", 0.0)
+    monkeypatch.setattr(calibration, "EQUAL_WEIGHT_PENALTY", 0.0)
     some = held_out()
     some = some._replace(n_sequences=10**12)
-    found = calibration.calibrated([some], 5)
+    found = calibration.fit_fusion_weights([some], 5)
     terms = np.log1p(some.distances / found.scales)
     peer = LogisticRegression(C=1e8, class_weight="balanced", tol=1e-10, max_iter=10_000).fit(terms, some.same)
     np.testing.assert_allclose(found.weights, np.maximum(-peer.coef_[0], 0), rtol=0.05, atol=0.05)
@@ -104,21 +104,23 @@ def test_weights_are_those_of_a_logistic_regression(monkeypatch):
 
 
 def test_a_metric_that_knows_nothing_counts_little():
-    weights = calibration.calibrated([held_out()], 10).weights
+    weights = calibration.fit_fusion_weights([held_out()], 10).weights
     assert weights[1] < 0.15 * weights[0]
 
 
 def test_weights_of_few_classes_are_nearer_to_each_other():
     """In shares of what each would weigh alone."""
     some = held_out()._replace(distances=held_out().distances[:, :1] ** np.array([1.0, 0.2]) + [0.0, 0.3])
-    alone = [calibration.calibrated([some._replace(distances=some.distances[:, [m]])], 5).weights[0] for m in (0, 1)]
-    few, many = (calibration.calibrated([some], n).weights / alone for n in (2, 1000))
+    alone = [
+        calibration.fit_fusion_weights([some._replace(distances=some.distances[:, [m]])], 5).weights[0] for m in (0, 1)
+    ]
+    few, many = (calibration.fit_fusion_weights([some], n).weights / alone for n in (2, 1000))
     assert abs(few[0] - few[1]) < abs(many[0] - many[1])
 
 
 def test_metrics_that_never_err_have_weights_that_end():
     same = np.arange(40) % 2 == 0
-    found = calibration.calibrated([calibration.HeldOut(np.where(same, 0.1, 3.0)[:, None], same, 20)], 5)
+    found = calibration.fit_fusion_weights([calibration.HeldOutPairs(np.where(same, 0.1, 3.0)[:, None], same, 20)], 5)
     assert 0 < found.weights[0] < 50
     odds = found.offset - found.weights[0] * np.log1p(np.array([0.1, 3.0]) / found.scales[0])
     np.testing.assert_allclose(1 / (1 + np.exp(-odds)), [1 - 1 / 22, 1 / 22], atol=0.01)  # as sure as 20 can make it
@@ -126,33 +128,33 @@ def test_metrics_that_never_err_have_weights_that_end():
 
 def test_metrics_that_know_nothing_are_added_up():
     rng = np.random.default_rng(0)
-    backwards = calibration.HeldOut(
+    backwards = calibration.HeldOutPairs(
         np.where(np.arange(40) % 2 == 0, 3.0, 0.1)[:, None] + rng.random((40, 2)) / 9, np.arange(40) % 2 == 0, 20
     )
-    assert (calibration.calibrated([backwards], 5).weights > 0).all()
+    assert (calibration.fit_fusion_weights([backwards], 5).weights > 0).all()
 
 
 def test_what_is_held_out_is_not_learned_from():
     codes = np.repeat(np.arange(5), 6)
-    found = rounds.of_labels(codes, np.random.default_rng(0))
-    assert all(not set(one.known) & set(one.held) for one in found)
-    by_class = [one for one in found if not set(codes[one.known]) & set(codes[one.held])]
-    assert len(by_class) == rounds.OF_CLASSES
+    found = cross_fit_rounds.label_rounds(codes, np.random.default_rng(0))
+    assert all(not set(one.train_positions) & set(one.held_out_positions) for one in found)
+    by_class = [one for one in found if not set(codes[one.train_positions]) & set(codes[one.held_out_positions])]
+    assert len(by_class) == cross_fit_rounds.N_CLASS_ROUNDS
     assert sum(one.repeats for one in found) == 2 * len(by_class)  # both kinds have the same say
-    assert {kind for one in by_class for kind in codes[one.held]} == set(range(5))
+    assert {kind for one in by_class for kind in codes[one.held_out_positions]} == set(range(5))
 
 
 def test_of_few_classes_members_are_held_out():
     codes = np.repeat(np.arange(2), 6)
-    found = rounds.of_labels(codes, np.random.default_rng(0))
+    found = cross_fit_rounds.label_rounds(codes, np.random.default_rng(0))
     assert found
-    assert all(set(codes[one.known]) == {0, 1} for one in found)
+    assert all(set(codes[one.train_positions]) == {0, 1} for one in found)
 
 
 def test_groups_that_are_alike_are_held_out_together():
     pairs = np.array([[a, b] for a in range(12) for b in range(a)])
     same = pairs[:, 0] // 2 == pairs[:, 1] // 2
-    for known, held in rounds.of_pairs(pairs, same, np.random.default_rng(0)):
+    for known, held in cross_fit_rounds.pair_rounds(pairs, same, np.random.default_rng(0)):
         assert not set(pairs[known].ravel()) & set(pairs[held].ravel())
 
 
@@ -203,8 +205,8 @@ def test_negative_distances_are_refused(waves):
 
 def test_of_many_classes_those_judged_by_have_pairs_that_are_alike():
     codes = np.tile(np.arange(250), 6)
-    for one in rounds.of_labels(codes, np.random.default_rng(0)):
-        assert np.bincount(codes[one.held]).max() > 1
+    for one in cross_fit_rounds.label_rounds(codes, np.random.default_rng(0)):
+        assert np.bincount(codes[one.held_out_positions]).max() > 1
 
 
 def test_a_sum_is_symmetric_where_all_its_parts_are():

@@ -8,7 +8,7 @@ import timelike as tl
 from naive import rvsml
 from timelike import metric as room
 from timelike.metric.ground import base
-from timelike.metric.ground.rvsml import Virtual
+from timelike.metric.ground.rvsml import VirtualSequences
 from toys import MAKERS, turning
 
 
@@ -22,7 +22,7 @@ def tiny():
 @pytest.mark.parametrize(("aligner", "ridge"), [("dtw", None), ("dtw", 0.1), ("opw", None), ("opw", 0.1)])
 def test_the_map_is_that_of_the_plain_sums(aligner, ridge, tiny):
     some, kinds, plain = tiny
-    metric = room.RVSML(aligner=aligner, virtual=3, regularization=ridge, max_iterations=30, standardize=False)
+    metric = room.RVSML(aligner=aligner, n_virtual_frames=3, regularization=ridge, max_iterations=30, standardize=False)
     metric.fit(some)
     used = {"dtw": 5e-4, "opw": 5e-5}[aligner] if ridge is None else ridge
     plan_of = rvsml.dtw_plan if aligner == "dtw" else lambda x, v: tl.OPW().align(x, v).plan
@@ -53,7 +53,7 @@ def test_mapped_frames_are_near_the_virtual_frames_of_their_class(name, fitted, 
 
 
 def test_the_first_alignment_is_even():
-    virtual = Virtual(tl.Sequences(np.zeros((1, 6, 1))), np.array([0]), 3)
+    virtual = VirtualSequences(tl.Sequences(np.zeros((1, 6, 1))), np.array([0]), 3)
     np.testing.assert_array_equal(virtual.weights, np.eye(3)[[0, 0, 1, 1, 2, 2]])
     np.testing.assert_array_equal(virtual.targets(), virtual.weights)
 
@@ -61,11 +61,11 @@ def test_the_first_alignment_is_even():
 def test_the_error_is_the_sum_over_steps_and_frames():
     rng = np.random.default_rng(0)
     some = tl.Sequences([rng.standard_normal((4, 2)), rng.standard_normal((5, 2))])
-    virtual = Virtual(some, np.array([1, 0]), 2)
+    virtual = VirtualSequences(some, np.array([1, 0]), 2)
     virtual.weights = rng.random((9, 2))
     mapped = rng.standard_normal((9, 4))
     expected = sum(
-        virtual.weights[i, j] * ((mapped[i] - virtual.frames(virtual.of_step[i])[j]) ** 2).sum()
+        virtual.weights[i, j] * ((mapped[i] - virtual.class_frames(virtual.step_classes[i])[j]) ** 2).sum()
         for i in range(9)
         for j in range(2)
     )
@@ -92,7 +92,7 @@ def test_frames_of_several_axes_are_flattened():
 
 def test_maps_of_long_collections_are_made_a_part_at_a_time(fitted, test, monkeypatch):
     whole = fitted("deep").mapped(test).values
-    monkeypatch.setattr(base, "_STEPS_AT_ONCE", 7)
+    monkeypatch.setattr(base, "_BLOCK_STEPS", 7)
     np.testing.assert_allclose(fitted("deep").mapped(test).values, whole, rtol=1e-4, atol=1e-5)
     assert not any(p.grad is not None and torch.any(p.grad != 0) for p in fitted("deep").network_.parameters())
 
@@ -104,7 +104,7 @@ def test_a_training_that_has_settled_is_returned_as_it_is(train, tmp_path):
         assert again.history_.n_steps == first.history_.n_steps
         np.testing.assert_array_equal(again.errors_, first.errors_)
         assert torch.equal(again.network_.weight, first.network_.weight)
-    assert first.history_.stopped == "nothing more to gain"
+    assert first.history_.stop_reason == "nothing more to gain"
 
 
 @pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
@@ -116,16 +116,16 @@ def test_the_precision_of_the_loop_does_not_touch_the_regression(precision, trai
 @pytest.mark.parametrize("name", ["rvsml", "elements"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_n_jobs_is_the_number_of_threads_that_frames_are_mapped_with(name, jobs, fitted, test, monkeypatch):
-    monkeypatch.setattr(tl.native, "cores", lambda: 4)
+    monkeypatch.setattr(tl.native, "cpu_count", lambda: 4)
     metric, seen = fitted(name), []
-    real = base.mapped_frames
-    monkeypatch.setattr(base, "mapped_frames", lambda *given: seen.append(torch.get_num_threads()) or real(*given))
+    real = base.apply_to_frames
+    monkeypatch.setattr(base, "apply_to_frames", lambda *given: seen.append(torch.get_num_threads()) or real(*given))
     metric.pairwise(test, n_jobs=jobs)
     assert seen == [jobs]
 
 
 def test_an_aligner_set_after_fit_changes_no_distance(train, test):
-    metric = room.RVSML(virtual=3).fit(train)
+    metric = room.RVSML(n_virtual_frames=3).fit(train)
     before = metric.pairwise(test[:4])
     np.testing.assert_array_equal(metric.set_params(aligner="opw").pairwise(test[:4]), before)
 
@@ -134,8 +134,8 @@ def test_what_is_mapped_has_neither_the_names_nor_the_clock_of_what_came_in():
     rng = np.random.default_rng(0)
     times = [np.cumsum(rng.uniform(0.1, 2, 8)) for _ in range(6)]
     X = tl.Sequences(rng.normal(size=(6, 8, 3)), times=times, labels=[0, 1] * 3, channel_names=("a", "b", "c"))
-    metric = room.RVSML(virtual=2, aligner=tl.GDTW()).fit(X)
-    mapped = metric.mapped(X)
+    metric = room.RVSML(n_virtual_frames=2, aligner=tl.GDTW()).fit(X)
+    mapped = metric.transform_frames(X)
     assert mapped.channel_names is None
     assert mapped.times is None
     np.testing.assert_allclose(metric.pairwise(X), tl.GDTW().pairwise(mapped), rtol=1e-5)

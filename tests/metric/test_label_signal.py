@@ -9,11 +9,11 @@ from sklearn.linear_model import Ridge
 from torch import nn
 
 import timelike as tl
-from timelike.encode.contrasts import Contrast, Softmax
+from timelike.encode.objectives.crop_objectives import NTXentObjective, TLossObjective
 from timelike.metric import label_signal
-from timelike.metric.objectives.labels import _against_chance
-from timelike.train import History, LearnedNothing
-from timelike.train.verdict import judge
+from timelike.metric.objectives.supervised import _compare_with_shuffled
+from timelike.train import History, NotLearnedWarning
+from timelike.train.learning_check import warn_if_not_learned
 
 TINY = {"hidden": 4, "max_steps": 60, "perturb": False, "random_state": 0}
 
@@ -29,7 +29,7 @@ def warned(fit):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         fit()
-    return [str(one.message) for one in seen if issubclass(one.category, LearnedNothing)]
+    return [str(one.message) for one in seen if issubclass(one.category, NotLearnedWarning)]
 
 
 def test_predictions_are_those_of_ridge_regressions_that_leave_one_out():
@@ -39,7 +39,7 @@ def test_predictions_are_those_of_ridge_regressions_that_leave_one_out():
     features -= features.mean(axis=0)
     targets = np.eye(3)[np.arange(12) % 3]
     strength = np.trace(features @ features.T) / 12
-    found = label_signal._left_out(label_signal._ridge_smoother(features), targets)
+    found = label_signal._loo_predictions(label_signal._ridge_smoother(features), targets)
     for item in range(12):
         others = np.delete(np.arange(12), item)
         # the penalty of scikit-learn's slope is the same; its intercept is that of the others
@@ -54,7 +54,7 @@ def test_p_values_of_labels_without_signal_are_uniform():
     smoother = label_signal._ridge_smoother(features - features.mean(axis=0))
     for _ in range(200):
         targets = np.eye(2)[rng.permutation(24) % 2]
-        error = label_signal._squared_error(label_signal._left_out(smoother, targets), targets)
+        error = label_signal._squared_error(label_signal._loo_predictions(smoother, targets), targets)
         others = [label_signal._shuffled_error(smoother, targets, rng) for _ in range(39)]
         found.append((1 + sum(other <= error for other in others)) / 40)
     assert (np.array(found) <= 0.05).sum() <= 20  # expected 10, deviation 3
@@ -110,14 +110,14 @@ def test_a_collapsed_encoder_whose_loss_is_that_of_guessing_is_found_out(kind):
     """Six series a batch: each crop among eleven others that are all alike is a loss of log 11, and it may have fallen."""
     X, history = tl.Sequences(waves(36)[0].astype(np.float32)), History()
     for step in range(1, 81):
-        history.note("loss", step, 9 - 0.08 * step)
+        history.record("loss", step, 9 - 0.08 * step)
     common = {"batch_size": 6, "learning_rate": 1e-3, "by_terms": False}
     if kind == "softmax":
-        objective = Softmax(Constant(), X, temperature=0.1, min_crop=0.5, **common)
+        objective = NTXentObjective(Constant(), X, temperature=0.1, min_crop=0.5, **common)
     else:
-        objective = Contrast(Constant(), X, n_negatives=3, **common)
-    with pytest.warns(LearnedNothing, match="labels or partners exchanged, which is chance") as seen:
-        judge(history, objective)
+        objective = TLossObjective(Constant(), X, n_negatives=3, **common)
+    with pytest.warns(NotLearnedWarning, match="labels or partners exchanged, which is chance") as seen:
+        warn_if_not_learned(history, objective)
     if kind == "softmax":
         assert f"what it learned from is {np.log(11):.3g}" in str(seen[0].message)
 
@@ -126,7 +126,7 @@ def test_precision_with_shuffled_labels_is_that_of_a_loop():
     rng = np.random.default_rng(0)
     distances, gallery = rng.integers(0, 4, (6, 9)).astype(float), np.arange(9) % 3
     queries = np.array([0, 1, 2, 0, 1, 2])
-    score, chance, p_value = _against_chance(distances, queries, gallery)
+    score, chance, p_value = _compare_with_shuffled(distances, queries, gallery)
     assert score == pytest.approx(tl.score.mean_average_precision(distances, queries, gallery))
     draws = np.random.default_rng(0)
     others = [tl.score.mean_average_precision(distances, draws.permutation(queries), gallery) for _ in range(199)]

@@ -23,7 +23,7 @@ from timelike.metric.losses import (
     SupervisedContrastive,
     Triplet,
 )
-from timelike.metric.losses.finding import known
+from timelike.metric.losses.registry import losses_by_name
 
 TWINS = [
     (Triplet(), naive.triplet),
@@ -243,9 +243,9 @@ def test_descending_a_loss_sorts_points_into_their_classes(loss):
 
 def test_single_pairs_have_the_mean_over_each_kind():
     distances, same = torch.tensor([1.0, 2.0, 0.5, 3.0], dtype=torch.float64), torch.tensor([True, True, False, False])
-    assert float(Contrastive().pairs(distances, same)) == pytest.approx((1 + 4) / 4 + 0.25 / 4)
+    assert float(Contrastive().pair_loss(distances, same)) == pytest.approx((1 + 4) / 4 + 0.25 / 4)
     expected = naive.binomial([([1.0, 2.0], [0.5, 3.0])], 40.0, 2.0, None, 0.5)
-    assert float(Binomial().pairs(distances, same)) == pytest.approx(expected)
+    assert float(Binomial().pair_loss(distances, same)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("loss", [Contrastive(), Binomial()], ids=repr)
@@ -278,18 +278,18 @@ def test_every_loss_is_found_by_its_name():
         "contrastive": Contrastive,
     }
     for name, kind in {**names, "multi-similarity": MultiSimilarity}.items():
-        assert losses.find(name) == kind()
+        assert losses.resolve_loss(name) == kind()
     loss = Lifted(alpha=3.0)
-    assert losses.find(loss) is loss
+    assert losses.resolve_loss(loss) is loss
 
 
 def test_an_unknown_name_lists_the_known():
     with pytest.raises(ValueError, match="loss='tripled' is not known.*'binomial', 'contrastive', 'lifted'.*'triplet'"):
-        losses.find("tripled")
+        losses.resolve_loss("tripled")
     with pytest.raises(TypeError, match="instance of losses.Loss"):
-        losses.find(Triplet)
+        losses.resolve_loss(Triplet)
     with pytest.raises(TypeError, match="adapted"):
-        losses.find(peers.TripletMarginLoss())
+        losses.resolve_loss(peers.TripletMarginLoss())
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -328,14 +328,14 @@ def test_shapes_that_do_not_fit_are_named():
     with pytest.raises(TypeError, match="torch.int64"):
         Triplet()(distances.long(), labels, torch.arange(4))
     with pytest.raises(ValueError, match="same is torch.int64"):
-        Contrastive().pairs(torch.zeros(2), torch.tensor([0, 1]))
+        Contrastive().pair_loss(torch.zeros(2), torch.tensor([0, 1]))
 
 
 # against pytorch-metric-learning, and its losses in the place of ours
 
 
 def adapted(kind, **options):
-    return losses.adapted(kind(reducer=reducers.MeanReducer(), **options))
+    return losses.adapt_loss(kind(reducer=reducers.MeanReducer(), **options))
 
 
 def balanced(seed, classes=3, each=4):
@@ -359,7 +359,7 @@ def test_multi_similarity_is_that_of_pytorch_metric_learning(seed):
     assert float(MultiSimilarity(margin=None)(distances, labels, gallery)) == pytest.approx(
         float(peer(distances, labels, gallery)), rel=1e-9
     )
-    mined = losses.adapted(
+    mined = losses.adapt_loss(
         peers.MultiSimilarityLoss(reducer=reducers.MeanReducer()), miner=miners.MultiSimilarityMiner(epsilon=0.1)
     )
     assert float(MultiSimilarity()(distances, labels, gallery)) == pytest.approx(
@@ -374,7 +374,7 @@ def test_triplet_with_one_of_each_kind_is_twice_that_of_pytorch_metric_learning(
         torch.zeros(5),
         torch.arange(2),
     )
-    peer = losses.adapted(
+    peer = losses.adapt_loss(
         peers.TripletMarginLoss(margin=0.1, reducer=reducers.MeanReducer()), miner=miners.BatchHardMiner()
     )
     found = Triplet(margin=0.1)(distances, labels, gallery)
@@ -384,7 +384,7 @@ def test_triplet_with_one_of_each_kind_is_twice_that_of_pytorch_metric_learning(
 @pytest.mark.parametrize("seed", range(5))
 def test_the_hardest_terms_of_triplet_are_those_of_the_hard_miner(seed):
     distances, labels, gallery = batch(seed, 6, 10, classes=2)
-    peer = losses.adapted(
+    peer = losses.adapt_loss(
         peers.TripletMarginLoss(margin=0.1, reducer=reducers.MeanReducer()), miner=miners.BatchHardMiner()
     )
     hardest = torch.zeros_like(distances, dtype=torch.bool)
@@ -417,7 +417,7 @@ def test_an_adapted_loss_sees_our_distances_as_its_own(kind):
     labels = torch.arange(8) % 3
     theirs = kind(distance=LpDistance(normalize_embeddings=False))(points, labels)
     distances = torch.cdist(points, points).requires_grad_()
-    loss = losses.adapted(kind())
+    loss = losses.adapt_loss(kind())
     ours = loss(distances, labels)
     assert float(ours.detach()) == pytest.approx(float(theirs), rel=1e-6)
     ours.backward()
@@ -430,15 +430,15 @@ def test_an_adapted_loss_sees_our_distances_as_its_own(kind):
 
 def test_an_adapted_loss_without_pairs_is_zero_and_still_on_the_graph():
     distances = torch.rand(4, 4, requires_grad=True)
-    nothing(losses.adapted(peers.TripletMarginLoss())(distances, torch.zeros(4)), distances)
+    nothing(losses.adapt_loss(peers.TripletMarginLoss())(distances, torch.zeros(4)), distances)
 
 
 def test_the_loss_that_was_adapted_keeps_its_own_distance():
     loss = peers.MultiSimilarityLoss()
     before = loss.distance
-    losses.adapted(loss)
+    losses.adapt_loss(loss)
     assert loss.distance is before
-    assert losses.find(losses.adapted(loss)).loss is not loss
+    assert losses.resolve_loss(losses.adapt_loss(loss)).loss is not loss
 
 
 class Norms(peers.ContrastiveLoss):
@@ -458,27 +458,27 @@ class Centroids(peers.ContrastiveLoss):
 def test_losses_that_look_at_embeddings_are_refused():
     distances, labels = torch.rand(6, 6), torch.arange(6) % 2
     with pytest.raises(TypeError, match="CircleLoss requires the distance metric to be CosineSimilarity"):
-        losses.adapted(peers.CircleLoss())
+        losses.adapt_loss(peers.CircleLoss())
     with pytest.raises(TypeError, match="AngularLoss requires the distance"):
-        losses.adapted(peers.AngularLoss())
+        losses.adapt_loss(peers.AngularLoss())
     with pytest.raises(TypeError, match="VICRegLoss cannot use a distance"):
-        losses.adapted(peers.VICRegLoss())
+        losses.adapt_loss(peers.VICRegLoss())
     with pytest.raises(TypeError, match="Norms looks at embeddings"):
-        losses.adapted(Norms())(distances, labels)
+        losses.adapt_loss(Norms())(distances, labels)
     with pytest.raises(TypeError, match="embeddings that it made itself"):
-        losses.adapted(Centroids())(distances, labels)
+        losses.adapt_loss(Centroids())(distances, labels)
     with pytest.raises(TypeError, match="ProxyNCALoss looks at embeddings or learns"):
-        losses.adapted(peers.ProxyNCALoss(num_classes=2, embedding_size=4))
+        losses.adapt_loss(peers.ProxyNCALoss(num_classes=2, embedding_size=4))
     with pytest.raises(TypeError, match="expected a loss of pytorch-metric-learning"):
-        losses.adapted(Triplet())
+        losses.adapt_loss(Triplet())
     with pytest.raises(TypeError, match="expected a miner"):
-        losses.adapted(peers.ContrastiveLoss(), miner="hard")
+        losses.adapt_loss(peers.ContrastiveLoss(), miner="hard")
     with pytest.raises(ValueError, match="valid cannot be given with a miner"):
-        losses.adapted(peers.ContrastiveLoss(), miner=miners.BatchHardMiner())(
+        losses.adapt_loss(peers.ContrastiveLoss(), miner=miners.BatchHardMiner())(
             distances, labels, valid=torch.ones(6, 6, dtype=torch.bool)
         )
     with pytest.raises(TypeError, match="single pairs"):
-        losses.adapted(peers.ContrastiveLoss()).pairs(torch.zeros(1), torch.tensor([True]))
+        losses.adapt_loss(peers.ContrastiveLoss()).pair_loss(torch.zeros(1), torch.tensor([True]))
 
 
 def test_without_the_extra_the_way_out_is_named():
@@ -496,7 +496,9 @@ def test_without_the_extra_the_way_out_is_named():
     assert 'pip install "timelike[metric-losses]"' in printed
 
 
-@pytest.mark.parametrize("loss", [losses.find(name) for name in known()], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize(
+    "loss", [losses.resolve_loss(name) for name in losses_by_name()], ids=lambda loss: type(loss).__name__
+)
 def test_arrays_in_the_place_of_tensors_are_named(loss):
     distances, labels = np.zeros((3, 3)), np.array([0, 0, 1])
     with pytest.raises(
@@ -511,4 +513,4 @@ def test_arrays_in_the_place_of_tensors_are_named(loss):
 
 def test_single_pairs_in_arrays_are_named():
     with pytest.raises(TypeError, match="same is a list: expected a tensor"):
-        Contrastive().pairs(torch.zeros(2), [True, False])
+        Contrastive().pair_loss(torch.zeros(2), [True, False])

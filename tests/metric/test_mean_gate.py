@@ -7,8 +7,8 @@ import torch
 import timelike as tl
 from naive import coupled as naive
 from tampering import read_config, write_config
-from timelike.metric import CoupledNetwork, Episodes, Features, Supervised, losses
-from timelike.metric.objectives.given_pairs import ByPairs
+from timelike.metric import CoupledNetwork, EpisodeObjective, Features, SupervisedObjective, losses
+from timelike.metric.objectives.pairs import PairObjective
 from timelike.train import Batch
 from toys import MAKERS, coupled_network as made
 
@@ -65,9 +65,9 @@ def test_training_is_told_the_mean_over_the_pairs_it_compares(sync, graded):
             plain = network.rows(*sides) if kind == "rows" else network.matrix(*sides)
         torch.testing.assert_close(found.distances, plain, rtol=0, atol=1e-14)
         expected = gates(network, pairs).mean().item()
-        assert float(found.readings["coupling"]) == pytest.approx(expected, rel=1e-12)
+        assert float(found.logged_values["coupling"]) == pytest.approx(expected, rel=1e-12)
         assert float(found.penalty.detach()) == pytest.approx(0.3 * expected, rel=1e-12)
-        assert found.readings["coupling_norm"] == network.coupling_norm
+        assert found.logged_values["coupling_norm"] == network.coupling_norm
 
 
 def test_without_weights_the_norm_says_nothing_and_the_gate_is_that_of_the_bias():
@@ -134,7 +134,7 @@ def test_a_long_float32_sequence_does_not_wear_the_sum_of_its_gates_out():
     for dtype in (torch.float32, torch.float64):
         sides = [Features(side.to(dtype), torch.tensor([30_000])) for side in (x, y)]
         with torch.no_grad():
-            found.append(network.to(dtype).compared(*sides, rows=True).readings["coupling"].double())
+            found.append(network.to(dtype).compared(*sides, rows=True).logged_values["coupling"].double())
     torch.testing.assert_close(*found, rtol=1e-5, atol=0)
 
 
@@ -171,9 +171,9 @@ def test_labels_pairs_and_episodes_all_add_the_penalty_to_their_loss():
     }
     loss = losses.Contrastive()
     objectives = {
-        "labels": Supervised(network, sequences, labels, loss, augmentation=None),
-        "pairs": ByPairs(network, sequences, pairs, np.array([True, False, True]), loss),
-        "episodes": Episodes(network, sequences, labels, n_way=2),
+        "labels": SupervisedObjective(network, sequences, labels, loss, augmentation=None),
+        "pairs": PairObjective(network, sequences, pairs, np.array([True, False, True]), loss),
+        "episodes": EpisodeObjective(network, sequences, labels, n_way=2),
     }
     compared = {
         "labels": [(i, j) for i in range(6) for j in range(i)],
@@ -225,14 +225,14 @@ def test_a_checkpoint_of_another_penalty_is_refused_and_one_of_before_there_was_
     fitted(tmp_path / "new", penalized="norm")
     with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 of the norm there and 0.01 of the gate here"):
         fitted(tmp_path / "new", penalized="gate")
-    now = tl.CoupledGRU._settings
+    now = tl.CoupledGRU._checkpoint_settings
 
     def before(self, sequences, targets):
         known = now(self, sequences, targets) | {"coupling_penalty": "0.01"}
         return {name: value for name, value in known.items() if name != "penalized"}
 
     with monkeypatch.context() as older:
-        older.setattr(tl.CoupledGRU, "_settings", before)
+        older.setattr(tl.CoupledGRU, "_checkpoint_settings", before)
         fitted(tmp_path / "old")
     with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 there"):
         fitted(tmp_path / "old", penalized=penalized)

@@ -6,18 +6,18 @@ import torch
 
 import timelike as tl
 from timelike.metric import (
-    Aligned,
-    Episodes,
-    SelfSupervised,
-    Supervised,
+    AlignedFramesNetwork,
+    EpisodeObjective,
+    SelfSupervisedObjective,
+    SupervisedObjective,
     TAPNetwork,
     alignment_error,
-    augmented,
+    augment_batch,
     class_scores,
-    consistency,
+    consistency_loss,
     episode_loss,
 )
-from timelike.train import fit, seeded
+from timelike.train import fit, use_seed
 
 
 def contrast(distances, labels, gallery_labels, valid=None):
@@ -44,16 +44,16 @@ def waves():
 
 
 def network(kind="tap", **options):
-    with seeded(0):
+    with use_seed(0):
         if kind == "tap":
             return TAPNetwork(2, **{"hidden": 16, "kernels": 4} | options)
-        return Aligned(2, aligner=kind, hidden=16, **options)
+        return AlignedFramesNetwork(2, aligner=kind, hidden=16, **options)
 
 
 def test_consistency_is_equation_10():
     net = network(transform=False).double()
     x, lengths = torch.randn(3, 9, 2, dtype=torch.float64), torch.tensor([9, 5, 7])
-    new = augmented(x, lengths, random_state=0)
+    new = augment_batch(x, lengths, random_state=0)
     one, two = net.features(new.x, new.lengths), net.features(x, lengths)
     total = 0.0
     for i in range(3):
@@ -64,11 +64,11 @@ def test_consistency_is_equation_10():
         total = (
             total + (net.plan(a, b)[0] * n - truth).square().mean() + (net.plan(b, a)[0] * m - truth.T).square().mean()
         )
-    torch.testing.assert_close(consistency(net, one, two, new.alignment), total / 3)
-    only = consistency(net, one, two, new.alignment, distance=0, dual=False)
-    attention = net.attend(one, two)[1]
+    torch.testing.assert_close(consistency_loss(net, one, two, new.alignment), total / 3)
+    only = consistency_loss(net, one, two, new.alignment, distance=0, dual=False)
+    attention = net.align_pairs(one, two)[1]
     torch.testing.assert_close(only, alignment_error(attention, new.alignment, new.lengths, lengths).mean())
-    plain = consistency(net, one, two, new.alignment, alignment=0)
+    plain = consistency_loss(net, one, two, new.alignment, alignment=0)
     torch.testing.assert_close(plain, (net.rows(one, two) + net.rows(two, one)).mean())
 
 
@@ -76,12 +76,12 @@ def test_consistency_is_equation_10():
 @pytest.mark.parametrize("dual", [False, True])
 def test_the_training_loss_is_the_metric_loss_and_equation_10_as_often_as_its_weight_says(waves, weight, share, dual):
     net = network().double()
-    objective = Supervised(net, waves, waves.labels, contrast, consistency=weight, dual=dual, batch_size=6)
-    batch = next(iter(objective.batches(0, np.random.default_rng(0)))).like(net)
+    objective = SupervisedObjective(net, waves, waves.labels, contrast, consistency=weight, dual=dual, batch_size=6)
+    batch = next(iter(objective.batches(0, np.random.default_rng(0)))).match_module(net)
     new, old = net.features(batch["new"], batch["new_lengths"]), net.features(batch["x"], batch["lengths"])
     codes = np.unique(waves.labels[batch.ids], return_inverse=True)[1]
     metric = contrast(net.matrix(new, old), *[torch.tensor(codes)] * 2)
-    both = (there := net.attend(new, old), net.attend(old, new))[: 1 + dual]
+    both = (there := net.align_pairs(new, old), net.align_pairs(old, new))[: 1 + dual]
     truths = batch["alignment"], batch["alignment"].mT
     alike = torch.zeros(())
     for (distances, attention), truth in zip(both, truths, strict=False):
@@ -133,7 +133,7 @@ def test_labels_are_learned_with_any_aligner_with_and_without_augmentation(waves
     net = network(kind)
     how = {} if augmentation == "on" else {"augmentation": None}
     how |= {} if kind == "tap" else {"alignment": 0.0}
-    objective = Supervised(net, waves, waves.labels, contrast, batch_size=12, learning_rate=1e-2, **how)
+    objective = SupervisedObjective(net, waves, waves.labels, contrast, batch_size=12, learning_rate=1e-2, **how)
     history = fit(objective, max_epochs=15, random_state=0)
     assert history.losses[-4:].mean() < 0.7 * history.losses[:4].mean()
     assert nearest(net, waves) >= 0.9
@@ -148,7 +148,7 @@ def test_without_augmentation_no_sequence_is_compared_with_itself(waves):
 
     for augmentation in (None, tl.sequences.augment.Merge()):
         loss = watching if augmentation is None else contrast
-        objective = Supervised(network(), waves, waves.labels, loss, augmentation=augmentation, batch_size=6)
+        objective = SupervisedObjective(network(), waves, waves.labels, loss, augmentation=augmentation, batch_size=6)
         for batch in objective.batches(0, np.random.default_rng(0)):
             objective.loss(batch)
     assert all(torch.equal(valid, ~torch.eye(6, dtype=torch.bool)) for valid in seen)
@@ -156,13 +156,13 @@ def test_without_augmentation_no_sequence_is_compared_with_itself(waves):
 
 @pytest.mark.parametrize("augmentation", [None, tl.sequences.augment.Blur()])
 def test_a_batch_with_nothing_to_learn_is_no_failure(waves, augmentation):
-    objective = Supervised(network(), waves, np.zeros(24), nothing, augmentation=augmentation, batch_size=8)
+    objective = SupervisedObjective(network(), waves, np.zeros(24), nothing, augmentation=augmentation, batch_size=8)
     fit(objective, max_steps=2, random_state=0)
     assert all(torch.isfinite(p).all() for p in objective.module.parameters())
 
 
 def test_batches_per_class_hold_as_many_of_each(waves):
-    objective = Supervised(network(), waves, waves.labels, contrast, n_per_class=3, batch_size=6)
+    objective = SupervisedObjective(network(), waves, waves.labels, contrast, n_per_class=3, batch_size=6)
     for batch in objective.batches(0, np.random.default_rng(0)):
         assert sorted(np.unique(batch["labels"], return_counts=True)[1]) == [3, 3]
 
@@ -171,15 +171,19 @@ def test_batches_per_class_hold_as_many_of_each(waves):
 def test_alignments_are_learned_from_augmentations_alone(waves, distance):
     net = network(transform=False)
     x, lengths = waves.tensor()
-    new = augmented(x, lengths, random_state=9)
+    new = augment_batch(x, lengths, random_state=9)
 
     def error():
         with torch.no_grad():
-            found = net.attend(net.features(new.x, new.lengths), net.features(x, lengths))[1]
+            found = net.align_pairs(net.features(new.x, new.lengths), net.features(x, lengths))[1]
         return float(alignment_error(found, new.alignment, new.lengths, lengths).mean())
 
     before = error()
-    fit(SelfSupervised(net, waves, distance=distance, batch_size=8, learning_rate=3e-3), max_epochs=12, random_state=0)
+    fit(
+        SelfSupervisedObjective(net, waves, distance=distance, batch_size=8, learning_rate=3e-3),
+        max_epochs=12,
+        random_state=0,
+    )
     assert error() < 0.8 * before
 
 
@@ -187,11 +191,11 @@ def test_only_the_prediction_is_learned_from_augmentations_unless_told_otherwise
     for joint in (False, True):
         net = network()
         before = {name: p.detach().clone() for name, p in net.named_parameters()}
-        fit(SelfSupervised(net, waves, batch_size=8, joint=joint), max_steps=2, random_state=0)
+        fit(SelfSupervisedObjective(net, waves, batch_size=8, joint=joint), max_steps=2, random_state=0)
         moved = {name.split(".")[0] for name, p in net.named_parameters() if not torch.equal(p, before[name])}
         assert moved == ({"scores", "transformation"} if joint else {"scores"})
     with pytest.raises(ValueError, match="joint=True"):
-        SelfSupervised(network("softdtw"), waves).optimizers()
+        SelfSupervisedObjective(network("softdtw"), waves).optimizers()
 
 
 def test_a_comparer_without_alignment_needs_alignment_0(waves):
@@ -205,17 +209,17 @@ def test_a_comparer_without_alignment_needs_alignment_0(waves):
     net, ends = network(), Ends()
     x = net.features(*waves.tensor())
     with pytest.raises(TypeError, match="alignment=0"):
-        consistency(ends, x, x, torch.zeros(1))
-    assert consistency(ends, x, x, torch.zeros(1, 1, 1), alignment=0).item() == 0
+        consistency_loss(ends, x, x, torch.zeros(1))
+    assert consistency_loss(ends, x, x, torch.zeros(1, 1, 1), alignment=0).item() == 0
 
 
 def test_few_shot_tasks_are_learned_and_shared_among_processes(waves):
     net = network(kernels=6)
-    objective = Episodes(net, waves, waves.labels, n_way=3, k_shot=2, n_query=2, n_episodes=12)
+    objective = EpisodeObjective(net, waves, waves.labels, n_way=3, k_shot=2, n_query=2, n_episodes=12)
     task = next(iter(objective.batches(0, np.random.default_rng(0))))
     truth = np.unique(waves.labels[task.ids], return_inverse=True)[1]
     assert len(set(zip(truth.tolist(), task["labels"].tolist(), strict=True))) == 3  # the same classes by other names
-    part = objective.part(task, 1, 2)
+    part = objective.process_share(task, 1, 2)
     assert len(part) == 3
     assert part["support"].shape == task["support"].shape
     np.testing.assert_array_equal(part.ids, task.ids[1::2])
@@ -225,4 +229,4 @@ def test_few_shot_tasks_are_learned_and_shared_among_processes(waves):
     with torch.no_grad():
         after = np.mean([float(objective.loss(b)) for b in objective.batches(0, np.random.default_rng(1))])
     assert after < 0.7 * before
-    assert isinstance(Episodes(net, waves, waves.labels, optimizer="sgd").optimizers(), torch.optim.SGD)
+    assert isinstance(EpisodeObjective(net, waves, waves.labels, optimizer="sgd").optimizers(), torch.optim.SGD)

@@ -50,17 +50,17 @@ def test_one_device_and_no_bar_unless_told_otherwise(kind):
 @pytest.mark.parametrize("name", ["siamese-paper", "coupled-paper"])
 def test_the_rate_is_halved_after_ten_epochs_in_which_the_loss_does_not_fall(name):
     limits = MAKERS[name]()._limits(None)
-    assert limits["schedule"] == Plateau(patience=10, by=0.5, least=0.0, watch="loss")
+    assert limits["schedule"] == Plateau(patience=10, gamma=0.5, minimum=0.0, monitor="loss")
     assert limits["gradient_clip"] == 6.0
     assert (
-        tl.SiameseGRU.preset("paper", patience=None, max_epochs=17)._limits(None)["patience"] == 17
+        tl.SiameseGRU.preset("paper", patience=None, max_epochs=17)._fit_options(None)["patience"] == 17
     )  # the best weights are kept anyhow
 
 
 @pytest.mark.parametrize(("size", "classes", "expected"), [(6, 3, 18), (6, 100, 60), (40, 5, 80), (2, 100, 64)])
 def test_a_batch_has_up_to_64_sequences_and_two_classes_at_least(size, classes, expected):
-    assert tl.SiameseGRU(per_class=size)._options(classes)["batch_size"] == expected
-    assert tl.SiameseGRU(per_class=size)._options(classes)["n_per_class"] == size
+    assert tl.SiameseGRU(n_per_class=size)._objective_options(classes)["batch_size"] == expected
+    assert tl.SiameseGRU(n_per_class=size)._objective_options(classes)["n_per_class"] == size
 
 
 # --- losses
@@ -77,14 +77,14 @@ def test_sharpness_may_be_any_positive_number(kind):
 def test_a_pair_that_does_not_count_reads_0():
     distances = torch.tensor([[5.0, 1.0, 2.0], [1.0, 7.0, 3.0], [2.0, 3.0, 9.0]])
     valid = torch.tensor([[True, True, False], [True, True, True], [True, True, True]])
-    pairs = losses.base.paired(distances, torch.tensor([0, 0, 1]), valid=valid)
+    pairs = losses.base.make_pairs(distances, torch.tensor([0, 0, 1]), valid=valid)
     assert pairs.distances.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
 
 
 def test_an_adapted_loss_can_be_copied_and_pickled():
     from pytorch_metric_learning.losses import TripletMarginLoss
 
-    loss = losses.adapted(TripletMarginLoss())
+    loss = losses.adapt_loss(TripletMarginLoss())
     distances = torch.rand(6, 6, generator=torch.Generator().manual_seed(0))
     labels = torch.tensor([0, 0, 1, 1, 2, 2])
     for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):
@@ -96,7 +96,7 @@ def test_an_adapted_loss_can_be_copied_and_pickled():
 
 def test_whether_order_matters_is_known_before_and_after_the_fit(train):
     for symmetrize in (False, True):
-        metric = tl.TAP(hidden=4, kernels=2, symmetrize=symmetrize, max_epochs=1, random_state=0)
+        metric = tl.TAP(hidden=4, n_kernels=2, symmetrize=symmetrize, max_epochs=1, random_state=0)
         assert metric.symmetric is symmetrize
         assert metric.fit(train).symmetric is symmetrize
     assert room.AlignedFrames(aligner="softdtw").symmetric is True

@@ -11,9 +11,9 @@ import torch
 
 import timelike as tl
 from timelike import native
-from timelike.metric import TAPNetwork, pairs
-from timelike.metric.pairs import fill
-from timelike.train.trained import torch_threads
+from timelike.metric import TAPNetwork, pairwise
+from timelike.metric.pairwise import fill_distances
+from timelike.train.base import torch_threads
 from toys import MAKERS, NETWORKS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)
@@ -26,7 +26,7 @@ def assert_same(found, wanted):
     Without kernels torch multiplies the matrices of pairs, and rounds as it likes.
     """
     np.testing.assert_allclose(found, wanted, **CLOSE)
-    assert not native.compiled() or np.mean(found == wanted) > 0.95
+    assert not native.is_native_enabled() or np.mean(found == wanted) > 0.95
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -35,8 +35,8 @@ def test_blocks_of_any_size_give_the_same(name, numbers, fitted, train, test, mo
     metric = fitted(name)
     x, y = test[:6], train[:4]
     whole, own = metric.pairwise(x, y), metric.pairwise(x)
-    monkeypatch.setattr(pairs, "NUMBERS_AT_ONCE", numbers)
-    monkeypatch.setattr(pairs, "_STEPS_AT_ONCE", 20)
+    monkeypatch.setattr(pairwise, "BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr(pairwise, "_BATCH_STEPS", 20)
     assert_same(metric.pairwise(x, y), whole)
     assert_same(metric.pairwise(x), own)
 
@@ -44,7 +44,7 @@ def test_blocks_of_any_size_give_the_same(name, numbers, fitted, train, test, mo
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_pair_is_computed_in_a_block_that_fits(name, fitted, test, monkeypatch):
     metric, test = fitted(name), test[:10]
-    monkeypatch.setattr(pairs, "NUMBERS_AT_ONCE", 5000)
+    monkeypatch.setattr(pairwise, "BLOCK_NUMBERS", 5000)
     seen = []
     network, matrix = metric.network_, metric.network_.matrix
 
@@ -157,11 +157,13 @@ def test_an_array_that_is_given_is_filled(fitted, test):
 
 
 def test_progress_goes_up_to_all_pairs(fitted, test, monkeypatch, capsys):
-    monkeypatch.setattr(pairs, "NUMBERS_AT_ONCE", 100)
+    monkeypatch.setattr(pairwise, "BLOCK_NUMBERS", 100)
     for name in ("siamese", "tap"):  # each pair once, and in both directions
         metric, seen = fitted(name), []
-        ready = metric.moments_.applied(test)
-        fill(metric.network_, ready, None, np.empty((30, 30)), lambda done, total, seen=seen: seen.append(done / total))
+        ready = metric.scaler_.applied(test)
+        fill_distances(
+            metric.network_, ready, None, np.empty((30, 30)), lambda done, total, seen=seen: seen.append(done / total)
+        )
         assert seen == sorted(seen)
         assert seen[-1] == 1
     fitted("siamese").pairwise(test[:3], progress=True)
@@ -170,13 +172,13 @@ def test_progress_goes_up_to_all_pairs(fitted, test, monkeypatch, capsys):
 
 def test_long_sequences_are_read_one_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
-    metric = tl.TAP(hidden=8, kernels=2, max_epochs=1, random_state=0)
+    metric = tl.TAP(hidden=8, n_kernels=2, max_epochs=1, random_state=0)
     metric.fit(rng.standard_normal((8, 5, 2)), [0, 1] * 4)
     long = rng.standard_normal((2, 40_000, 2))
     seen, features = [], TAPNetwork.features
     monkeypatch.setattr(TAPNetwork, "features", lambda net, x, n: seen.append(x.shape[:2]) or features(net, x, n))
     with torch.no_grad():
-        parts = pairs.parts(metric.network_, metric.moments_.applied(tl.Sequences(long)))
+        parts = pairwise.feature_batches(metric.network_, metric.scaler_.transform(tl.Sequences(long)))
     assert seen == [(1, 40_000)] * 2  # two at once would have more steps than a layer of 1024 units has room for
     assert [part.ids.tolist() for part in parts] == [[0], [1]]
 
@@ -243,7 +245,7 @@ def test_large_values_stay_apart(name, fitted, test):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_gallery_is_prepared_once_and_finds_what_the_metric_finds(name, fitted, train, test, monkeypatch):
     metric = fitted(name)
-    gallery, seen = metric.prepared(train), []
+    gallery, seen = metric.prepare_gallery(train), []
     kind = type(metric.network_)
     features = kind.features
     monkeypatch.setattr(kind, "features", lambda net, x, n: seen.append(len(x)) or features(net, x, n))
@@ -256,7 +258,7 @@ def test_a_gallery_is_prepared_once_and_finds_what_the_metric_finds(name, fitted
 
 def test_a_gallery_keeps_the_metric_that_prepared_it(train, test):
     metric = MAKERS["siamese"]().fit(train)
-    gallery = metric.prepared(train)
+    gallery = metric.prepare_gallery(train)
     before = gallery.neighbors(test[:3]).distances
     metric.set_params(random_state=5).fit(train)
     np.testing.assert_array_equal(gallery.neighbors(test[:3]).distances, before)

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from timelike.metric.readout import POOLINGS, Readout
-from timelike.metric.strided import Layer, RaggedNorm, Strided
+from timelike.metric.strided_convolutions import ConvolutionSpec, MaskedBatchNorm, StridedConvolutions
 
 
 def padded(items, longest, filling):
@@ -37,13 +37,13 @@ def alone(network, item):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("filling", [0.0, 7.0, float("nan"), float("inf")])
 def test_a_sequence_is_read_as_if_it_were_alone(causal, filling):
-    network = Strided(3, causal=causal).double().eval()
+    network = StridedConvolutions(3, causal=causal).double().eval()
     for norm in network.norms:
         norm.mean.normal_()
         norm.variance.uniform_(0.5, 2)
     x, lengths = padded(items(), 23, filling)
     found, frames = network(x, lengths)
-    assert frames.tolist() == [-(-n // 4) for n in lengths.tolist()] == network.frames(lengths).tolist()
+    assert frames.tolist() == [-(-n // 4) for n in lengths.tolist()] == network.output_lengths(lengths).tolist()
     for k, item in enumerate(items()):
         torch.testing.assert_close(found[k, : frames[k]], alone(network, item), rtol=1e-10, atol=1e-12)
         assert (found[k, frames[k] :] == 0).all()
@@ -53,7 +53,7 @@ def test_a_sequence_is_read_as_if_it_were_alone(causal, filling):
 def test_padding_changes_no_moment_and_no_gradient_of_training(filling):
     def learn(longest, filling):
         torch.manual_seed(1)
-        network = Strided(3).double()
+        network = StridedConvolutions(3).double()
         x, lengths = padded(items(), longest, filling)
         found, _ = network(x, lengths)
         found.square().sum().backward()
@@ -65,7 +65,7 @@ def test_padding_changes_no_moment_and_no_gradient_of_training(filling):
 
 def test_the_norm_of_full_sequences_is_torchs_batch_normalization():
     torch.manual_seed(0)
-    ours, theirs = RaggedNorm(4).double(), nn.BatchNorm1d(4).double()
+    ours, theirs = MaskedBatchNorm(4).double(), nn.BatchNorm1d(4).double()
     inside = torch.ones(5, 6, dtype=torch.bool)
     for _ in range(3):
         x = 3 + 2 * torch.randn(5, 4, 6, dtype=torch.float64)
@@ -76,14 +76,14 @@ def test_the_norm_of_full_sequences_is_torchs_batch_normalization():
 
 
 def test_a_single_step_leaves_the_moments_finite():
-    norm = RaggedNorm(2)
+    norm = MaskedBatchNorm(2)
     found = norm(torch.ones(1, 2, 1), torch.ones(1, 1, dtype=torch.bool))
     assert torch.isfinite(found).all()
     assert torch.isfinite(norm.variance).all()
 
 
 def test_a_causal_step_knows_nothing_of_what_comes_later():
-    network = Strided(2, [Layer(4, 5, 2), Layer(4, 3, 2)], causal=True).double().eval()
+    network = StridedConvolutions(2, [ConvolutionSpec(4, 5, 2), ConvolutionSpec(4, 3, 2)], causal=True).double().eval()
     x = torch.randn(1, 20, 2, dtype=torch.float64)
     changed = x.clone()
     changed[:, 9:] += 1.0

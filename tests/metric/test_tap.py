@@ -6,18 +6,18 @@ import torch
 
 from naive import tap as naive
 from timelike import native
-from timelike.metric import Aligned, Features, TAPNetwork, pairs
-from timelike.metric.frames import crosswise, rowwise
+from timelike.metric import AlignedFramesNetwork, Features, TAPNetwork, pairwise
+from timelike.metric.frame_transform import paired_frame_distances, pairwise_frame_distances
 from timelike.metric.tap import network as tap_network
 from timelike.native import convolve
-from timelike.train import seeded
+from timelike.train import use_seed
 
 VARIANTS = ["cnn", "l", "d", "attention"]
 N, M = torch.tensor([7, 4, 1, 6]), torch.tensor([5, 3, 2, 1])
 
 
 def network(variant="cnn", dtype=torch.float64, **options):
-    with seeded(0):
+    with use_seed(0):
         return TAPNetwork(3, **{"variant": variant, "hidden": 8, "kernels": 4} | options).to(dtype)
 
 
@@ -170,7 +170,7 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
     results = []
     for how in ({}, {"at_once": at_once, "kept": kept}):
         x, y = (side.requires_grad_() for side in batch())
-        found = pairs.tiled(net.tile, net.features(x, N), net.features(y, M), net.footprint, **how)
+        found = pairwise.compute_in_tiles(net.tile, net.features(x, N), net.features(y, M), net.footprint, **how)
         results.append((found, *torch.autograd.grad(found.square().sum(), [x, y, *net.parameters()])))
     for one, two in zip(*results, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-13)
@@ -183,11 +183,11 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
 def test_stripes_of_a_long_pair_give_the_same_distances(variant, symmetrize, dtype, rows, monkeypatch):
     net = network(variant, dtype, symmetrize=symmetrize)
     x, y = features_of(net, dtype=dtype)
-    striped, heights = net._striped, []
-    monkeypatch.setattr(net, "_striped", lambda *sides: heights.append(len(sides[0])) or striped(*sides))
+    striped, heights = net._striped_distances, []
+    monkeypatch.setattr(net, "_striped_distances", lambda *sides: heights.append(len(sides[0])) or striped(*sides))
     with torch.no_grad():
         whole = net.rows(x, y)
-        monkeypatch.setattr(tap_network, "AT_ONCE", rows * 5 * net.scores.footprint())
+        monkeypatch.setattr(tap_network, "STRIPE_NUMBERS", rows * 5 * net.scores.footprint())
         found = net.rows(x, y)
     tolerance = {"rtol": 1e-12, "atol": 1e-14} if dtype == torch.float64 else {"rtol": 1e-5, "atol": 1e-6}
     torch.testing.assert_close(found, whole, **tolerance)
@@ -207,7 +207,7 @@ def derivatives(net, order):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("variant", ["cnn", "l", "d"])
 def test_compiled_layers_have_the_derivatives_of_torch(variant, order, monkeypatch):
-    if not native.compiled():
+    if not native.is_native_enabled():
         pytest.skip("no kernels here")
     net = network(variant, torch.float32)
     compiled = derivatives(net, order)
@@ -245,7 +245,7 @@ def test_every_step_of_the_query_has_the_same_mass(variant):
     for item, n in enumerate(N):
         torch.testing.assert_close(plan[item, :n].sum(1), torch.full((int(n),), 1 / int(n), dtype=torch.float64))
     frames = [side.values[..., :3] for side in (x, y)]
-    torch.testing.assert_close((plan * rowwise(*frames)).sum((1, 2)), net.rows(x, y))
+    torch.testing.assert_close((plan * paired_frame_distances(*frames)).sum((1, 2)), net.rows(x, y))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -258,7 +258,9 @@ def test_symmetrized_distances_are_the_mean_of_both_directions(variant):
     assert not net.symmetric
     plan = both.plan(x, y)
     torch.testing.assert_close(plan, both.plan(y, x).mT)
-    torch.testing.assert_close((plan * rowwise(x.values[..., :3], y.values[..., :3])).sum((1, 2)), both.rows(x, y))
+    torch.testing.assert_close(
+        (plan * paired_frame_distances(x.values[..., :3], y.values[..., :3])).sum((1, 2)), both.rows(x, y)
+    )
     assert not torch.allclose(net.rows(x, y), net.rows(y, x))
 
 
@@ -267,11 +269,11 @@ def test_distances_of_frames_are_exact_and_flat_where_frames_meet(dtype):
     x = (1000 + torch.randn(2, 4, 3, dtype=torch.float64)).to(dtype).requires_grad_()
     y = torch.cat([x.detach()[:, :2], x.detach()[:, 2:] + 1e-3], 1)
     exact = (x.detach().double()[:, :, None] - y.double()[:, None]).norm(dim=-1)
-    found = rowwise(x, y)
+    found = paired_frame_distances(x, y)
     torch.testing.assert_close(found.double(), exact, rtol=1e-6, atol=1e-4 if dtype == torch.float32 else 1e-12)
     found[:, [0, 1], [0, 1]].sum().backward()
     assert not x.grad.any()
-    torch.testing.assert_close(crosswise(x, y)[[0, 3]], found, rtol=1e-6, atol=1e-5)
+    torch.testing.assert_close(pairwise_frame_distances(x, y)[[0, 3]], found, rtol=1e-6, atol=1e-5)
 
 
 def test_a_constant_sequence_has_finite_gradients():
@@ -298,9 +300,9 @@ def test_mean_pooling_counts_steps_and_no_padding(variant):
     net = network(variant)
     x, _ = features_of(net)
     twin = torch.stack([x.values[item, :n, :3].mean(0) for item, n in enumerate(N)])
-    torch.testing.assert_close(net.mean_pooled(x), twin)
+    torch.testing.assert_close(net.pool_frames(x), twin)
     assert isinstance(
-        Aligned(3, hidden=4).mean_pooled(Features(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor
+        AlignedFramesNetwork(3, hidden=4).pool_frames(Features(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor
     )
 
 
@@ -319,7 +321,7 @@ def test_bad_options_are_named(options, message):
 
 
 def test_nothing_is_kept_for_gradients_that_nobody_will_ask_for(monkeypatch):
-    if not native.compiled():
+    if not native.is_native_enabled():
         pytest.skip("no kernels here")
     net, seen, forward = network("cnn", torch.float32), [], convolve.forward
     monkeypatch.setattr(
@@ -340,8 +342,8 @@ def test_many_short_pairs_are_cut_by_pairs_and_not_into_stripes(monkeypatch):
     x, y = features_of(net)
     with torch.no_grad():
         whole = net.rows(x, y)
-        monkeypatch.setattr(tap_network, "AT_ONCE", 2 * net.footprint(7, 5))
-        monkeypatch.setattr(net, "_striped", lambda *sides: pytest.fail("stripes of what fits"))
+        monkeypatch.setattr(tap_network, "STRIPE_NUMBERS", 2 * net.footprint(7, 5))
+        monkeypatch.setattr(net, "_striped_distances", lambda *sides: pytest.fail("stripes of what fits"))
         torch.testing.assert_close(net.rows(x, y), whole, rtol=1e-12, atol=1e-14)
 
 

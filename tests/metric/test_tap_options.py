@@ -7,7 +7,7 @@ import torch
 import timelike as tl
 from naive import tap as naive
 from timelike.metric.losses import Loss
-from timelike.sequences.augment import Blur, Crop, Merge, TimeWarp, choose
+from timelike.sequences.augment import Blur, Merge, RandomCrop, TimeWarp, choose
 
 SMALL = {"hidden": 8, "kernels": 2, "max_epochs": 2, "validation": 0.0, "random_state": 0}
 UNLABELLED = ("augmentation", "alignment")
@@ -16,7 +16,7 @@ UNLABELLED = ("augmentation", "alignment")
 class Silent(Loss):
     """A loss that never falls."""
 
-    def queries(self, pairs):
+    def query_losses(self, pairs):
         return 0 * pairs.distances.sum(1)
 
 
@@ -34,8 +34,8 @@ def weights(metric):
 
 def moved(metric):
     """How far every weight is from where it began."""
-    with tl.train.seeded(metric.random_state):
-        before = metric._comparer(2).state_dict()
+    with tl.train.use_seed(metric.random_state):
+        before = metric._build_distance_network(2).state_dict()
     return {name: float((now - before[name]).abs().max()) for name, now in weights(metric).items()}
 
 
@@ -62,12 +62,12 @@ def test_a_weight_is_a_number_or_the_papers_and_may_not_change_in_a_pause(waves,
         tl.TAP(checkpoint=tmp_path, consistency=0.5, **SMALL).fit(waves)
 
 
-@pytest.mark.parametrize("augment", [Merge(even=True), Crop(), choose([Blur(), TimeWarp()])])
+@pytest.mark.parametrize("augment", [Merge(even=True), RandomCrop(), choose([Blur(), TimeWarp()])])
 @pytest.mark.parametrize("supervision", ["labels", *UNLABELLED])
 def test_the_augmentation_that_is_given_is_the_one_that_is_learned_from(waves, augment, supervision, tmp_path):
     metric = tl.TAP(augment=augment, supervision=supervision, **SMALL).fit(waves)
     codes = None if supervision in UNLABELLED else waves.labels
-    assert metric._objective(metric._ready(waves), codes).augmentation == augment
+    assert metric._make_objective(metric._standardize(waves), codes).augmentation == augment
     usual = tl.TAP(supervision=supervision, **SMALL).fit(waves)
     assert not np.array_equal(usual.history_["loss"], metric.history_["loss"])
     metric.save(tmp_path / "model")
@@ -136,7 +136,7 @@ def test_a_short_clip_keeps_weights_where_they_are_and_none_does_not(waves):
 @pytest.mark.parametrize(("halving", "expected"), [(2, [1, 1, 1, 0.5, 0.5, 0.25]), (None, [1] * 6)])
 def test_the_rate_is_halved_after_as_many_epochs_without_progress_as_it_is_told(waves, halving, expected):
     options = SMALL | {"max_epochs": 6, "learning_rate": 1e-3, "schedule": "plateau"}
-    history = tl.TAP(loss=Silent(), consistency=0, halving=halving, batch_size=16, per_class=8, **options).fit(waves)
+    history = tl.TAP(loss=Silent(), consistency=0, halving=halving, batch_size=16, n_per_class=8, **options).fit(waves)
     rates = history.history_["rate"]
     assert len(rates) == 6
     np.testing.assert_allclose(rates, 1e-3 * np.array(expected))
@@ -164,7 +164,7 @@ def test_mean_pooled_is_the_mean_of_the_frames_of_each_sequence_alone(waves, kin
     metric = kind(hidden=8, front=None, max_epochs=1, random_state=0).fit(waves)
     mean, scale = waves.values.mean(0), waves.values.std(0)
     perceptron = [layer for layer in metric.network_.transformation.perceptron if isinstance(layer, torch.nn.Linear)]
-    for x, found in zip(waves, metric.mean_pooled(waves), strict=True):
+    for x, found in zip(waves, metric.pool_frames(waves), strict=True):
         frames = (x - mean) / scale
         for number, layer in enumerate(perceptron):
             frames = frames @ layer.weight.detach().double().numpy().T + layer.bias.detach().double().numpy()

@@ -57,11 +57,11 @@ def test_without_labels_it_is_judged_by_augmentations_of_what_is_held_out(superv
     assert not metric.history_.higher_is_better
     unjudged = tl.TAP(supervision=supervision, validation=0.0, **HELD).fit(X)
     assert len(unjudged.history_.scores) == 0
-    objective = metric._objective(metric._ready(X), None)
-    assert set(objective.places) == set(range(20)) - set(objective.held_out)
+    objective = metric._make_objective(metric._standardize(X), None)
+    assert set(objective.sequence_positions) == set(range(20)) - set(objective.held_out)
     assert len(objective.held_out) == 4
     with torch.no_grad():
-        expected = np.mean([float(objective.loss(batch)) for batch in objective.judged])
+        expected = np.mean([float(objective.loss(batch)) for batch in objective.validation_loss])
         assert objective.validate() == pytest.approx(expected)
         assert objective.validate() == objective.validate()  # made once and for all
 
@@ -72,12 +72,12 @@ def test_few_shot_tasks_are_judged_by_queries_that_take_no_part():
     assert len(metric.history_.scores) == 3
     assert not metric.history_.higher_is_better
     codes = np.unique(X.labels, return_inverse=True)[1]
-    objective = metric._objective(metric._ready(X), codes)
-    held, used = set(objective.held_out.tolist()), set(objective.places.tolist())
+    objective = metric._make_objective(metric._standardize(X), codes)
+    held, used = set(objective.held_out.tolist()), set(objective.sequence_positions.tolist())
     assert held | used == set(range(36))
     assert not held & used
-    assert np.bincount(codes[objective.places]).min() >= 5  # enough for a task of its own
-    for task, n_way in objective.judged:
+    assert np.bincount(codes[objective.sequence_positions]).min() >= 5  # enough for a task of its own
+    for task, n_way in objective.validation_loss:
         assert n_way == 3
         assert set(task.ids.tolist()) <= held
         kinds = codes[task.ids][np.searchsorted(task["labels"].numpy(), np.arange(3))]
@@ -89,12 +89,12 @@ def test_few_shot_tasks_are_judged_by_queries_that_take_no_part():
 
 @pytest.mark.parametrize("supervision", ["augmentation", "alignment", "episodes"])
 def test_patience_ends_a_training_that_gets_no_better(supervision, monkeypatch):
-    from timelike.metric.objectives import augmentations, episodes
+    from timelike.metric.objectives import episodes, self_supervised
 
-    for kind in (augmentations.JudgedAugmentations, episodes.JudgedEpisodes):
+    for kind in (self_supervised.ValidatedSelfSupervisedObjective, episodes.ValidatedEpisodeObjective):
         monkeypatch.setattr(kind, "validate", lambda self: 1.0)
     metric = tl.TAP(supervision=supervision, n_way=2, n_query=2, patience=2, **HELD | {"max_epochs": 9})
-    assert metric.fit(labelled(2, 12)).history_.stopped == "patience"
+    assert metric.fit(labelled(2, 12)).history_.stop_reason == "patience"
     assert len(metric.history_["epoch_loss"]) == 3
 
 

@@ -12,11 +12,11 @@ from sklearn.svm import SVC
 
 import timelike as tl
 from tampering import read_config, write_config
-from timelike.models import Model, learned, options, read_model, registry, save_model, saving
-from timelike.models.identity import digest
-from timelike.models.packing import Packer
-from timelike.sequences import atomic
-from timelike.sequences.arguments import store
+from timelike.core import files
+from timelike.core.parameters import store_parameters
+from timelike.models import Model, options, read_model, registry, save_model, schema, serialization
+from timelike.models.checksums import json_checksum
+from timelike.models.packer import Packer
 
 LEARNED = {"weight_": np.arange(6.0).reshape(2, 3), "count_": np.array([1, 2]), "none_": np.zeros(0)}
 
@@ -24,32 +24,32 @@ LEARNED = {"weight_": np.arange(6.0).reshape(2, 3), "count_": np.array([1, 2]), 
 class Tiny(Model):
     """An estimator that learns numbers, names and sequences, with a metric as a parameter."""
 
-    size = options.whole(1)
-    metric = options.anything()
-    slope = options.anything()
-    random_state = options.seed()
+    size = options.integer(1)
+    metric = options.any_value()
+    slope = options.any_value()
+    random_state = options.random_seed()
 
-    sequences_ = learned.sequences("item")
-    classes_ = learned.labels("class")
-    mean_ = learned.array("*frame")
-    far_ = learned.real(finite=False)
-    parts_ = learned.several(
-        learned.either(
-            learned.part(tl.DTW),
-            learned.fields(a=learned.together(learned.whole(), learned.maybe(learned.whole()))),
-            learned.sequences(),
+    sequences_ = schema.sequences("item")
+    classes_ = schema.labels("class")
+    mean_ = schema.array("*frame")
+    far_ = schema.real(finite=False)
+    parts_ = schema.list_of(
+        schema.union(
+            schema.estimator(tl.DTW),
+            schema.typed_dict(a=schema.tuple_of(schema.integer(), schema.nullable(schema.integer()))),
+            schema.sequences(),
         )
     )
-    single_ = learned.later(learned.array())
-    half_ = learned.later(learned.text())
-    big_ = learned.later(learned.array("number", dtype="int32"))
+    single_ = schema.not_required(schema.array())
+    half_ = schema.not_required(schema.string())
+    big_ = schema.not_required(schema.array("number", dtype="int32"))
 
     def __init__(self, *, size=3, metric=None, slope=(0.0, None), random_state=None):
-        store(self, locals())
+        store_parameters(self, locals())
 
     def fit(self, X, y=None):
-        with self._fitting():
-            self.sequences_ = self._learn_from(X)
+        with self._atomic_fit():
+            self.sequences_ = self._validate_fit_input(X)
             self.classes_, self.mean_, self.far_ = np.unique(y), self.sequences_.values.mean(0), float("inf")
             self.parts_ = [tl.DTW(window=2), {"a": (1, None)}, self.sequences_]
         return self
@@ -65,11 +65,11 @@ def known(monkeypatch):
 
 def write(folder, method="DTW", parameters=None, learned=None):
     packer = Packer()
-    words = {"method": method, "parameters": packer.words(parameters or {}, "parameters")}
+    words = {"method": method, "parameters": packer.to_json(parameters or {}, "parameters")}
     if learned is not None:
-        words["learned"] = packer.words(learned, "learned")
-    registry.find(method)
-    saving.write(saving.arguments.folder(folder, "folder"), words, packer.arrays)
+        words["learned"] = packer.to_json(learned, "learned")
+    registry.find_class(method)
+    serialization.write_model(serialization.arguments.check_folder(folder, "folder"), words, packer.arrays)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def saved(tmp_path):
 
 def test_a_model_comes_back_as_it_was_saved(saved):
     model = read_model(saved)
-    assert (model.method, model.words["parameters"]) == ("Neighbors", {"metric": "dtw"})
+    assert (model.method, model.config["parameters"]) == ("Neighbors", {"metric": "dtw"})
     assert model.library_version == tl.__version__
     for name, array in LEARNED.items():
         np.testing.assert_array_equal(model.arrays[f"learned.{name}"], array, strict=True)
@@ -126,11 +126,11 @@ def test_a_value_alone_can_be_saved_too(tmp_path):
 
 
 def test_every_method_of_the_library_is_found_by_its_name_and_no_name_means_two():
-    found = registry.methods()
+    found = registry.all_methods()
     assert {"DTW", "Triplet", "CausalEncoder", "TAP", "KMeans"} <= found.keys()
     for name, kind in found.items():
-        assert registry.name_of(kind) == name
-        assert registry.find(name) is kind
+        assert registry.registered_name(kind) == name
+        assert registry.find_class(name) is kind
 
 
 def test_a_model_is_replaced_whole(saved):
@@ -210,7 +210,7 @@ def test_a_failed_save_leaves_what_was_there(saved, monkeypatch):
     def full(*_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(saving, "save_file", full)
+    monkeypatch.setattr(serialization, "save_file", full)
     with pytest.raises(OSError, match="no space left"):
         write(saved, "ERP")
     assert read_model(saved).method == before.method
@@ -218,7 +218,7 @@ def test_a_failed_save_leaves_what_was_there(saved, monkeypatch):
 
 
 def test_a_save_cut_off_between_two_renames_says_where_the_model_is(saved):
-    saved.rename(atomic.previous(saved))
+    saved.rename(files.backup_path(saved))
     with pytest.raises(
         FileNotFoundError, match=r"a save was cut off, and the model before it is in .*\.model\.previous"
     ):
@@ -232,7 +232,7 @@ def changed(folder, **entries):
 
 @pytest.mark.parametrize("other", [0, 3, 5, 99])
 def test_another_format_is_refused_and_says_who_wrote_it(saved, other):
-    assert saving.FORMAT_VERSION == 4
+    assert serialization.FORMAT_VERSION == 4
     changed(saved, format_version=other, library_version="9.1")
     with pytest.raises(ValueError, match=f"has format {other}, written by timelike 9.1; .* reads format 4 alone"):
         tl.load_model(saved)
@@ -243,7 +243,7 @@ def test_both_files_have_a_checksum_that_must_be_there_and_fit(saved):
     for name in ("checksum", "tensors_checksum"):
         config = {key: value for key, value in whole.items() if key != name}
         if name != "checksum":
-            config["checksum"] = digest({key: value for key, value in config.items() if key != "checksum"})
+            config["checksum"] = json_checksum({key: value for key, value in config.items() if key != "checksum"})
         (saved / "config.json").write_text(json.dumps(config))
         with pytest.raises(ValueError, match=f"config.json has no '{name}': it is incomplete"):
             tl.load_model(saved)
@@ -342,7 +342,7 @@ def test_what_is_no_model_is_told_what_to_save_instead(tmp_path):
 
 
 def test_a_pipeline_of_others_names_the_step(tmp_path):
-    model = make_pipeline(tl.ElasticKernel(), SVC(kernel="precomputed")).fit([[0, 1], [5, 5]], ["a", "b"])
+    model = make_pipeline(tl.neighbors.ElasticKernel(), SVC(kernel="precomputed")).fit([[0, 1], [5, 5]], ["a", "b"])
     with pytest.raises(TypeError, match="the step 'svc' of the pipeline is a SVC, which is not of this library"):
         save_model(model, tmp_path / "m")
 

@@ -1,6 +1,6 @@
 """Separation of variables chunk by chunk and number by number, after Franceschi's thesis (2022), chapter 5 and C.5.
 
-The parts of a network (`content_of`, `state_of`, `move.blocks`, `drawn`) are black boxes, called for one window or one
+The parts of a network (`encode_content`, `state_of`, `dynamics.blocks`, `drawn`) are black boxes, called for one window or one
 frame at a time.
 """
 
@@ -45,7 +45,7 @@ class Chunk:
         return self.x[None, rows], known, clock
 
     def content(self, begin):
-        return self.network.content_of(*self.window(begin))
+        return self.network.encode_content(*self.window(begin))
 
     def state(self, begin):
         return self.network.state_of(*self.window(begin))[0]
@@ -63,7 +63,7 @@ class Chunk:
         first, y = self.place(0), self.state(0)
         spans = self.spans[first + 1 :]
         forcing = None if self.known is None else self.known[first + 1 :]
-        move = self.network.move
+        move = self.network.dynamics
         if hasattr(move, "blocks"):
             after = moved(y, list(move.blocks), move.parts, spans, forcing)
         else:
@@ -74,7 +74,7 @@ class Chunk:
 def squared_error(found, truth, there=None, undone=None):
     """1/m ‖found − truth‖² over the cells that are there.
 
-    With `undone`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
+    With `scaler`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
     units of the data: both are compared in units of the deviation of all cells that change.
     """
     unit = 1.0
@@ -92,7 +92,7 @@ def squared_error(found, truth, there=None, undone=None):
 
 def prediction(chunk, **how):
     """(5.11); with an offset over the frames after the window only."""
-    content, states = chunk.content(0), chunk.rolled()
+    content, states = chunk.content(0), chunk.has_rolled()
     errors = [squared_error(chunk.frame(content, y, time), chunk.x[time], **how) for time, y in states.items()]
     return sum(errors) / len(errors)
 
@@ -135,7 +135,7 @@ def forecast(network, window, spans, horizon, known=None, ahead=None):
     """What follows one window, frame by frame; `spans` are those of the window, the future has an even clock."""
     chunk = Chunk(network, window, spans, known)
     content, y = chunk.content(0), chunk.state(0)
-    blocks, count = list(network.move.blocks), network.move.parts
+    blocks, count = list(network.dynamics.blocks), network.dynamics.parts
     if not network.offset:
         y = [y, *moved(y, blocks, count, spans[1:], None if known is None else known[1:])][-1]
     found = []

@@ -22,23 +22,23 @@ def bound(network, x, chosen, noise_first, noise_random):
     """(likelihood, first, random, length) of one sequence (time, channel) of a network with a perceptron codec."""
     codes = [network.look(frame) for frame in x]
     k = network.conditioning
-    first = softplus_gaussian(network.infer_state(torch.cat(codes[:k])))
+    first = softplus_gaussian(network.state_head(torch.cat(codes[:k])))
     y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=x.dtype)
     hidden = network.filter(torch.stack(codes)[None])[0][0]
     w = None
     if network.content is not None:
-        total = sum(network.parts_of_content(codes[i]) for i in chosen)
+        total = sum(network.content_frame_layer(codes[i]) for i in chosen)
         w = network.content(total)
-    likelihood, random, length, scale = 0.0, 0.0, 0.0, float(network.observed)
+    likelihood, random, length, scale = 0.0, 0.0, 0.0, float(network.observation_std)
     for t in range(len(x)):
         if t > 0:
-            posterior = softplus_gaussian(network.infer_random(hidden[t]))
+            posterior = softplus_gaussian(network.random_head(hidden[t]))
             prior = softplus_gaussian(network.prior(y))
             random += divergence(posterior, prior)
             z = [m + s * e for (m, s), e in zip(posterior, noise_random[t - 1].tolist(), strict=True)]
             z = torch.tensor(z, dtype=x.dtype)
             for _ in range(network.substeps):
-                update = network.move(torch.cat([y, z])[None])[0] / network.substeps
+                update = network.dynamics(torch.cat([y, z])[None])[0] / network.substeps
                 length += float(update.norm())
                 y = y + update
         drawn = network.draw((y if w is None else torch.cat([w, y]))[None])[0]
@@ -86,21 +86,21 @@ def looked_at(network, frames):
 def drawn_frame(network, w, y, skips):
     rows = torch.cat([w, y])[None]
     frame = network.draw(rows) if skips is None else network.draw(rows, skips)
-    return torch.sigmoid(frame[0]) if network.squash else frame[0]
+    return torch.sigmoid(frame[0]) if network.use_sigmoid else frame[0]
 
 
 def reconstruction(network, x, n_seen):
     """Frames of a whole sequence again: every state by the means of what is inferred, at the step of training."""
     codes, skips = looked_at(network, x)
-    w = network.content(sum(network.parts_of_content(code) for code in codes[-n_seen:]))
-    means = [m for m, _ in softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))]
+    w = network.content(sum(network.content_frame_layer(code) for code in codes[-n_seen:]))
+    means = [m for m, _ in softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))]
     y = torch.tensor(means, dtype=x.dtype)
     heard = network.filter(torch.stack(codes)[None])[0][0]
     found = [drawn_frame(network, w, y, skips)]
     for t in range(1, len(x)):
-        z = torch.tensor([m for m, _ in softplus_gaussian(network.infer_random(heard[t]))], dtype=x.dtype)
+        z = torch.tensor([m for m, _ in softplus_gaussian(network.random_head(heard[t]))], dtype=x.dtype)
         for _ in range(network.substeps):
-            y = y + network.move(torch.cat([y, z])[None])[0] / network.substeps
+            y = y + network.dynamics(torch.cat([y, z])[None])[0] / network.substeps
         found.append(drawn_frame(network, w, y, skips))
     return torch.stack(found)
 
@@ -110,7 +110,7 @@ def future(network, past, n_seen, noise_first, noise_random, horizon, frames, pa
 
     The past is moved at the step of training, `network.substeps` parts of each, with z from the posterior; what follows
     in `parts` of each step with z from the prior, a frame after every `parts / frames` of them. w is made of the last
-    `n_seen` frames and the skips are those of the last one, of another past where `content_of` has one.
+    `n_seen` frames and the skips are those of the last one, of another past where `encode_content` has one.
     """
     codes, skips = looked_at(network, past)
     whose = codes
@@ -121,16 +121,16 @@ def future(network, past, n_seen, noise_first, noise_random, horizon, frames, pa
         z = torch.tensor([m + s * e for (m, s), e in zip(gaussian, noise.tolist(), strict=True)], dtype=past.dtype)
         states = []
         for _ in range(count):
-            y = y + network.move(torch.cat([y, z])[None])[0] / count
+            y = y + network.dynamics(torch.cat([y, z])[None])[0] / count
             states.append(y)
         return states
 
-    first = softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))
+    first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=past.dtype)
     heard = network.filter(torch.stack(codes)[None])[0][0]
-    w = network.content(sum(network.parts_of_content(code) for code in whose[-n_seen:]))
+    w = network.content(sum(network.content_frame_layer(code) for code in whose[-n_seen:]))
     for t in range(1, len(past)):
-        y = moved(y, softplus_gaussian(network.infer_random(heard[t])), noise_random[t - 1], network.substeps)[-1]
+        y = moved(y, softplus_gaussian(network.random_head(heard[t])), noise_random[t - 1], network.substeps)[-1]
     found = []
     for step in range(horizon):
         states = moved(y, softplus_gaussian(network.prior(y)), noise_random[len(past) - 1 + step], parts)

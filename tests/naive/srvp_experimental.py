@@ -17,7 +17,7 @@ def log_normal(truth, mean, scale):
 
 def frame_likelihood(network, x, w, y):
     mean = network.draw(torch.cat([w, y])[None])[0]
-    return sum(log_normal(a, b, float(network.observed)) for a, b in zip(x.tolist(), mean.tolist(), strict=True))
+    return sum(log_normal(a, b, float(network.observation_std)) for a, b in zip(x.tolist(), mean.tolist(), strict=True))
 
 
 def softplus(number):
@@ -28,9 +28,9 @@ def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
     """(likelihood, first, random, length, haste) of one sequence (time, channel), event by event: eq. 8.2–8.7."""
     codes = [network.look(frame) for frame in x]
     heard = network.filter(torch.stack(codes)[None])[0][0]
-    first = softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))
+    first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = drawn(first, noise_first, x)
-    w = network.content(sum(network.parts_of_content(codes[i]) for i in chosen))
+    w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
     end = len(x) - 1
     likelihood, random, length, haste, t, event = frame_likelihood(network, x[0], w, y), 0.0, 0.0, 0.0, 0.0, 0
     while t < end:
@@ -38,10 +38,10 @@ def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
         low = math.floor(place)
         share = place - low
         now = heard[low] if share == 0 else (1 - share) * heard[low] + share * heard[low + 1]
-        posterior = softplus_gaussian(network.delays.infer(torch.cat([now, y])))
+        posterior = softplus_gaussian(network.delays.posterior_head(torch.cat([now, y])))
         random += divergence(posterior, softplus_gaussian(network.prior(y)))
         z = drawn(posterior, noise_random[event], x)
-        slope = network.move(torch.cat([y, z])[None])[0]
+        slope = network.dynamics(torch.cat([y, z])[None])[0]
         delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
         for frame in range(1, len(x)):
             if t < frame <= t + delay:
@@ -55,18 +55,18 @@ def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
 def bound_with_drift(network, x, chosen, noise_drift, noise_first, noise_random):
     """(likelihood, first, random, length) of one sequence whose content is a random walk."""
     codes = [network.look(frame) for frame in x]
-    heard, slow = (part(torch.stack(codes)[None])[0][0] for part in (network.filter, network.drifting.filter))
-    first = softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning])))
+    heard, slow = (part(torch.stack(codes)[None])[0][0] for part in (network.filter, network.content_drift.filter))
+    first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = drawn(first, noise_first, x)
-    w = network.content(sum(network.parts_of_content(codes[i]) for i in chosen))
+    w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
     likelihood, random, length = frame_likelihood(network, x[0], w, y), 0.0, 0.0
     for t in range(1, len(x)):
-        posterior = softplus_gaussian(network.infer_random(heard[t]))
+        posterior = softplus_gaussian(network.random_head(heard[t]))
         random += divergence(posterior, softplus_gaussian(network.prior(y)))
-        update = network.move(torch.cat([y, drawn(posterior, noise_random[t - 1], x)])[None])[0]
-        change = softplus_gaussian(network.drifting.infer(slow[t]))
+        update = network.dynamics(torch.cat([y, drawn(posterior, noise_random[t - 1], x)])[None])[0]
+        change = softplus_gaussian(network.content_drift.posterior_head(slow[t]))
         random += divergence(change, [(0.0, 1.0)] * len(change))
-        w = w + network.drifting.deviation * drawn(change, noise_drift[t - 1], x)
+        w = w + network.content_drift.deviation * drawn(change, noise_drift[t - 1], x)
         y, length = y + update, length + float(update.norm())
         likelihood += frame_likelihood(network, x[t], w, y)
     return likelihood, divergence(first, [(0.0, 1.0)] * len(first)), random, length
@@ -90,7 +90,7 @@ def states_ahead_with_delays(network, past, noise_first, noise_random, times):
     """States of one future at times after the first frame: z is inferred while t is before the last frame known."""
     codes = [network.look(frame) for frame in past]
     heard = network.filter(torch.stack(codes)[None])[0][0]
-    y = drawn(softplus_gaussian(network.infer_state(torch.cat(codes[: network.conditioning]))), noise_first, past)
+    y = drawn(softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning]))), noise_first, past)
     last, t, event, found = len(past) - 1, 0.0, 0, {}
     while t < times[-1]:
         if t < last:
@@ -98,11 +98,11 @@ def states_ahead_with_delays(network, past, noise_first, noise_random, times):
             low = math.floor(place)
             share = place - low
             now = heard[low] if share == 0 else (1 - share) * heard[low] + share * heard[low + 1]
-            source = softplus_gaussian(network.delays.infer(torch.cat([now, y])))
+            source = softplus_gaussian(network.delays.posterior_head(torch.cat([now, y])))
         else:
             source = softplus_gaussian(network.prior(y))
         z = drawn(source, noise_random[event], past)
-        slope = network.move(torch.cat([y, z])[None])[0]
+        slope = network.dynamics(torch.cat([y, z])[None])[0]
         delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
         for time in times:
             if t < time <= t + delay:
@@ -114,14 +114,14 @@ def states_ahead_with_delays(network, past, noise_first, noise_random, times):
 def contents_ahead(network, past, chosen, noise, n_frames):
     """Contents of one future, `n_frames` of every step: as inferred through the past, then a walk of its own."""
     codes = [network.look(frame) for frame in past]
-    slow = network.drifting.filter(torch.stack(codes)[None])[0][0]
-    w = network.content(sum(network.parts_of_content(codes[i]) for i in chosen))
+    slow = network.content_drift.filter(torch.stack(codes)[None])[0][0]
+    w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
     for t in range(1, len(past)):
-        w = w + network.drifting.deviation * drawn(
-            softplus_gaussian(network.drifting.infer(slow[t])), noise[t - 1], past
+        w = w + network.content_drift.deviation * drawn(
+            softplus_gaussian(network.content_drift.posterior_head(slow[t])), noise[t - 1], past
         )
     found = []
     for step in noise[len(past) - 1 :]:
-        found += [w + network.drifting.deviation * step * (part + 1) / n_frames for part in range(n_frames)]
+        found += [w + network.content_drift.deviation * step * (part + 1) / n_frames for part in range(n_frames)]
         w = found[-1]
     return torch.stack(found)

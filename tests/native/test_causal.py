@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from timelike.native import causal
-from timelike.native.causal import graded, twin
+from timelike.native.causal import autograd, fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -28,7 +28,7 @@ def network(channels, width, depth, outputs, taps, seed=0):
         straight = n_in == n_out
         shortcuts.append(np.empty((0, 0)) if straight else rng.uniform(-1, 1, (n_out, n_in)) / np.sqrt(n_in))
         shortcut_biases.append(np.empty(0) if straight else rng.uniform(-0.2, 0.2, n_out))
-    return causal.Network(
+    return causal.CausalWeights(
         *([one.astype(np.float32) for one in part] for part in (weights, biases, shortcuts, shortcut_biases))
     )
 
@@ -40,7 +40,7 @@ def steps(lengths, channels, seed=1, between=2):
     rows = np.full((lengths.sum() + between * (len(lengths) + 1), channels), np.nan, np.float32)
     for start, length in zip(starts, lengths, strict=True):
         rows[start : start + length] = rng.standard_normal((length, channels))
-    return causal.Steps(rows, starts, lengths)
+    return causal.PackedRows(rows, starts, lengths)
 
 
 def forward(layers, given, *, isa=None, threads=1, keep=True, screen=True):
@@ -81,7 +81,7 @@ def by_formula(layers, x):
 
 def exact(layers, given, gradient=None):
     """Values, and gradients where one of the values is given, in double precision."""
-    tensors = causal.Network(*([torch.tensor(one).double().requires_grad_() for one in part] for part in layers))
+    tensors = causal.CausalWeights(*([torch.tensor(one).double().requires_grad_() for one in part] for part in layers))
     items = [
         torch.tensor(given.rows[start : start + length]).double().requires_grad_()
         for start, length in zip(given.starts, given.lengths, strict=True)
@@ -145,7 +145,10 @@ def test_any_lengths_any_widths(data):
 def test_tiles_are_as_exact_as_plain_sums_in_single_precision():
     """With the paper's widths, at a length where every block but the last goes by tiles."""
     layers, given = network(1, 40, 8, 160, 3), steps((1500,), 1)
-    wanted, tensors = exact(layers, given), causal.Network(*([torch.tensor(one) for one in part] for part in layers))
+    wanted, tensors = (
+        exact(layers, given),
+        causal.CausalWeights(*([torch.tensor(one) for one in part] for part in layers)),
+    )
     x = torch.tensor(given.rows[given.starts[0] : given.starts[0] + 1500])
     plain = np.abs(by_formula(tensors, x).max(dim=0).values.numpy() - wanted).max()
     assert np.abs(forward(layers, given)[0] - wanted).max() <= 4 * plain
@@ -163,7 +166,7 @@ def test_neither_threads_nor_neighbours_change_a_bit():
         for one, other in zip(gradients, backward(layers, given, *again[1:], gradient, threads=threads), strict=True):
             assert np.array_equal(one, other)
     for i, (start, length) in enumerate(zip(given.starts, given.lengths, strict=True)):
-        alone = causal.Steps(
+        alone = causal.PackedRows(
             np.ascontiguousarray(given.rows[start : start + length]), np.array([0]), np.array([length])
         )
         assert np.array_equal(found[i], forward(layers, alone, keep=False)[0][0])
@@ -186,9 +189,9 @@ def test_what_is_not_kept_is_made_again_with_the_same_bits():
 def test_of_equal_steps_the_first_has_the_maximum(isa, shape):
     """By tiles, as they are, and after a rough look; torch would share the gradient out among them."""
     layers = network(*shape)
-    silent = causal.Network(*([np.zeros_like(one) for one in part] for part in layers))
+    silent = causal.CausalWeights(*([np.zeros_like(one) for one in part] for part in layers))
     for length in (1, 16, 200, 700):
-        given = causal.Steps(np.ones((length, 1), np.float32), np.array([0]), np.array([length]))
+        given = causal.PackedRows(np.ones((length, 1), np.float32), np.array([0]), np.array([length]))
         assert not (forward(silent, given, isa=isa)[1] // 2).any()
 
 
@@ -197,7 +200,7 @@ def test_of_steps_that_come_again_the_first_has_the_maximum(isa):
     """One tap: a step's output depends on that step alone, and a value that comes again gives the same bits."""
     layers = network(1, 8, 2, 40, 1)
     values = np.tile([0.0, 3.0, -1.0], 70).astype(np.float32)[:, None]
-    _, where, _ = forward(layers, causal.Steps(values, np.array([0]), np.array([len(values)])), isa=isa)
+    _, where, _ = forward(layers, causal.PackedRows(values, np.array([0]), np.array([len(values)])), isa=isa)
     assert set((where // 2).flat) <= {0, 1, 2}
     assert len(set((where // 2).flat)) > 1
 
@@ -215,7 +218,7 @@ def test_a_shorter_sequence_may_go_another_way_than_the_longest(isa, lengths):
     for one, other in zip(gradients, exact(layers, given, gradient), strict=True):
         near(one, other, 1e-4)
     for i, (start, length) in enumerate(zip(given.starts, given.lengths, strict=True)):
-        alone = causal.Steps(
+        alone = causal.PackedRows(
             np.ascontiguousarray(given.rows[start : start + length]), np.array([0]), np.array([length])
         )
         assert np.array_equal(found[i], forward(layers, alone, isa=isa, keep=False)[0][0])
@@ -253,14 +256,14 @@ def test_steps_that_are_left_out_by_a_rough_look_change_no_bit(kind, shape):
     """Where the processor has bfloat16; elsewhere both are the same."""
     layers = network(*shape)
     for length in (128, 200, 700):
-        given = causal.Steps(sequence(kind, length), np.array([0]), np.array([length]))
+        given = causal.PackedRows(sequence(kind, length), np.array([0]), np.array([length]))
         (found, where, _), (wanted, at, _) = (forward(layers, given, screen=screen) for screen in (True, False))
         np.testing.assert_array_equal(found, wanted)
         np.testing.assert_array_equal(where, at)
 
 
 def same_with_and_without_a_rough_look(layers, values):
-    given = causal.Steps(values.astype(np.float32)[:, None], np.array([0]), np.array([len(values)]))
+    given = causal.PackedRows(values.astype(np.float32)[:, None], np.array([0]), np.array([len(values)]))
     (found, where, _), (wanted, at, _) = (forward(layers, given, screen=screen) for screen in (True, False))
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(where, at)
@@ -292,7 +295,7 @@ def test_large_biases_that_cancel_are_looked_at_rightly(bias, scale, taps):
 
 
 def tensors(layers):
-    return causal.Network(*([torch.tensor(one, requires_grad=True) for one in part] for part in layers))
+    return causal.CausalWeights(*([torch.tensor(one, requires_grad=True) for one in part] for part in layers))
 
 
 @pytest.mark.parametrize("lengths", [None, [20, 1, 7]])
@@ -300,10 +303,10 @@ def test_tensors_have_the_twins_values_and_gradients(monkeypatch, lengths):
     layers, x = tensors(network(*SMALL)), torch.randn(3, 20, 3, requires_grad=True)
     known = None if lengths is None else torch.tensor(lengths)
     asked = [x, *(one for part in layers for one in part if one.numel())]
-    compiled = graded.maxima(layers, SLOPE, x, known)
+    compiled = autograd.maxima(layers, SLOPE, x, known)
     ours = torch.autograd.grad(compiled.square().sum(), asked)
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    plain = graded.maxima(layers, SLOPE, x, known)
+    plain = autograd.maxima(layers, SLOPE, x, known)
     torch.testing.assert_close(compiled, plain)
     for one, other in zip(ours, torch.autograd.grad(plain.square().sum(), asked), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
@@ -316,7 +319,7 @@ def test_gradients_of_gradients_are_the_twins():
         (slope,) = torch.autograd.grad(maxima(layers, SLOPE, x, None).square().sum(), x, create_graph=True)
         return torch.autograd.grad(slope.square().sum(), layers.weights)
 
-    for one, other in zip(bent(graded.maxima), bent(twin.maxima), strict=True):
+    for one, other in zip(bent(autograd.maxima), bent(fallback.maxima), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
@@ -324,12 +327,12 @@ def test_gradients_of_gradients_are_the_twins():
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
 def test_what_traces_a_network_sees_the_twin():
     layers, x = (
-        causal.Network(*([torch.tensor(one) for one in part] for part in network(*SMALL))),
+        causal.CausalWeights(*([torch.tensor(one) for one in part] for part in network(*SMALL))),
         torch.randn(2, 12, 3),
     )
     with torch.no_grad():
-        traced = torch.jit.trace(lambda x: graded.maxima(layers, SLOPE, x, None), x, check_trace=False)
-        torch.testing.assert_close(traced(x), graded.maxima(layers, SLOPE, x, None))
+        traced = torch.jit.trace(lambda x: autograd.maxima(layers, SLOPE, x, None), x, check_trace=False)
+        torch.testing.assert_close(traced(x), autograd.maxima(layers, SLOPE, x, None))
 
 
 def test_dilations_beyond_any_length_reach_nothing():
@@ -341,17 +344,17 @@ def test_dilations_beyond_any_length_reach_nothing():
 def test_memory_is_bounded_and_nothing_else_changes(monkeypatch):
     layers, x = tensors(network(*PAPER)), torch.randn(6, 50, 1)
     asked = [one for part in layers for one in part if one.numel()]
-    wanted = torch.autograd.grad(graded.maxima(layers, SLOPE, x, None).square().sum(), asked)
+    wanted = torch.autograd.grad(autograd.maxima(layers, SLOPE, x, None).square().sum(), asked)
     arrays, steps = (
-        causal.Network(*([one.detach().numpy() for one in part] for part in layers)),
-        graded._arrays(layers, x, None)[1],
+        causal.CausalWeights(*([one.detach().numpy() for one in part] for part in layers)),
+        autograd._to_arrays(layers, x, None)[1],
     )
     _, _, kept = causal.forward(arrays, SLOPE, steps, keep=True, threads=1)
-    monkeypatch.setattr(causal, "_KEPT", kept.values.size // 2)
+    monkeypatch.setattr(causal, "_MAX_ACTIVATIONS", kept.values.size // 2)
     _, _, half = causal.forward(arrays, SLOPE, steps, keep=True, threads=1)
     assert half.values.size == kept.values.size // 2
     assert (half.starts < 0).sum() == 3
     for one, other in zip(
-        torch.autograd.grad(graded.maxima(layers, SLOPE, x, None).square().sum(), asked), wanted, strict=True
+        torch.autograd.grad(autograd.maxima(layers, SLOPE, x, None).square().sum(), asked), wanted, strict=True
     ):
         assert torch.equal(one, other)

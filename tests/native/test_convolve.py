@@ -18,7 +18,7 @@ def stack(sizes, width, seed=0):
     widths = [2, *[width] * (len(sizes) - 1), 1]
     shapes = [(widths[i + 1], widths[i], size, size) for i, size in enumerate(sizes)]
     weights = [(rng.uniform(-1, 1, shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32) for shape in shapes]
-    return convolve.Stack(weights, [rng.uniform(-0.2, 0.2, len(one)).astype(np.float32) for one in weights])
+    return convolve.ConvolutionStack(weights, [rng.uniform(-0.2, 0.2, len(one)).astype(np.float32) for one in weights])
 
 
 def tables(rows, columns, seed=0, fill=np.nan):
@@ -27,7 +27,7 @@ def tables(rows, columns, seed=0, fill=np.nan):
     inside = (np.arange(shape[1]) < np.array(rows)[:, None])[:, :, None]
     inside = inside & (np.arange(shape[2]) < np.array(columns)[:, None])[:, None, :]
     both = (np.where(inside, rng.random(shape), fill).astype(np.float32) for _ in range(2))
-    return convolve.Tables(*both, np.array(rows, np.int64), np.array(columns, np.int64))
+    return convolve.PairTables(*both, np.array(rows, np.int64), np.array(columns, np.int64))
 
 
 def forward(stack, tables, *, isa=None, threads=1):
@@ -128,7 +128,7 @@ def test_values_are_nearly_as_good_as_those_of_direct_sums_in_single_precision(i
 def test_weights_have_the_same_gradients_where_those_of_the_distances_are_not_asked_for():
     layers, given = stack((5, 5, 3), 8), tables((9, 4), (5, 7))
     gradient = np.random.default_rng(1).standard_normal(given.distances.shape).astype(np.float32)
-    what = convolve.Kept(*kept(layers, given)[1])
+    what = convolve.ConvolutionActivations(*kept(layers, given)[1])
     _, wanted = convolve.backward(layers, given, what, gradient, threads=1)
     nothing, found = convolve.backward(layers, given, what, gradient, by_distances=False, threads=1)
     assert nothing is None
@@ -151,7 +151,7 @@ def test_neither_threads_nor_neighbours_nor_padding_change_a_bit():
     assert np.array_equal(found, forward(layers, given, threads=4))
     assert np.array_equal(found, kept(layers, given)[0])
     for p, (n, m) in enumerate(zip(given.rows, given.columns, strict=True)):
-        alone = convolve.Tables(
+        alone = convolve.PairTables(
             *(np.ascontiguousarray(part[p : p + 1, :n, :m]) for part in given[:2]),
             *(part[p : p + 1] for part in given[2:]),
         )
@@ -182,7 +182,7 @@ def test_the_gradient_of_a_table_is_the_same_alone_and_in_company():
     together = backward(layers, given, kept(layers, given)[1], gradient, threads=2)[0]
     for p, (n, m) in enumerate(zip(given.rows, given.columns, strict=True)):
         own, *parts = (np.ascontiguousarray(part[p : p + 1, :n, :m]) for part in (gradient, *given[:2]))
-        alone = convolve.Tables(*parts, *(part[p : p + 1] for part in given[2:]))
+        alone = convolve.PairTables(*parts, *(part[p : p + 1] for part in given[2:]))
         assert np.array_equal(together[p, :n, :m], backward(layers, alone, kept(layers, alone)[1], own)[0][0])
 
 
@@ -204,5 +204,5 @@ def test_not_a_number_is_not_lost():
 
 
 def test_other_sizes_are_not_compiled():
-    assert convolve.able((5, 5, 3))
-    assert not any(convolve.able(sizes) for sizes in [(3, 3, 3), (5, 7, 3), (5, 5, 5), (3,), (5,) * 10])
+    assert convolve.has_kernels((5, 5, 3))
+    assert not any(convolve.has_kernels(sizes) for sizes in [(3, 3, 3), (5, 7, 3), (5, 5, 5), (3,), (5,) * 10])

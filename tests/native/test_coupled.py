@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from timelike.metric import CoupledNetwork
-from timelike.native import Steps, coupled
-from timelike.native.coupled import twin
+from timelike.native import PackedSequences, coupled
+from timelike.native.coupled import fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -16,14 +16,16 @@ TOLERANCE = {np.float32: {"rtol": 1e-5, "atol": 1e-5}, np.float64: {"rtol": 1e-1
 def cell(hidden, dtype, seed=0, size=1.0):
     rng = np.random.default_rng(seed)
     shapes = (3 * hidden, hidden), (hidden, hidden), (hidden,), (hidden,)
-    return coupled.Cell(*((size * rng.standard_normal(shape) / hidden**0.5).astype(dtype) for shape in shapes))
+    return coupled.CoupledWeights(
+        *((size * rng.standard_normal(shape) / hidden**0.5).astype(dtype) for shape in shapes)
+    )
 
 
 def inputs(lengths, hidden, dtype, seed=0, size=1.0):
     lengths = np.asarray(lengths, np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths[:-1])]).astype(np.int64)
     values = size * np.random.default_rng(seed).standard_normal((lengths.sum(), 3 * hidden))
-    return Steps(values.astype(dtype), starts, lengths)
+    return PackedSequences(values.astype(dtype), starts, lengths)
 
 
 def matrix(weights, x, y, *, mean=False, symmetric=False, threads=1, isa=None):
@@ -76,10 +78,10 @@ def padded(steps):
 def graded_in_torch(weights, x, y, first, second, scales, mean, gate_scales=None):
     sides, parts = (padded(x), padded(y)), [torch.from_numpy(part).requires_grad_() for part in weights]
     chosen = [
-        twin.Side(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
+        fallback.RolloutSide(values, torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
         for values, steps, pairs in zip(sides, (x, y), (first, second), strict=True)
     ]
-    out, gates = twin.rolled(coupled.Cell(*parts), *chosen, mean=mean)
+    out, gates = fallback.roll_out(coupled.CoupledWeights(*parts), *chosen, mean=mean)
     by_gates = 0.0 if gate_scales is None else (gates * torch.from_numpy(gate_scales)).sum()
     ((out * torch.from_numpy(scales)).sum() + by_gates).backward()
     packed = [
@@ -117,10 +119,10 @@ def test_every_instruction_set_gives_the_mean_gates_of_torch_and_their_gradients
     x, y = inputs((5, 1, 32, 9, 70), hidden, dtype), inputs((4, 33, 64, 1, 7, 12, 65, 2), hidden, dtype, seed=1)
     first, second = np.divmod(np.arange(40)[::-1].copy(), 8)
     sides = [
-        twin.Side(padded(steps).detach(), torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
+        fallback.RolloutSide(padded(steps).detach(), torch.from_numpy(steps.lengths), torch.from_numpy(pairs))
         for steps, pairs in ((x, first), (y, second))
     ]
-    expected = twin.rolled(coupled.Cell(*map(torch.from_numpy, weights)), *sides, mean=False).gates
+    expected = fallback.roll_out(coupled.CoupledWeights(*map(torch.from_numpy, weights)), *sides, mean=False).gates
     for isa in kernels.isas():
         out, gates = np.empty((2, 40), dtype)
         how = {"threads": 1, "out": out, "gates": gates, "report": None, "isa": isa}
@@ -190,7 +192,7 @@ def test_threads_symmetry_and_neighbours_change_no_bit(isa, dtype):
     np.testing.assert_array_equal(whole, whole.T)
     assert (whole.diagonal() == 0).all()
     np.testing.assert_array_equal(whole, matrix(weights, x, x, symmetric=True, threads=2, isa=isa))
-    few = Steps(x.values, x.starts[3:6], x.lengths[3:6])
+    few = PackedSequences(x.values, x.starts[3:6], x.lengths[3:6])
     np.testing.assert_array_equal(whole[:, 3:6], matrix(weights, x, few, isa=isa))
     np.testing.assert_array_equal(whole[3:6], matrix(weights, few, x, threads=2, isa=isa))
 
@@ -211,9 +213,11 @@ def test_a_progress_bar_is_told_and_an_exception_stops_the_work():
 
 def test_nothing_has_no_pairs():
     weights, x = cell(4, np.float32), inputs((3, 2), 4, np.float32)
-    none = Steps(x.values, x.starts[:0], x.lengths[:0])
+    none = PackedSequences(x.values, x.starts[:0], x.lengths[:0])
     coupled.matrix(weights, none, x, mean=False, symmetric=False, threads=1, out=np.empty((0, 2), np.float32))
-    assert coupled.rows(weights, x, x, x.starts[:0], x.starts[:0], mean=False, threads=1).distances.shape == (0,)
+    assert coupled.pair_rollouts(weights, x, x, x.starts[:0], x.starts[:0], mean=False, threads=1).distances.shape == (
+        0,
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -224,11 +228,11 @@ def test_a_network_gives_the_same_with_and_without_gradients(monkeypatch, dtype)
     lengths = torch.randint(60, 129, (20,))
     with torch.no_grad():
         features = network.features(x, lengths)
-        fast = network.matrix(features, features.take(slice(4)))
+        fast = network.distance_matrix(features, features.take(slice(4)))
         monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-        slow = network.matrix(features, features.take(slice(4)))
-        rows = network.rows(features.take(slice(4, 8)), features.take(slice(4)))
-    graded = network.matrix(features, features.take(slice(4)))
+        slow = network.distance_matrix(features, features.take(slice(4)))
+        rows = network.pair_distances(features.take(slice(4, 8)), features.take(slice(4)))
+    graded = network.distance_matrix(features, features.take(slice(4)))
     assert graded.requires_grad
     tolerance = {"rtol": 0, "atol": 1e-5 if dtype == torch.float32 else 1e-12}
     torch.testing.assert_close(fast, graded.detach(), **tolerance)

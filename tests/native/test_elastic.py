@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from naive import elastic
-from timelike.native import COSTS, SHAPES, Program, Steps, Window
-from timelike.native.elastic import twin
-from timelike.native.elastic.twin_cells import RULES
+from timelike.native import BAND_SHAPES, COSTS, PackedSequences, Program, WarpingBand
+from timelike.native.elastic import fallback
+from timelike.native.elastic.fallback_rules import RULES
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -44,7 +44,7 @@ def frames(program, channels):
 def ragged(rng, count, longest, channels, dtype):
     lengths = rng.integers(1, longest + 1, count)
     values = rng.standard_normal((lengths.sum(), channels)).astype(dtype)
-    return Steps(values, np.cumsum(lengths) - lengths, lengths)
+    return PackedSequences(values, np.cumsum(lengths) - lengths, lengths)
 
 
 def holed(rng, steps, share):
@@ -58,7 +58,7 @@ def holed(rng, steps, share):
 
 def fitted(program, x, y, window=None):
     """The program with arrays of the right sizes."""
-    changes = {"window": window or Window()}
+    changes = {"window": window or WarpingBand()}
     if program.gap is not None:
         changes["gap"] = np.resize(program.gap, x.values.shape[1])
     if program.thresholds is not None:
@@ -81,7 +81,7 @@ def items(steps):
 
 
 def alone(sequence):
-    return Steps(sequence, np.zeros(1, int), np.array([len(sequence)]))
+    return PackedSequences(sequence, np.zeros(1, int), np.array([len(sequence)]))
 
 
 def test_every_rule_has_a_kernel_a_torch_twin_and_a_program_in_these_tests():
@@ -113,8 +113,8 @@ def test_an_unknown_rule_is_refused():
 
 
 # bands that have a path between any two lengths, and are another for every length
-ALWAYS_OPEN = [Window("slanted", 1), Window("slanted", None, 0.3), Window("widened", 2), Window("widened", None, 0.1),
-               Window("aeon", None, 0.2)]  # fmt: skip
+ALWAYS_OPEN = [WarpingBand("slanted", 1), WarpingBand("slanted", None, 0.3), WarpingBand("widened", 2), WarpingBand("widened", None, 0.1),
+               WarpingBand("aeon", None, 0.2)]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -125,11 +125,11 @@ def test_every_instruction_set_agrees_with_the_torch_executor(name, data):
     channels, longest = frames(PROGRAMS[name], data.draw(st.integers(1, 4))), data.draw(st.integers(1, 30))
     x = ragged(rng, data.draw(st.integers(1, 4)), longest, channels, np.float64)
     y = ragged(rng, data.draw(st.integers(1, 20)), longest, channels, np.float64)
-    window = data.draw(st.sampled_from([Window(), Window(cells=longest), *ALWAYS_OPEN]))
+    window = data.draw(st.sampled_from([WarpingBand(), WarpingBand(cells=longest), *ALWAYS_OPEN]))
     program = fitted(PROGRAMS[name], x, y, window)
     expected = np.empty((len(x.lengths), len(y.lengths)))
-    twin.pairwise(program, x, y, symmetric=False, out=expected, report=None)
-    half = Steps(x.values.astype(np.float32), *x[1:]), Steps(y.values.astype(np.float32), *y[1:])
+    fallback.pairwise(program, x, y, symmetric=False, out=expected, report=None)
+    half = PackedSequences(x.values.astype(np.float32), *x[1:]), PackedSequences(y.values.astype(np.float32), *y[1:])
     for isa in kernels.isas():
         found = pairwise(program, x, y, isa=isa)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=isa)
@@ -138,7 +138,7 @@ def test_every_instruction_set_agrees_with_the_torch_executor(name, data):
             np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5, err_msg=isa)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", BAND_SHAPES)
 @given(
     n=st.integers(1, 40), m=st.integers(1, 40), cells=st.integers(0, 45), share=st.floats(0, 1), slope=st.floats(1, 4)
 )
@@ -146,14 +146,14 @@ def test_the_bands_of_both_executors_are_the_naive_one(shape, n, m, cells, share
     options = [slope] if shape == "itakura" else [cells] if shape == "sakoe" else [cells, share, 1.0]
     for option in options:
         whole = isinstance(option, int)
-        window = Window(shape, option if whole else None, None if whole else option)
+        window = WarpingBand(shape, option if whole else None, None if whole else option)
         lo, hi = window.bounds(n, m)
         columns = np.arange(m)
         found = (columns >= lo[:, None]) & (columns <= hi[:, None])
         np.testing.assert_array_equal(found, elastic.mask(n, m, option, shape))
         np.testing.assert_array_equal(found, elastic.mask(m, n, option, shape).T)
         first, last = np.empty(n, np.int32), np.empty(n, np.int32)
-        kernels.bounds(SHAPES.index(shape), option if whole else -1, -1.0 if whole else option, first, last, m)
+        kernels.bounds(BAND_SHAPES.index(shape), option if whole else -1, -1.0 if whole else option, first, last, m)
         np.testing.assert_array_equal(first, lo)
         np.testing.assert_array_equal(last, hi)
 
@@ -166,12 +166,12 @@ def test_missing_values_mean_the_same_on_every_instruction_set_and_in_torch(name
     channels, share = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([0.0, 0.1, 0.4]))
     make = lambda *size: np.round(rng.standard_normal(size), data.draw(st.sampled_from([0, 9])))  # noqa: E731  ties
     x, y = (
-        holed(rng, Steps(make(lengths.sum(), channels), np.cumsum(lengths) - lengths, lengths), share)
+        holed(rng, PackedSequences(make(lengths.sum(), channels), np.cumsum(lengths) - lengths, lengths), share)
         for lengths in (rng.integers(8, 15, 3), rng.integers(8, 15, 20))
     )
-    program = fitted(PROGRAMS[name], x, y, data.draw(st.sampled_from([Window(), *ALWAYS_OPEN[1:3]])))
+    program = fitted(PROGRAMS[name], x, y, data.draw(st.sampled_from([WarpingBand(), *ALWAYS_OPEN[1:3]])))
     expected = np.empty((3, 20))
-    twin.pairwise(program, x, y, symmetric=False, out=expected, report=None)
+    fallback.pairwise(program, x, y, symmetric=False, out=expected, report=None)
     for isa in kernels.isas():
         found = pairwise(program, x, y, isa=isa)
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12, err_msg=isa)
@@ -181,7 +181,7 @@ def test_missing_values_mean_the_same_on_every_instruction_set_and_in_torch(name
             path, total = kernels.path(program.numbers(), a, b, *program.arrays(a.dtype), budget=1 << 20, isa=isa)
             assert total == found[i, j] or (np.isinf(total) and np.isinf(found[i, j]))
             if isa == "v2" and np.isfinite(total):  # the others fuse products and sums, and a rounding decides ties
-                other, also = twin.path(program, a, b)
+                other, also = fallback.path(program, a, b)
                 np.testing.assert_array_equal(path, other)
                 assert also == pytest.approx(total, rel=1e-12)
 
@@ -231,19 +231,19 @@ def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(
     m=st.integers(1, 90),
     channels=st.integers(1, 3),
     seed=st.integers(0, 2**32),
-    slack=st.integers(0, 20) | st.none(),
+    slack=st.integers(0, 20) | st.identity(),
 )
 def test_the_schedule_for_one_pair_gives_the_bits_of_the_schedule_for_many(cost, n, m, channels, seed, slack):
     rng = np.random.default_rng(seed)
-    window = Window() if slack is None else Window(cells=abs(n - m) + slack)
-    program = Program(cost=cost, window=window)
+    window = WarpingBand() if slack is None else WarpingBand(cells=abs(n - m) + slack)
+    program = Program(cost=cost, band=window)
     for isa in kernels.isas():
         for dtype in (np.float32, np.float64):
             a, b = (
                 alone(rng.standard_normal((n, channels)).astype(dtype)),
                 alone(rng.standard_normal((m, channels)).astype(dtype)),
             )
-            twice = Steps(b.values, np.zeros(2, int), np.array([m, m]))
+            twice = PackedSequences(b.values, np.zeros(2, int), np.array([m, m]))
             many = pairwise(program, a, twice, isa=isa)
             assert pairwise(program, a, b, isa=isa)[0, 0] == many[0, 0] == many[0, 1]
 
@@ -279,7 +279,7 @@ def test_a_path_is_the_same_within_any_memory_and_on_torch(name, seed, longest):
         again, same = kernels.path(*arrays, budget=budget)
         np.testing.assert_array_equal(path, again)
         assert total == same
-    other, also = twin.path(program, x, y)
+    other, also = fallback.path(program, x, y)
     assert total == pytest.approx(also, rel=1e-12)
     if program.rule.startswith("twe"):
         clocks = [side[:, 2] + side[:, 3] for side in (x, y)] if program.rule == "twe_timed" else []
@@ -305,7 +305,7 @@ def test_of_one_channel_a_path_of_twe_is_the_same_on_every_processor_and_on_torc
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((rng.integers(1, 60), 1)), rng.standard_normal((rng.integers(1, 60), 1))
     program = PROGRAMS["twe-sqeuclidean"]
-    expected, _ = twin.path(program, x, y)
+    expected, _ = fallback.path(program, x, y)
     for isa in kernels.isas():
         found, _ = kernels.path(program.numbers(), x, y, *program.arrays(x.dtype), budget=1 << 20, isa=isa)
         np.testing.assert_array_equal(found, expected)
@@ -315,10 +315,10 @@ def test_of_one_channel_a_path_of_twe_is_the_same_on_every_processor_and_on_torc
 def test_the_matrix_ends_in_the_total_and_agrees_with_torch(name):
     rng, width = np.random.default_rng(0), frames(PROGRAMS[name], 2)
     x, y = rng.standard_normal((17, width)), rng.standard_normal((13, width))
-    program = fitted(PROGRAMS[name], alone(x), alone(y), Window("slanted", 3))
+    program = fitted(PROGRAMS[name], alone(x), alone(y), WarpingBand("slanted", 3))
     found, expected = np.empty((17, 13)), np.full((17, 13), np.inf)
     kernels.matrix(program.numbers(), x, y, *program.arrays(x.dtype), out=found)
-    twin.matrix(program, x, y, expected)
+    fallback.matrix(program, x, y, expected)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     if not program.counted:
         assert found[-1, -1] == pairwise(program, alone(x), alone(y))[0, 0]
@@ -331,8 +331,10 @@ def test_a_search_finds_what_all_distances_show_whatever_the_rule_says_of_itself
     rng = np.random.default_rng(2)
     lengths = rng.integers(shortest, 26, 90)
     values = np.round(rng.standard_normal((lengths.sum(), frames(PROGRAMS[name], 2))), 1)  # ties
-    all_of_them = Steps(values, np.cumsum(lengths) - lengths, lengths)
-    x, y = (Steps(values, *(part[chosen] for part in all_of_them[1:])) for chosen in (slice(0, 9), slice(9, 90)))
+    all_of_them = PackedSequences(values, np.cumsum(lengths) - lengths, lengths)
+    x, y = (
+        PackedSequences(values, *(part[chosen] for part in all_of_them[1:])) for chosen in (slice(0, 9), slice(9, 90))
+    )
     program = fitted(PROGRAMS[name], x, y)
     distances = pairwise(program, x, y)
     ids, found = np.empty((9, 4), np.int64), np.empty((9, 4))
@@ -356,10 +358,10 @@ def test_the_nearest_under_every_window_are_those_of_all_distances(isa, cost, ru
     rng = np.random.default_rng(seed)
     lengths = np.full(25, 18) if equal else rng.integers(5, 19, 25)
     values = np.cumsum(rng.standard_normal((lengths.sum(), 2)), axis=0)
-    x = Steps((np.round(values) if coarse else values).astype(dtype), np.cumsum(lengths) - lengths, lengths)
+    x = PackedSequences((np.round(values) if coarse else values).astype(dtype), np.cumsum(lengths) - lengths, lengths)
     shares = np.sort(rng.choice(np.arange(0, 1.01, 0.05), 9, replace=False)).tolist()
-    for windows in ([Window(shape, None, share) for share in shares] for shape in ("widened", "slanted", "aeon")):
-        program = Program(rule=rule, cost=cost, window=windows[-1])
+    for windows in ([WarpingBand(shape, None, share) for share in shares] for shape in ("widened", "slanted", "aeon")):
+        program = Program(rule=rule, cost=cost, band=windows[-1])
         totals = pairwise(program, x, isa=isa)
         for rooted, averaged in [(False, False), (True, False), (True, True)]:
             out = np.empty((len(windows), 25), np.int64)
@@ -392,7 +394,7 @@ def test_dtw_has_a_lower_bound_where_it_squares_and_counts_no_steps():
 @given(
     seed=st.integers(0, 2**32),
     length=st.integers(1, 40),
-    radius=st.integers(0, 45) | st.none(),
+    radius=st.integers(0, 45) | st.identity(),
     channels=st.integers(1, 3),
 )
 def test_a_lower_bound_of_a_rule_that_has_one_never_exceeds_the_distance(isa, seed, length, radius, channels):
@@ -400,11 +402,11 @@ def test_a_lower_bound_of_a_rule_that_has_one_never_exceeds_the_distance(isa, se
     for dtype in (np.float32, np.float64):
         walks = np.cumsum(rng.standard_normal((25, length, channels)), axis=1).astype(dtype)
         x, y = (
-            Steps(part.reshape(-1, channels), np.arange(len(part)) * length, np.full(len(part), length))
+            PackedSequences(part.reshape(-1, channels), np.arange(len(part)) * length, np.full(len(part), length))
             for part in (walks[:5], walks[5:])
         )
         for program in BOUNDED:
-            program = replace(program, window=Window(cells=radius))
+            program = replace(program, window=WarpingBand(cells=radius))
             bounds = np.empty((5, 20), dtype)
             assert kernels.lower_bounds(program.numbers(), *x, *y, out=bounds, isa=isa)
             assert (bounds <= pairwise(program, x, y, isa=isa)).all()

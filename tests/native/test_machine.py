@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.native import compiled, coupled, elastic, soft, transport
-from timelike.native.machine import Steps
+from timelike.native import coupled, elastic, is_native_enabled, soft, transport
+from timelike.native.machine import PackedSequences
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -117,7 +117,7 @@ def test_ctrl_c_is_heard_while_another_thread_has_the_pool():
 
 
 def test_the_processor_gets_its_best_kernels_and_a_wish_is_heard():
-    assert compiled()
+    assert is_native_enabled()
     program = "from timelike import native; print(native.isa())"
     for isa in kernels.isas():
         wish = os.environ | {"TIMELIKE_ISA": isa}
@@ -151,17 +151,17 @@ def test_a_room_that_was_given_back_is_used_again():
     assert kernels.room(9_999_000).ctypes.data == address or not sys.platform.startswith("linux")
 
 
-SIDE = Steps(np.zeros((6, 2)), np.array([0, 3]), np.array([3, 3]))
+SIDE = PackedSequences(np.zeros((6, 2)), np.array([0, 3]), np.array([3, 3]))
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Steps(np.zeros((6, 1)), np.array([0, 3]), np.array([3, 3])),  # as a tampered folder had it
-        Steps(np.zeros((6, 2)), np.array([0, 3]), np.array([3, 4])),
-        Steps(np.zeros((6, 2)), np.array([-1, 3]), np.array([3, 3])),
-        Steps(np.zeros((6, 2)), np.array([0, 3]), np.array([3])),
-        Steps(np.zeros((6, 2)), np.array([0]), np.array([7])),
+        PackedSequences(np.zeros((6, 1)), np.array([0, 3]), np.array([3, 3])),  # as a tampered folder had it
+        PackedSequences(np.zeros((6, 2)), np.array([0, 3]), np.array([3, 4])),
+        PackedSequences(np.zeros((6, 2)), np.array([-1, 3]), np.array([3, 3])),
+        PackedSequences(np.zeros((6, 2)), np.array([0, 3]), np.array([3])),
+        PackedSequences(np.zeros((6, 2)), np.array([0]), np.array([7])),
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])
@@ -171,7 +171,7 @@ def test_sides_that_do_not_fit_never_reach_a_kernel(other, turned):
     pairs = np.zeros(1, np.int64)
     for ask in (
         lambda: elastic.pairwise(program, x, y, symmetric=False, threads=1, out=out, report=None),
-        lambda: soft.pairs(soft.Soft(1.0), x, y, pairs, pairs),
+        lambda: soft.pair_totals(soft.SoftMinimum(1.0), x, y, pairs, pairs),
         lambda: transport.pairwise(None, x, y, symmetric=False, threads=1, out=out, report=None),
         lambda: coupled.matrix((), x, y, mean=False, symmetric=False, threads=1, out=out),
     ):

@@ -6,7 +6,7 @@ import pytest
 from timelike.distributions import sinkhorn_divergence
 from timelike.distributions.discrepancy import potentials
 from timelike.native import transport
-from timelike.native.transport import twin
+from timelike.native.transport import fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -14,7 +14,7 @@ kernels = pytest.importorskip("timelike.native._kernels", reason="this installat
 def problem(n, m, seed=0, spread=3.0):
     """Costs filled up with infinity, potentials and weights of both sides."""
     rng = np.random.default_rng(seed)
-    costs = np.full((n, transport.padded(m)), np.inf)
+    costs = np.full((n, transport.padded_width(m)), np.inf)
     costs[:, :m] = rng.exponential(1.0, (n, m))
     return costs, *(rng.normal(0.0, spread, k) for k in (n, m)), *(rng.dirichlet(np.ones(k)) for k in (n, m))
 
@@ -66,7 +66,7 @@ def test_rows_at_the_top_of_a_larger_set_count_among_themselves_once(isa, n, m):
     both = {"by_row": found[0], "by_column": found[1]}
     kernels.transport_sums(costs, f, g, a, b, 1.7, symmetric=True, threads=1, isa=isa, **both)
     sides = transport.Marginal(f, a, np.zeros(n)), transport.Marginal(g, b, np.zeros(m))
-    twin.plan_sums(costs, *sides, 1.7, symmetric=True)
+    fallback.plan_sums(costs, *sides, 1.7, symmetric=True)
     for rows, columns in (found, (sides[0].sums, sides[1].sums)):
         np.testing.assert_allclose(rows + columns[:n], by_row, rtol=1e-14)
         np.testing.assert_allclose(columns[n:], by_column[n:], rtol=1e-14)
@@ -122,8 +122,8 @@ def test_the_divergence_is_the_same_with_kernels_and_without(monkeypatch, power)
     weights = rng.random(70)
     options = {"power": power, "blur": 0.01, "scaling": 0.8, "x_weights": weights}
     native = sinkhorn_divergence(x, y, **options)
-    monkeypatch.setattr(potentials, "KEPT", 0)
-    monkeypatch.setattr(potentials, "STRIP", 900)
+    monkeypatch.setattr(potentials, "MAX_KEPT_COSTS", 0)
+    monkeypatch.setattr(potentials, "STRIP_COSTS", 900)
     strips = sinkhorn_divergence(x, y, **options)
     monkeypatch.undo()
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")

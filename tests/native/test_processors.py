@@ -10,16 +10,16 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.align.matrix import threads_of
-from timelike.native import cores, threads
-from timelike.native.machine import processors
-from timelike.train.threads import torch_threads
+from timelike.core import threads
+from timelike.core.threads import check_n_jobs
+from timelike.native import cpu_count, thread_count
+from timelike.train.torch_threads import torch_threads
 
 
 @pytest.fixture
 def eight(monkeypatch):
     """A machine of eight processors, on which nobody has asked for fewer."""
-    monkeypatch.setattr(processors, "cores", lambda: 8)
+    monkeypatch.setattr(threads, "cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
 
@@ -27,15 +27,15 @@ def eight(monkeypatch):
 @pytest.mark.parametrize(("said", "expected"), [("3", 3), (" 2,4", 2), ("64", 8), ("", 8), ("many", 8), ("0", 8)])
 def test_omp_num_threads_is_heard_where_it_is_a_number(eight, monkeypatch, said, expected):
     monkeypatch.setenv("OMP_NUM_THREADS", said)
-    assert threads() == threads_of(None) == expected
+    assert thread_count() == check_n_jobs(None) == expected
 
 
 def test_a_number_that_torch_was_lowered_to_holds_everywhere(eight, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    assert threads_of(None) == 2
-    assert threads_of(5) == 5  # who asks for a number gets it
+    assert check_n_jobs(None) == 2
+    assert check_n_jobs(5) == 5  # who asks for a number gets it
     monkeypatch.delitem(sys.modules, "torch")
-    assert threads_of(None) == 8
+    assert check_n_jobs(None) == 8
 
 
 def told(program, **environment):
@@ -51,14 +51,14 @@ def told(program, **environment):
 def test_a_process_bound_to_one_processor_takes_one_thread_and_does_not_import_torch():
     program = (
         "import os, sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))});"
-        "from timelike.align.matrix import threads_of; print(threads_of(None), threads_of(-1), 'torch' in sys.modules)"
+        "from timelike.align.distance_matrix import threads_of; print(threads_of(None), threads_of(-1), 'torch' in sys.modules)"
     )
     assert told(program) == ["1", "1", "False"]
 
 
 def test_only_none_and_not_minus_one_hears_omp_num_threads():
-    program = "from timelike.align.matrix import threads_of; print(threads_of(None), threads_of(-1))"
-    assert told(program, OMP_NUM_THREADS="1") == ["1", str(cores())]
+    program = "from timelike.align.distance_matrix import threads_of; print(threads_of(None), threads_of(-1))"
+    assert told(program, OMP_NUM_THREADS="1") == ["1", str(cpu_count())]
 
 
 def groups(folder, own, **files):
@@ -68,7 +68,7 @@ def groups(folder, own, **files):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     (folder / "own").write_text(own)
-    return processors.quota(folder, folder / "own")
+    return threads.cgroup_quota(folder, folder / "own")
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,19 @@ def test_a_quota_is_read_from_both_versions_of_control_groups(tmp_path, own, fil
 
 
 def test_a_machine_without_control_groups_has_no_quota(tmp_path):
-    assert processors.quota(tmp_path, tmp_path / "missing") is None
+    assert threads.cgroup_quota(tmp_path, tmp_path / "missing") is None
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.2, 1), (1.0, 1), (1.2, 2), (7.01, 8), (99.0, 8), (None, 8)])
 def test_a_share_of_a_processor_counts_as_one_and_never_more_than_there_are(monkeypatch, share, expected):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    monkeypatch.setattr(processors, "_quota", lambda: share)
-    assert cores() == expected
+    monkeypatch.setattr(threads, "_cached_quota", lambda: share)
+    assert cpu_count() == expected
 
 
 def test_a_training_takes_no_more_threads_than_the_process_may_use(monkeypatch):
     before = torch.get_num_threads()
-    monkeypatch.setattr(tl.native, "threads", lambda: 1)
+    monkeypatch.setattr(tl.native, "thread_count", lambda: 1)
     seen, forward = [], tl.encode.CausalNetwork.forward
     monkeypatch.setattr(
         tl.encode.CausalNetwork, "forward", lambda *args: seen.append(torch.get_num_threads()) or forward(*args)
@@ -132,15 +132,15 @@ def test_distances_and_vectors_are_the_same_however_many_threads_there_are(monke
     encoder = tl.CausalEncoder(n_features=8, channels=4, depth=3, max_steps=2, random_state=0).fit(X)
     found = []
     for count in (1, 3):
-        monkeypatch.setattr(tl.native, "threads", lambda count=count: count)
-        monkeypatch.setattr(tl.native, "cores", lambda: 4)
+        monkeypatch.setattr(tl.native, "thread_count", lambda count=count: count)
+        monkeypatch.setattr(tl.native, "cpu_count", lambda: 4)
         found.append((tl.DTW().pairwise(X), encoder.pairwise(X), encoder.encode(X)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_a_number_set_by_none_in_several_threads_is_put_back(monkeypatch):
-    monkeypatch.setattr(tl.native, "threads", lambda: 1)
+    monkeypatch.setattr(tl.native, "thread_count", lambda: 1)
     before = torch.get_num_threads()
 
     def inside(_):

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from timelike.native import recurrent
-from timelike.native.recurrent import graded, twin
+from timelike.native.recurrent import autograd, fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -28,12 +28,14 @@ def sequences(lengths, inputs, dtype=np.float32, seed=0, filling=np.nan):
     x = np.random.default_rng(seed).standard_normal((len(lengths), max(lengths), inputs)).astype(dtype)
     for row, length in zip(x, lengths, strict=True):
         row[length:] = filling
-    return recurrent.Padded(x, np.asarray(lengths, np.int64))
+    return recurrent.PaddedBatch(x, np.asarray(lengths, np.int64))
 
 
 def layers_of(cells):
     flat = [part.detach().numpy() for layer in cells.all_weights for part in layer]
-    return recurrent.Layers([part for part in flat if part.ndim == 2], [part for part in flat if part.ndim == 1])
+    return recurrent.RecurrentLayers(
+        [part for part in flat if part.ndim == 2], [part for part in flat if part.ndim == 1]
+    )
 
 
 def rolled(cells, x, scales, *, threads=1, isa=None, budget=WHOLE):
@@ -128,7 +130,7 @@ def test_a_sequence_has_the_same_bits_alone_and_in_any_company(isa, kind):
     states, by_x, *_ = rolled(cells, x, scales, isa=isa)
     for i in (0, 13, 42, 69):
         length = lengths[i]
-        alone = recurrent.Padded(np.ascontiguousarray(x.values[i : i + 1, :length]), x.lengths[i : i + 1])
+        alone = recurrent.PaddedBatch(np.ascontiguousarray(x.values[i : i + 1, :length]), x.lengths[i : i + 1])
         state, by_alone, *_ = rolled(cells, alone, scales[i : i + 1], isa=isa)
         np.testing.assert_array_equal(state[0], states[i])
         np.testing.assert_array_equal(by_alone[0], by_x[i, :length])
@@ -183,11 +185,11 @@ def gradients(run, cells, x):
 def test_tensors_give_what_torchs_modules_give(monkeypatch, kind, native):
     monkeypatch.setenv("TIMELIKE_NATIVE", native)
     cells = made(kind, 2, 5, 2)
-    found, expected = (gradients(run, cells, tensors()) for run in (graded.last_states, torchs_own))
+    found, expected = (gradients(run, cells, tensors()) for run in (autograd.last_states, torchs_own))
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
     with torch.no_grad():
-        assert torch.equal(graded.last_states(cells, tensors(), LENGTHS), found[0])
-        whole, equal = graded.last_states(cells, tensors()), torch.full((4,), 9)
+        assert torch.equal(autograd.last_states(cells, tensors(), LENGTHS), found[0])
+        whole, equal = autograd.last_states(cells, tensors()), torch.full((4,), 9)
         torch.testing.assert_close(whole, torchs_own(cells, tensors(), equal), rtol=1e-4, atol=1e-6)
 
 
@@ -195,17 +197,17 @@ def test_tensors_give_what_torchs_modules_give(monkeypatch, kind, native):
 def test_gradients_are_those_of_finite_differences_and_so_are_theirs(kind):
     cells, x = made(kind, 2, 3, 2, np.float64), tensors(torch.float64)[:3, :4].clone().requires_grad_()
     lengths = torch.tensor([4, 2, 1])
-    assert torch.autograd.gradcheck(lambda x, *_: graded.last_states(cells, x, lengths), (x, *cells.parameters()))
-    assert torch.autograd.gradgradcheck(lambda x: graded.last_states(cells, x, lengths), x)
-    assert torch.autograd.gradgradcheck(lambda x: graded.last_states(cells, x), x)
+    assert torch.autograd.gradcheck(lambda x, *_: autograd.last_states(cells, x, lengths), (x, *cells.parameters()))
+    assert torch.autograd.gradgradcheck(lambda x: autograd.last_states(cells, x, lengths), x)
+    assert torch.autograd.gradgradcheck(lambda x: autograd.last_states(cells, x), x)
 
 
 def test_steps_of_which_two_are_under_way_do_not_share_memory():
     cells, batches = made("lstm", 2, 8), [torch.randn(6, 30, 2), torch.randn(6, 30, 2)]
     single = [
-        torch.autograd.grad(graded.last_states(cells, x).square().sum(), list(cells.parameters())) for x in batches
+        torch.autograd.grad(autograd.last_states(cells, x).square().sum(), list(cells.parameters())) for x in batches
     ]
-    losses = [graded.last_states(cells, x).square().sum() for x in batches]
+    losses = [autograd.last_states(cells, x).square().sum() for x in batches]
     both = [torch.autograd.grad(loss, list(cells.parameters()), retain_graph=True) for loss in reversed(losses)][::-1]
     again = [torch.autograd.grad(loss, list(cells.parameters())) for loss in losses]
     for found in (both, again):
@@ -215,40 +217,40 @@ def test_steps_of_which_two_are_under_way_do_not_share_memory():
 
 def test_weights_that_are_held_leave_the_gradient_of_the_sequences():
     cells, x = made("gru", 2, 5), tensors().requires_grad_()
-    expected = gradients(graded.last_states, cells, tensors())[1]
+    expected = gradients(autograd.last_states, cells, tensors())[1]
     cells.requires_grad_(False)
-    graded.last_states(cells, x.transpose(0, 1).contiguous().transpose(0, 1), LENGTHS).square().sum().backward()
+    autograd.last_states(cells, x.transpose(0, 1).contiguous().transpose(0, 1), LENGTHS).square().sum().backward()
     assert torch.equal(x.grad, expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_fewer_digits_are_left_to_torch(monkeypatch, kind):
-    called, own = [], twin.last_states
-    monkeypatch.setattr(twin, "last_states", lambda *given: called.append(given) or own(*given))
+    called, own = [], fallback.last_states
+    monkeypatch.setattr(fallback, "last_states", lambda *given: called.append(given) or own(*given))
     cells = made(kind, 2, 5)
     with torch.autocast("cpu", torch.bfloat16):
-        graded.last_states(cells, tensors(), LENGTHS)
-    found = graded.last_states(cells.bfloat16(), tensors().bfloat16(), LENGTHS)
+        autograd.last_states(cells, tensors(), LENGTHS)
+    found = autograd.last_states(cells.bfloat16(), tensors().bfloat16(), LENGTHS)
     assert len(called) == 2
     assert found.dtype == torch.bfloat16
 
 
 def test_transforms_of_functions_are_left_to_torch():
     cells, x = made("gru", 2, 5), tensors().requires_grad_()
-    graded.last_states(cells, x).square().sum().backward()
-    found = torch.func.grad(lambda x: graded.last_states(cells, x).square().sum())(x.detach())
+    autograd.last_states(cells, x).square().sum().backward()
+    found = torch.func.grad(lambda x: autograd.last_states(cells, x).square().sum())(x.detach())
     torch.testing.assert_close(found, x.grad, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("lengths", [[9, 4, 0, 7], [9, 4, 10, 7], [9, 4]])
 def test_lengths_that_do_not_fit_are_refused_as_torch_refuses_them(lengths):
     with pytest.raises((RuntimeError, ValueError)):
-        graded.last_states(made("gru", 2, 5), tensors(), torch.tensor(lengths))
+        autograd.last_states(made("gru", 2, 5), tensors(), torch.tensor(lengths))
 
 
 def test_channels_that_do_not_fit_are_refused_as_torch_refuses_them():
     with pytest.raises(RuntimeError):
-        graded.last_states(made("gru", 3, 5), tensors(), LENGTHS)
+        autograd.last_states(made("gru", 3, 5), tensors(), LENGTHS)
 
 
 def written_when_interrupted(work, into):

@@ -5,8 +5,8 @@ import pytest
 
 from naive import rocket as naive
 from timelike.native import rocket
-from timelike.native.machine import Steps
-from timelike.native.rocket import GROUPS, Bank, twin
+from timelike.native.machine import PackedSequences
+from timelike.native.rocket import GROUPS, KernelBank, fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -20,14 +20,14 @@ def bank(dilations=(1, 3), n_channels=1, *, centred=True, most=3, seed=0):
         places[:size] = rng.choice(n_channels, size, replace=False)
     counts = rng.integers(0, most + 1, (len(dilations), 84))
     thresholds = (3 * rng.standard_normal(counts.sum())).astype(np.float32)
-    return Bank(np.array(dilations), channels, counts, thresholds, centred)
+    return KernelBank(np.array(dilations), channels, counts, thresholds, centred)
 
 
 def series(lengths, n_channels=1, seed=0):
     rng = np.random.default_rng(seed)
     lengths = np.array(lengths)
     values = rng.standard_normal((lengths.sum() + 3, n_channels)).astype(np.float32)
-    return Steps(values, lengths.cumsum() - lengths + 1, lengths)
+    return PackedSequences(values, lengths.cumsum() - lengths + 1, lengths)
 
 
 def compiled(steps, one, *, isa=None, threads=1):
@@ -37,7 +37,7 @@ def compiled(steps, one, *, isa=None, threads=1):
 
 
 def twins(steps, one):
-    return np.stack([twin.features(item, one) for item in steps.items()])
+    return np.stack([fallback.features(item, one) for item in steps.items()])
 
 
 def same(found, expected, isa=""):
@@ -101,7 +101,7 @@ def test_threads_and_company_change_no_bit():
     whole = compiled(steps, one)
     same(compiled(steps, one, threads=2), whole)
     chosen = np.array([7, 3, 50])
-    same(compiled(Steps(steps.values, steps.starts[chosen], steps.lengths[chosen]), one), whole[chosen])
+    same(compiled(PackedSequences(steps.values, steps.starts[chosen], steps.lengths[chosen]), one), whole[chosen])
 
 
 @pytest.mark.parametrize("centred", [False, True])

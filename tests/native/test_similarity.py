@@ -5,7 +5,7 @@ import pytest
 
 from naive import similarity as naive
 from timelike.native import similarity
-from timelike.native.similarity import Layer, twin
+from timelike.native.similarity import OutputLayer, fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -16,7 +16,7 @@ CLOSE = {np.float32: {"rtol": 1e-5, "atol": 1e-5}, np.float64: {"rtol": 1e-13, "
 def given(n, m, hidden, dtype=np.float32, seed=0):
     rng = np.random.default_rng(seed)
     left, right, weight = (rng.standard_normal(shape).astype(dtype) for shape in ((n, hidden), (m, hidden), hidden))
-    return left, right, Layer(weight / 10, 0.1, 0.7)
+    return left, right, OutputLayer(weight / 10, 0.1, 0.7)
 
 
 def scores(left, right, layer, *, isa=None, threads=1):
@@ -55,7 +55,7 @@ def test_sums_are_those_of_the_formula(isa, dtype, n, m, hidden):
 def test_every_instruction_set_has_the_numbers_of_the_twin(dtype, slope):
     left, right, layer = given(150, 270, 512, dtype)
     layer = layer._replace(slope=slope)
-    expected = twin.scores(left, right, layer)
+    expected = fallback.scores(left, right, layer)
     for isa in kernels.isas():
         np.testing.assert_allclose(scores(left, right, layer, isa=isa), expected, **CLOSE[dtype], err_msg=isa)
 
@@ -111,7 +111,7 @@ def test_large_numbers_that_cancel_lose_no_more_than_their_rounding():
     rng = np.random.default_rng(0)
     left = (rng.integers(-8, 9, (20, 512)) + 1024.0).astype(np.float32)
     right = (rng.integers(-8, 9, (20, 512)) - 1024.0).astype(np.float32)
-    layer = Layer(rng.standard_normal(512).astype(np.float32), 0.1, 0.0)
+    layer = OutputLayer(rng.standard_normal(512).astype(np.float32), 0.1, 0.0)
     bound = 512 * 1024 * np.abs(layer.weight).mean() * np.finfo(np.float32).eps
     assert np.abs(scores(left, right, layer) - naive.table(left, right, *layer)).max() < bound
 
@@ -122,15 +122,15 @@ def test_the_door_has_the_same_answers_with_and_without_kernels(monkeypatch, dty
     starts = np.array([0, 3, 20])
     found = [
         similarity.scores(left, right, layer, threads=1),
-        *similarity.best(left, right, layer, 2, threads=1),
-        similarity.maxima(left, right, layer, starts, threads=1),
+        *similarity.best_scores(left, right, layer, 2, threads=1),
+        similarity.group_maxima(left, right, layer, starts, threads=1),
     ]
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    monkeypatch.setattr(twin, "_AT_ONCE", 1000)  # several blocks
+    monkeypatch.setattr(fallback, "_MAX_UNITS", 1000)  # several blocks
     without = [
         similarity.scores(left, right, layer, threads=1),
-        *similarity.best(left, right, layer, 2, threads=1),
-        similarity.maxima(left, right, layer, starts, threads=1),
+        *similarity.best_scores(left, right, layer, 2, threads=1),
+        similarity.group_maxima(left, right, layer, starts, threads=1),
     ]
     for one, other in zip(found, without, strict=True):
         assert one.dtype == other.dtype
@@ -141,7 +141,7 @@ def test_nothing_on_a_side_is_nothing_found():
     left, right, layer = given(4, 3, 8)
     assert similarity.scores(left[:0], right, layer, threads=1).shape == (0, 3)
     assert similarity.scores(left, right[:0], layer, threads=1).shape == (4, 0)
-    assert similarity.best(left, right[:0], layer, threads=1)[1].shape == (0, 1)
+    assert similarity.best_scores(left, right[:0], layer, threads=1)[1].shape == (0, 1)
 
 
 def test_the_door_refuses_what_does_not_belong_together():
@@ -154,10 +154,10 @@ def test_the_door_refuses_what_does_not_belong_together():
         similarity.scores(left, np.asfortranarray(right), layer, threads=1)
     for k in (0, 5):
         with pytest.raises(ValueError, match=f"k={k}: expected at least 1 and at most 4"):
-            similarity.best(left, right, layer, k, threads=1)
+            similarity.best_scores(left, right, layer, k, threads=1)
     for starts in ([], [1, 2], [0, 0], [0, 4], [0, 3, 2]):
         with pytest.raises(ValueError, match="expected numbers that rise from 0 and are below 4"):
-            similarity.maxima(left, right, layer, np.array(starts, np.int64), threads=1)
+            similarity.group_maxima(left, right, layer, np.array(starts, np.int64), threads=1)
 
 
 def test_the_kernels_refuse_arrays_that_would_be_read_or_written_elsewhere():

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from naive import elastic, soft_dtw as naive
-from timelike.native import Steps, Window, compiled, soft
-from timelike.native.soft import twin
+from timelike.native import PackedSequences, WarpingBand, is_native_enabled, soft
+from timelike.native.soft import fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
-pytestmark = pytest.mark.skipif(not compiled(), reason="the kernels are switched off")
+pytestmark = pytest.mark.skipif(not is_native_enabled(), reason="the kernels are switched off")
 
-ISAS, OPEN = kernels.isas(), Window()
+ISAS, OPEN = kernels.isas(), WarpingBand()
 N, M = np.array([5, 1, 4, 3, 5, 2]), np.array([4, 5, 1, 3, 5, 5])
 
 
@@ -21,7 +21,7 @@ def cost():
 
 def on(isa, gamma, cost, n=N, m=M, window=OPEN, direction=None, budget=1 << 28, threads=2):
     """Totals, visits and, if a direction is given, the product, by the kernels of one instruction set."""
-    plan = soft.Soft(gamma, window).numbers()
+    plan = soft.SoftMinimum(gamma, window).numbers()
     totals, again = np.empty(len(cost), cost.dtype), np.empty(len(cost), cost.dtype)
     visits, turned = np.zeros_like(cost), np.zeros_like(cost)
     kernels.soft_totals(plan, cost, n, m, totals, threads, isa=isa)
@@ -51,7 +51,7 @@ def test_value_gradient_and_second_derivative_are_those_of_the_sum_over_all_path
 
 
 @pytest.mark.parametrize(
-    "window", [Window("sakoe", cells=1), Window("slanted", share=0.2), Window("itakura", share=2.0)]
+    "window", [WarpingBand("sakoe", cells=1), WarpingBand("slanted", share=0.2), WarpingBand("itakura", share=2.0)]
 )
 @pytest.mark.parametrize("isa", ISAS)
 def test_a_band_closes_cells(isa, window, cost):
@@ -109,16 +109,24 @@ def test_what_lies_beyond_the_lengths_is_never_read(isa, cost):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("window", [Window(), Window("sakoe", cells=20), Window("slanted", share=0.1)])
+@pytest.mark.parametrize("window", [WarpingBand(), WarpingBand("sakoe", cells=20), WarpingBand("slanted", share=0.1)])
 @pytest.mark.parametrize("gamma", [1e-3, 1.0, 1e3])
 def test_both_executors_agree(gamma, window, monkeypatch):
     rng = np.random.default_rng(3)
     cost, direction = rng.random((2, 7, 40, 33)) * 5
     n, m = rng.integers(25, 41, 7), rng.integers(25, 34, 7)
-    how = soft.Soft(gamma, window)
-    fast = [soft.totals(how, cost, n, m), *soft.visits(how, cost, n, m), soft.product(how, cost, direction, n, m)]
+    how = soft.SoftMinimum(gamma, window)
+    fast = [
+        soft.totals(how, cost, n, m),
+        *soft.visits(how, cost, n, m),
+        soft.hessian_product(how, cost, direction, n, m),
+    ]
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    slow = [soft.totals(how, cost, n, m), *soft.visits(how, cost, n, m), soft.product(how, cost, direction, n, m)]
+    slow = [
+        soft.totals(how, cost, n, m),
+        *soft.visits(how, cost, n, m),
+        soft.hessian_product(how, cost, direction, n, m),
+    ]
     for a, b in zip(fast, slow, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.abs(b).max())
 
@@ -128,14 +136,14 @@ def test_both_executors_agree(gamma, window, monkeypatch):
 def test_frames_give_what_their_costs_give(isa, dtype):
     rng = np.random.default_rng(4)
     n, m = rng.integers(1, 30, 21), rng.integers(1, 30, 21)
-    x = Steps(rng.standard_normal((n.sum(), 3)).astype(dtype), np.cumsum(n) - n, n)
-    y = Steps(rng.standard_normal((m.sum(), 3)).astype(dtype), np.cumsum(m) - m, m)
+    x = PackedSequences(rng.standard_normal((n.sum(), 3)).astype(dtype), np.cumsum(n) - n, n)
+    y = PackedSequences(rng.standard_normal((m.sum(), 3)).astype(dtype), np.cumsum(m) - m, m)
     scales = rng.standard_normal(21).astype(dtype)
-    (one, _), (two, _) = (twin._padded(side, np.arange(21)) for side in (x, y))
+    (one, _), (two, _) = (fallback._pad_items(side, np.arange(21)) for side in (x, y))
     cost = np.zeros((21, n.max(), m.max()), dtype)
     kernels.soft_costs(one.numpy(), two.numpy(), n, m, cost, 2, isa=isa)
     totals, visits, _ = on(isa, 0.5, cost, n, m)
-    plan, found, kept = soft.Soft(0.5).numbers(), np.empty_like(totals), np.empty_like(totals)
+    plan, found, kept = soft.SoftMinimum(0.5).numbers(), np.empty_like(totals), np.empty_like(totals)
     kernels.soft_pairs(plan, *x, *y, np.arange(21), np.arange(21), found, 2, isa=isa)
     np.testing.assert_array_equal(found, totals)
     tables = kernels.soft_keep(plan, *x, *y, kept, 1 << 27, 2, isa=isa)
@@ -170,4 +178,4 @@ def test_an_unknown_instruction_set_is_named(cost):
 
 def test_no_pairs_give_no_numbers():
     none = np.empty((0, 3, 3))
-    assert soft.totals(soft.Soft(1.0), none, np.empty(0, np.int64), np.empty(0, np.int64)).shape == (0,)
+    assert soft.totals(soft.SoftMinimum(1.0), none, np.empty(0, np.int64), np.empty(0, np.int64)).shape == (0,)

@@ -11,7 +11,7 @@ from mpmath import mpf
 
 from naive import tangent as naive
 from timelike.native import tangent
-from timelike.native.tangent import SIGMOID, SINE, SLOPE, Network, Slopes, twin
+from timelike.native.tangent import SIGMOID, SINE, SLOPE, KernelSlopes, WideNetwork, fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
@@ -27,7 +27,7 @@ FEATURES = (1, 2, 16, 17, 40)  # up to 16 all sums are of differences
 
 
 def network(name, depth=3, bias=1.0, weight=1.0, of_tangent=True):
-    return Network(FAMILIES[name][0], depth, bias, weight, of_tangent)
+    return WideNetwork(FAMILIES[name][0], depth, bias, weight, of_tangent)
 
 
 def points(n, m, features, seed=0):
@@ -51,7 +51,7 @@ def matrix(x, y, known, *, isa=None, threads=1):
 
 def slopes(x, y, known, *, isa=None, threads=1):
     shape = len(x), len(y)
-    found = Slopes(*(np.full(shape, np.nan) for _ in range(4)), np.zeros(shape, bool))
+    found = KernelSlopes(*(np.full(shape, np.nan) for _ in range(4)), np.zeros(shape, bool))
     kernels.tangent_slopes(known, x, y, threads=threads, **found._asdict(), isa=isa)
     return found
 
@@ -116,8 +116,8 @@ def test_every_instruction_set_has_the_numbers_of_the_twin(name, features):
     weights = np.random.default_rng(2).standard_normal((37, 61))
     for of_tangent, bias in ((True, 1.0), (False, 1.0), (True, 0.0)):
         known = network(name, of_tangent=of_tangent, bias=bias)
-        expected, whole = twin.slopes(x, y, known), twin.matrix(x, None, known)
-        sums = [(shares, twin.pulled(x, y, shares, known)) for shares in (weights, weights[0])]
+        expected, whole = fallback.kernel_slopes(x, y, known), fallback.matrix(x, None, known)
+        sums = [(shares, fallback.weighted_sums(x, y, shares, known)) for shares in (weights, weights[0])]
         # two branches without bias: the angle of distant points in line is known to half of the digits
         part = 1e-7 if bias == 0 and name == "relu and sine" else 1e-11
         for isa in kernels.isas():
@@ -161,32 +161,34 @@ def test_the_matrix_of_one_sample_is_exactly_symmetric_and_that_of_any_two(featu
 def test_gradients_from_kept_slopes_are_the_sums_over_either_side(features):
     x, y = points(29, 53, features)
     weights, known = np.random.default_rng(4).standard_normal((29, 53)), network("relu and sine", bias=0.5)
-    found = tangent.slopes(x, y, known, threads=2)
-    by_x, by_y = tangent.pushed(x, y, found, weights, known, threads=2)
-    close(by_x, tangent.pulled(x, y, weights, known, threads=1)[1])
-    close(by_y, tangent.pulled(y, x, np.ascontiguousarray(weights.T), known, threads=1)[1])
-    only_x, nothing = tangent.pushed(x, y, found, weights, known, threads=1, wanted=(True, False))
+    found = tangent.kernel_slopes(x, y, known, threads=2)
+    by_x, by_y = tangent.weighted_gradients(x, y, found, weights, known, threads=2)
+    close(by_x, tangent.weighted_sums(x, y, weights, known, threads=1)[1])
+    close(by_y, tangent.weighted_sums(y, x, np.ascontiguousarray(weights.T), known, threads=1)[1])
+    only_x, nothing = tangent.weighted_gradients(x, y, found, weights, known, threads=1, wanted=(True, False))
     same(only_x, by_x)
     assert nothing is None
-    for one, two in zip((by_x, by_y), twin.pushed(x, y, found, weights, known, (True, True)), strict=True):
+    for one, two in zip(
+        (by_x, by_y), fallback.weighted_gradients(x, y, found, weights, known, (True, True)), strict=True
+    ):
         close(one, two)
 
 
 @pytest.mark.parametrize("off", [False, True])
 def test_the_door_gives_the_same_with_and_without_kernels(monkeypatch, off):
     x, y = points(5, 9, 2)
-    expected = twin.matrix(x, y, network("relu"))
+    expected = fallback.matrix(x, y, network("relu"))
     if off:
         monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     close(tangent.matrix(x, y, network("relu"), threads=1), expected)
-    close(tangent.pulled(x, y, np.ones(9), network("relu"), threads=1)[0], expected.sum(axis=1))
+    close(tangent.weighted_sums(x, y, np.ones(9), network("relu"), threads=1)[0], expected.sum(axis=1))
 
 
 def test_no_points_on_a_side_make_no_numbers_and_empty_sums():
     x, none = np.ones((3, 2)), np.empty((0, 2))
     assert tangent.matrix(x, none, network("relu"), threads=1).shape == (3, 0)
     assert tangent.matrix(none, None, network("relu"), threads=1).shape == (0, 0)
-    values, gradients = tangent.pulled(x, none, np.empty(0), network("relu"), threads=1)
+    values, gradients = tangent.weighted_sums(x, none, np.empty(0), network("relu"), threads=1)
     assert not values.any()
     assert not gradients.any()
 
@@ -198,7 +200,7 @@ def test_arrays_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="x is float32: expected float64"):
         tangent.matrix(x.astype(np.float32), None, known, threads=1)
     with pytest.raises(ValueError, match=r"weights have shape \(2,\): expected \(3,\) or \(3, 3\)"):
-        tangent.pulled(x, x, np.ones(2), known, threads=1)
+        tangent.weighted_sums(x, x, np.ones(2), known, threads=1)
     with pytest.raises(ValueError, match=r"x has numbers beyond 1e\+50"):
         tangent.matrix(x * 1e160, None, known, threads=1)
     with pytest.raises(ValueError, match="expected a family that there is"):

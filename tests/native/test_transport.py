@@ -5,19 +5,19 @@ import pytest
 
 import timelike as tl
 from naive import transport as naive
-from timelike.align.elastic import steps
+from timelike.align.elastic import pack_steps
 from timelike.native import transport
-from timelike.native.transport import twin
+from timelike.native.transport import fallback
 
 kernels = pytest.importorskip("timelike.native._kernels", reason="this installation is the pure wheel")
 
 EFFORT = {"tolerance": 1e-12, "rounds": 1000}
 PROBLEMS = {
-    "sinkhorn": transport.Scaling(epsilon=0.1, **EFFORT),
-    "manhattan": transport.Scaling(epsilon=0.05, cost="manhattan", **EFFORT),
-    "opw": transport.Scaling(epsilon=0.1, similarity=50.0, spread=0.05, **EFFORT),
-    "tcot": transport.Scaling(epsilon=0.1, cost="euclidean", weight=2.0, counted=True, **EFFORT),
-    "sharp": transport.Scaling(epsilon=1e-4, **EFFORT),
+    "sinkhorn": transport.SinkhornOptions(epsilon=0.1, **EFFORT),
+    "manhattan": transport.SinkhornOptions(epsilon=0.05, cost="manhattan", **EFFORT),
+    "opw": transport.SinkhornOptions(epsilon=0.1, similarity=50.0, spread=0.05, **EFFORT),
+    "tcot": transport.SinkhornOptions(epsilon=0.1, cost="euclidean", weight=2.0, counted=True, **EFFORT),
+    "sharp": transport.SinkhornOptions(epsilon=1e-4, **EFFORT),
 }
 
 
@@ -29,7 +29,7 @@ def collection(lengths, channels=2, size=1.0):
 def pairwise(how, x, y=None, *, threads=1, isa=None):
     other = x if y is None else y
     out = np.full((len(x), len(other)), np.nan)
-    sides = steps(x, out.dtype), steps(other, out.dtype)
+    sides = pack_steps(x, out.dtype), pack_steps(other, out.dtype)
     how_run = {"symmetric": y is None, "threads": threads, "out": out, "plan": None, "report": None, "isa": isa}
     assert kernels.transport_pairs(how.numbers(), *sides[0], *sides[1], **how_run)[0] == 0
     return out
@@ -40,8 +40,8 @@ def pairwise(how, x, y=None, *, threads=1, isa=None):
 def test_every_instruction_set_gives_the_numbers_of_the_numpy_executor(isa, name):
     x, y = collection((1, 2, 17, 33, 40)), collection((1, 16, 9, 35))
     expected = np.empty((len(x), len(y)))
-    sides = steps(x, expected.dtype), steps(y, expected.dtype)
-    assert twin.pairwise(PROBLEMS[name], *sides, symmetric=False, out=expected, report=None)[0] == 0
+    sides = pack_steps(x, expected.dtype), pack_steps(y, expected.dtype)
+    assert fallback.pairwise(PROBLEMS[name], *sides, symmetric=False, out=expected, report=None)[0] == 0
     np.testing.assert_allclose(pairwise(PROBLEMS[name], x, y, isa=isa), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -68,7 +68,7 @@ def test_a_projected_gradient_has_rows_and_columns_that_sum_to_zero(isa):
         inside = out[b, : n[b], : m[b]]
         np.testing.assert_allclose(inside.sum(axis=0), 0, atol=1e-12)
         np.testing.assert_allclose(inside.sum(axis=1), 0, atol=1e-12)
-        expected = twin.project(plans[b, : n[b], : m[b]], gradients[b, : n[b], : m[b]])
+        expected = fallback.project_gradient(plans[b, : n[b], : m[b]], gradients[b, : n[b], : m[b]])
         np.testing.assert_allclose(inside, expected, atol=1e-11)
         assert np.count_nonzero(out[b]) == np.count_nonzero(inside)
 
@@ -76,7 +76,7 @@ def test_a_projected_gradient_has_rows_and_columns_that_sum_to_zero(isa):
 def test_large_plans_are_factored_by_panels():
     rng = np.random.default_rng(1)
     costs = rng.standard_normal((1, 90, 83)) ** 2
-    how = transport.Scaling(epsilon=0.02, **EFFORT)
+    how = transport.SinkhornOptions(epsilon=0.02, **EFFORT)
     (plan,), deviations = transport.plans(how, costs, np.array([90]), np.array([83]), 1)
     assert deviations[0] <= 1e-12
     assert naive.off_scaling(plan, -costs[0] / 0.02) < 1e-8
@@ -91,7 +91,7 @@ def test_threads_and_symmetry_change_no_bit():
 
 def test_the_numpy_executor_answers_where_there_are_no_kernels(monkeypatch):
     x = collection((8, 5, 8))
-    expected = {metric: metric.pairwise(x) for metric in (tl.Sinkhorn(), tl.OPW(), tl.TCOT())}
+    expected = {metric: metric.pairwise(x) for metric in (tl.Sinkhorn(), tl.OPW(), tl.align.TCOT())}
     plan = tl.OPW().align(x[0], x[1]).plan
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     for metric, found in expected.items():

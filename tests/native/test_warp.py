@@ -20,7 +20,9 @@ def batch(several):
     intervals = (np.concatenate([np.append(p[i], 1.0) for p in several]) for i in (4, 5, 6))
     knots = (np.concatenate([p[i] for p in several]) for i in (7, 8))
     y_starts = np.cumsum(y_lengths) - y_lengths
-    return warps.Problems(x, y, t, tau, starts, x_lengths, y_starts, y_lengths, ids, ids, starts, *intervals, *knots)
+    return warps.WarpProblems(
+        x, y, t, tau, starts, x_lengths, y_starts, y_lengths, ids, ids, starts, *intervals, *knots
+    )
 
 
 def plain(x, y, *, lam=0.5, slope=(0.0, np.inf), free=False, width=1.0):
@@ -71,15 +73,15 @@ EXTREMES = extremes()
 
 
 def solved(pairs, **how):
-    found = warps.solve(pairs, warps.Options(**how), threads=1)
-    assert isinstance(found, warps.Warps), found
+    found = warps.solve(pairs, warps.WarpOptions(**how), threads=1)
+    assert isinstance(found, warps.WarpSolutions), found
     return found
 
 
 def differentiated(pairs, found, **how):
     rng = np.random.default_rng(0)
     of_phi, of_objective = rng.normal(size=pairs.n_knots), rng.normal(size=len(pairs.x_ids))
-    return warps.gradients(pairs, warps.Options(**how), found, of_phi, of_objective, threads=1)
+    return warps.gradients(pairs, warps.WarpOptions(**how), found, of_phi, of_objective, threads=1)
 
 
 def assert_same(pairs, one, two):
@@ -203,7 +205,7 @@ def test_the_grid_search_finds_the_best_of_all_moves(size, native, monkeypatch):
 @pytest.mark.parametrize("penalty", warps.PENALTIES)
 def test_every_instruction_set_gives_the_same_numbers(penalty, isa):
     for free, pairs in batches(5, 60):
-        search = warps.Options(penalty=penalty, free_ends=free)
+        search = warps.WarpOptions(penalty=penalty, free_ends=free)
         assert_same(
             pairs, solved(pairs, penalty=penalty, free_ends=free), warps.solve(pairs, search, threads=1, isa=isa)
         )
@@ -211,12 +213,12 @@ def test_every_instruction_set_gives_the_same_numbers(penalty, isa):
 
 def test_an_unknown_instruction_set_is_refused():
     with pytest.raises(ValueError, match="isa='v9' is not built in or this processor cannot run it"):
-        warps.solve(batch(problems(5, 1)), warps.Options(), threads=1, isa="v9")
+        warps.solve(batch(problems(5, 1)), warps.WarpOptions(), threads=1, isa="v9")
 
 
 def test_threads_change_no_bit():
     for free, pairs in batches(6, 40):
-        search = warps.Options(free_ends=free)
+        search = warps.WarpOptions(free_ends=free)
         one, three = (warps.solve(pairs, search, threads=threads) for threads in (1, 3))
         for name, value in vars(one).items():
             np.testing.assert_array_equal(getattr(three, name), value, err_msg=name)
@@ -250,7 +252,7 @@ def test_conflicts_are_found_with_and_without_a_compiler(kind, knot, from_below,
     monkeypatch.setenv("TIMELIKE_NATIVE", native)
     fine = plain(np.arange(4.0), np.arange(3.0))
     pairs = batch([fine, fine, contradiction(kind), fine, contradiction("too steep")])
-    assert warps.solve(pairs, warps.Options(), threads=2) == warps.Conflict(2, knot, from_below)
+    assert warps.solve(pairs, warps.WarpOptions(), threads=2) == warps.WarpConflict(2, knot, from_below)
 
 
 @pytest.mark.parametrize("native", ["0", "1"])
@@ -261,7 +263,7 @@ def test_inputs_are_left_as_they_are(native, monkeypatch):
         found = solved(pairs, free_ends=free)
         state = {name: value.copy() for name, value in vars(found).items()}
         v, u = np.ones(pairs.n_knots), np.ones(len(pairs.x_ids))
-        warps.gradients(pairs, warps.Options(free_ends=free), found, v, u, threads=1)
+        warps.gradients(pairs, warps.WarpOptions(free_ends=free), found, v, u, threads=1)
         for was, now in zip(before, pairs, strict=True):
             np.testing.assert_array_equal(now, was)
         for name, was in state.items():
@@ -277,7 +279,7 @@ def test_sequences_shared_by_pairs_have_gradients_of_their_own(native, monkeypat
     alone = batch([plain(rng.normal(size=7), rng.normal(size=6)), plain(rng.normal(size=5), rng.normal(size=1))])
     numbers = (np.concatenate([v[:7], v[7:], v[:7]]) for v in alone[11:])
     ids = np.array([0, 1, 0]), np.array([1, 0, 0])
-    pairs = warps.Problems(*alone[:8], *ids, np.array([0, 7, 12]), *numbers)
+    pairs = warps.WarpProblems(*alone[:8], *ids, np.array([0, 7, 12]), *numbers)
     found = differentiated(pairs, solved(pairs))
     assert found.x.shape == (7 + 5 + 7, 1)
     assert found.y.shape == (1 + 6 + 6, 1)
@@ -289,5 +291,7 @@ def test_without_a_compiler_progress_is_told_between_pairs(monkeypatch):
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     heard = []
     fine = plain(np.arange(4.0), np.arange(3.0))
-    warps.solve(batch([fine] * 3), warps.Options(), threads=1, report=lambda done, total: heard.append((done, total)))
+    warps.solve(
+        batch([fine] * 3), warps.WarpOptions(), threads=1, report=lambda done, total: heard.append((done, total))
+    )
     assert heard == [(1, 3), (2, 3), (3, 3)]

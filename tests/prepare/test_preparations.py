@@ -190,9 +190,9 @@ def test_one_that_nothing_would_be_left_of_is_named():
 def test_augmentations_and_steps_that_share_a_name_are_told_apart_in_folders(tmp_path):
     crop = prepare.Crop(stop=2).fit([[1.0, 2.0, 3.0]])
     crop.save(tmp_path / "step")
-    tl.save_model(tl.sequences.augment.Crop(), tmp_path / "augmentation")
+    tl.save_model(tl.sequences.augment.RandomCrop(), tmp_path / "augmentation")
     assert isinstance(tl.load_model(tmp_path / "step"), prepare.Crop)
-    assert isinstance(tl.load_model(tmp_path / "augmentation"), tl.sequences.augment.Crop)
+    assert isinstance(tl.load_model(tmp_path / "augmentation"), tl.sequences.augment.RandomCrop)
 
 
 class TestWindows:

@@ -32,8 +32,8 @@ def balanced(html):
 
 def test_text_from_data_cannot_become_markup():
     page = Page("<script>", lead="a & b")
-    page.add("<b>", sections.text("<img>"), sections.table(["<i>"], [["<u>"]]))
-    html = page.html()
+    page.add("<b>", sections.paragraph("<img>"), sections.table(["<i>"], [["<u>"]]))
+    html = page.to_html()
     for tag in ("<script>", "<b>", "<img>", "<i>", "<u>"):
         assert tag not in html
     assert balanced(html)
@@ -41,8 +41,8 @@ def test_text_from_data_cannot_become_markup():
 
 def test_a_result_shows_itself_in_a_page():
     page = Page("Data")
-    page.add("Training part", tl.Sequences([[1.0, 2.0]], labels=["<b>"]), sections.text("as given"))
-    html = page.html()
+    page.add("Training part", tl.Sequences([[1.0, 2.0]], labels=["<b>"]), sections.paragraph("as given"))
+    html = page.to_html()
     assert "<caption>1 sequence</caption>" in html
     assert "1 class: &lt;b&gt; (1)" in html
     assert "<p>as given</p>" in html
@@ -50,13 +50,13 @@ def test_a_result_shows_itself_in_a_page():
 
 
 def test_sections_given_to_the_constructor_stay_as_they_are():
-    assert "<section><h2>a &amp; b</h2>\n<p>1</p></section>" in Page("x", sections=[("a & b", "<p>1</p>")]).html()
+    assert "<section><h2>a &amp; b</h2>\n<p>1</p></section>" in Page("x", sections=[("a & b", "<p>1</p>")]).to_html()
 
 
 def test_nothing_half_written_is_left_behind(tmp_path, monkeypatch):
     page = Page("x")
     assert page.save(tmp_path / "new" / "page.html").read_text().startswith("<!doctype html>")
-    monkeypatch.setattr(Page, "html", lambda self: 1 / 0)
+    monkeypatch.setattr(Page, "to_html", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         page.save(tmp_path / "other.html")
     assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["page.html"]
@@ -70,7 +70,7 @@ def test_a_browser_shows_the_page_without_complaint(tmp_path):
     figure = Figure()
     figure.subplots().plot([1, 2])
     page = Page("Shown", lead="in a browser")
-    page.add("Drawing", sections.picture(figure, "a line"), sections.table(["n"], [[1]]))
+    page.add("Drawing", sections.figure_html(figure, "a line"), sections.table(["n"], [[1]]))
     path = page.save(tmp_path / "page.html")
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
     with (

@@ -32,7 +32,7 @@ def test_the_calibration_error_is_that_of_the_definition(n_bins):
 def test_answers_on_an_edge_are_in_the_bin_below_it_and_certain_ones_in_the_last():
     found = score.reliability([0, 0, 0], [[0.5, 0.5], [1.0, 0.0], [0.6, 0.4]], n_bins=2)
     np.testing.assert_array_equal(found.counts, [1, 2])
-    assert found.worst == pytest.approx(0.5)
+    assert found.max_error == pytest.approx(0.5)
 
 
 def test_adaptive_bins_have_about_as_many_items_each():

@@ -38,7 +38,7 @@ def test_scores_are_those_of_scikit_learn_with_absent_and_unseen_classes(pairs, 
     assert found.macro_f1.mean == score.macro_f1(truth, answer) == pytest.approx(macro)
     assert found.accuracy.mean == pytest.approx(metrics.accuracy_score(truth, answer))
     np.testing.assert_array_equal(found.confusion, table)
-    np.testing.assert_array_equal(score.confusion(truth, answer), found.confusion)
+    np.testing.assert_array_equal(score.confusion_matrix(truth, answer), found.confusion)
 
 
 def test_shares_of_nothing_are_nan_and_count_in_no_mean():
@@ -55,7 +55,7 @@ def test_shares_of_nothing_are_nan_and_count_in_no_mean():
 def test_the_order_of_classes_is_the_one_that_is_given():
     truth, answer = [3, 1, 1, 2], [1, 1, 2, 2]
     expected = metrics.confusion_matrix(truth, answer, labels=[2, 9, 3, 1])
-    np.testing.assert_array_equal(score.confusion(truth, answer, classes=[2, 9, 3, 1]), expected)
+    np.testing.assert_array_equal(score.confusion_matrix(truth, answer, classes=[2, 9, 3, 1]), expected)
     assert (
         score.macro_f1(truth, answer) == score.classification_scores(truth, answer, classes=[2, 9, 3, 1]).macro_f1.mean
     )
@@ -93,7 +93,7 @@ def test_groups_are_drawn_whole_and_make_intervals_wider():
     truth = np.arange(120) % 2
     answer = np.where(np.repeat(rng.random(12) < 0.6, 10), truth, 1 - truth)
     alone, whole = (score.classification_scores(truth, answer, groups=g, random_state=0) for g in (None, groups))
-    assert whole.accuracy.half > 2 * alone.accuracy.half
+    assert whole.accuracy.half_width > 2 * alone.accuracy.half_width
 
 
 def test_the_record_prints_every_class_and_draws_its_confusion():

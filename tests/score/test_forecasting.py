@@ -56,7 +56,7 @@ def test_ensemble_scores_are_their_double_sums(frame, n_samples):
 def test_items_in_blocks_have_the_same_crps(monkeypatch):
     truth, samples = futures((3,), 6)
     whole = score.crps(truth, samples, per="each")
-    monkeypatch.setattr("timelike.score.ensembles._AT_ONCE", 1)
+    monkeypatch.setattr("timelike.score.ensembles._MAX_NUMBERS", 1)
     np.testing.assert_array_equal(score.crps(truth, samples, per="each"), whole)
 
 
@@ -101,14 +101,14 @@ def test_quantiles_give_the_crps_of_a_normal_distribution():
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_pinball_weighs_both_sides(q):
     truth, answer = futures((3,))
-    assert score.pinball(truth, answer, q) == pytest.approx(naive.mean(naive.pinball(truth, answer, q)))
+    assert score.pinball_loss(truth, answer, q) == pytest.approx(naive.mean(naive.pinball(truth, answer, q)))
 
 
 def test_pinball_of_the_median_is_half_the_absolute_error():
     truth, answer = futures((2, 4, 3))
-    assert score.pinball(truth, answer, 0.5) == pytest.approx(score.mae(truth, answer) / 2)
+    assert score.pinball_loss(truth, answer, 0.5) == pytest.approx(score.mae(truth, answer) / 2)
     with pytest.raises(ValueError, match="q=1"):
-        score.pinball(truth, answer, 1.0)
+        score.pinball_loss(truth, answer, 1.0)
 
 
 def test_coverage_counts_both_ends_and_no_masked_cell():
@@ -116,7 +116,7 @@ def test_coverage_counts_both_ends_and_no_masked_cell():
     low, high = np.where(np.isnan(truth), np.nan, 2.0), np.where(np.isnan(truth), np.nan, 3.0)
     assert score.coverage(truth, low, high) == 0.5
     np.testing.assert_array_equal(score.coverage(truth, low, high, per="step"), [0, 1, 1, 0])
-    assert score.width(low, high) == 1.0
+    assert score.interval_width(low, high) == 1.0
     with pytest.raises(ValueError, match=r"low is 3 and high 2 at \(0, 0, 0\)"):
         score.coverage(truth, high, low)
 
@@ -174,7 +174,7 @@ def test_psnr_is_a_mean_of_decibels_and_capped():
     answer = truth + np.array([0.1, 0.01, 0.0])[:, None, None, None]
     np.testing.assert_allclose(score.psnr(truth, answer, per="step"), [20, 40, 100])
     np.testing.assert_allclose(score.psnr(truth * 255, answer * 255, value_range=255, per="step"), [20, 40, 100])
-    assert score.psnr(truth, answer, most=50) == pytest.approx(110 / 3)
+    assert score.psnr(truth, answer, maximum=50) == pytest.approx(110 / 3)
 
 
 @pytest.mark.parametrize("judge", [score.psnr, score.ssim])
@@ -286,64 +286,64 @@ def test_the_best_of_n_is_chosen_for_every_item_and_every_score():
     truth = np.nan_to_num(truth)
     for name, call, choose in (("mse", score.mse, min), ("mae", score.mae, min), ("psnr", score.psnr, max)):
         expected = [choose(call(truth[i : i + 1], one[i : i + 1]) for one in samples) for i in range(len(truth))]
-        np.testing.assert_allclose(score.best_of(truth, samples, name, per="item"), expected)
-        assert score.best_of(truth, samples, name) == pytest.approx(np.mean(expected))
+        np.testing.assert_allclose(score.best_of_n(truth, samples, name, per="item"), expected)
+        assert score.best_of_n(truth, samples, name) == pytest.approx(np.mean(expected))
 
 
 def test_the_best_by_one_score_need_not_be_the_best_by_another():
     truth = np.zeros((1, 2))
     samples = np.array([[[3.0, 0.0]], [[2.0, 2.0]]])
-    assert score.best_of(truth, samples, "mae") == 1.5
-    assert score.best_of(truth, samples, "mse") == 4.0
-    np.testing.assert_array_equal(score.best_of(truth, samples, "mae", per="step"), [3.0, 0.0])  # of one future
+    assert score.best_of_n(truth, samples, "mae") == 1.5
+    assert score.best_of_n(truth, samples, "mse") == 4.0
+    np.testing.assert_array_equal(score.best_of_n(truth, samples, "mae", per="step"), [3.0, 0.0])  # of one future
 
 
 def test_samples_are_put_in_order_from_the_best_to_the_worst_and_equal_ones_stay():
     truth = np.zeros((3, 2))
     samples = np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 3.0], [2.0, 0.0, 1.0]])[..., None] * np.ones(2)
-    np.testing.assert_array_equal(score.best_first(truth, samples, "mae").T, [[1, 2, 0], [2, 0, 1], [2, 0, 1]])
-    np.testing.assert_array_equal(score.best_first(truth, samples, "psnr").T[0], [1, 2, 0])  # more is better
+    np.testing.assert_array_equal(score.rank_samples(truth, samples, "mae").T, [[1, 2, 0], [2, 0, 1], [2, 0, 1]])
+    np.testing.assert_array_equal(score.rank_samples(truth, samples, "psnr").T[0], [1, 2, 0])  # more is better
     # no error at all is as good as it gets, also twice, and infinite nowhere
     exact = np.stack([truth, truth + 1, truth])
-    np.testing.assert_array_equal(score.best_first(truth, exact, "psnr")[:, 0], [0, 2, 1])
-    assert score.best_of(truth, exact, "psnr") == 100
+    np.testing.assert_array_equal(score.rank_samples(truth, exact, "psnr")[:, 0], [0, 2, 1])
+    assert score.best_of_n(truth, exact, "psnr") == 100
 
 
 def test_the_best_future_is_followed_through_all_steps_and_not_chosen_anew():
     truth = np.zeros((2, 3))
     samples = np.array([[[0.0, 0.0, 9.0], [1.0, 1.0, 1.0]], [[2.0, 2.0, 2.0], [0.0, 0.0, 2.0]]])
-    np.testing.assert_array_equal(score.best_of(truth, samples, "mae", per="each"), [[2, 2, 2], [0, 0, 2]])
-    np.testing.assert_array_equal(score.best_of(truth, samples, "mae", per="step"), [1, 1, 2])
+    np.testing.assert_array_equal(score.best_of_n(truth, samples, "mae", per="each"), [[2, 2, 2], [0, 0, 2]])
+    np.testing.assert_array_equal(score.best_of_n(truth, samples, "mae", per="step"), [1, 1, 2])
 
 
 def test_a_score_of_ones_own_says_whether_more_is_better():
     truth, samples = np.zeros((1, 1, 1, 2, 2)), np.stack([np.full((1, 1, 1, 2, 2), x) for x in (25.5, 2.55)])
-    assert score.best_of(truth, samples, partial(score.psnr, value_range=255)) == pytest.approx(40)
+    assert score.best_of_n(truth, samples, partial(score.psnr, value_range=255)) == pytest.approx(40)
     signed = lambda truth, answer, per: (answer - truth).mean(axis=(2, 3, 4))  # noqa: E731
     with pytest.raises(ValueError, match="higher=None: say whether more is better"):
-        score.best_of(truth, samples, signed)
-    assert score.best_of(truth, samples, signed, higher=True) == 25.5
+        score.best_of_n(truth, samples, signed)
+    assert score.best_of_n(truth, samples, signed, higher_is_better=True) == 25.5
     with pytest.raises(ValueError, match="score='rmse': expected one of 'mse'"):
-        score.best_of(truth, samples, "rmse")
+        score.best_of_n(truth, samples, "rmse")
 
 
 def test_a_score_without_a_number_is_blamed_and_not_the_truth():
     truth, samples = np.zeros((2, 3)), np.ones((4, 2, 3))
     with pytest.raises(ValueError, match=r"score gave nan for all of samples\[0\]: expected a number where truth"):
-        score.best_of(truth, samples, lambda a, b, per: np.full((2, 3), np.nan), higher=True)
+        score.best_of_n(truth, samples, lambda a, b, per: np.full((2, 3), np.nan), higher_is_better=True)
     nowhere = np.full((2, 3), np.nan)
     with pytest.raises(ValueError, match="truth has no number"):
-        score.best_of(nowhere, samples, lambda a, b, per: b - a, higher=True)
+        score.best_of_n(nowhere, samples, lambda a, b, per: b - a, higher_is_better=True)
 
 
 def test_the_worst_is_not_taken_for_the_best():
     truth, samples = np.zeros((1, 1)), np.array([[[0.5]], [[0.1]]])
     for judge in ("psnr", score.psnr, partial(score.psnr, value_range=2)):
         with pytest.raises(ValueError, match="higher=False: more is better for psnr.*best_first"):
-            score.best_of(truth, samples, judge, higher=False)
-        assert score.best_of(truth, samples, judge, higher=True) == score.best_of(truth, samples, judge)
+            score.best_of_n(truth, samples, judge, higher_is_better=False)
+        assert score.best_of_n(truth, samples, judge, higher_is_better=True) == score.best_of_n(truth, samples, judge)
     with pytest.raises(ValueError, match="higher=True: less is better for mae"):
-        score.best_first(truth, samples, "mae", higher=True)
+        score.rank_samples(truth, samples, "mae", higher_is_better=True)
 
 
 def test_skill_is_the_part_of_the_way_to_perfection():
@@ -356,19 +356,19 @@ def test_skill_is_the_part_of_the_way_to_perfection():
 
 
 def test_a_step_alone_and_the_mean_up_to_it_are_told_apart():
-    assert score.at([4.0, 2.0, 0.0], 2) == 2.0
-    assert score.up_to([4.0, 2.0, 0.0], 2) == 3.0
-    np.testing.assert_array_equal(score.up_to([[4.0, 2.0], [0.0, 1.0]], 2), [3.0, 0.5])
+    assert score.at_step([4.0, 2.0, 0.0], 2) == 2.0
+    assert score.mean_to_step([4.0, 2.0, 0.0], 2) == 3.0
+    np.testing.assert_array_equal(score.mean_to_step([[4.0, 2.0], [0.0, 1.0]], 2), [3.0, 0.5])
     for bad in (0, 4):
         with pytest.raises(ValueError, match=f"h={bad}"):
-            score.at([4.0, 2.0, 0.0], bad)
+            score.at_step([4.0, 2.0, 0.0], bad)
 
 
 # --- what is refused -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("call", [score.mse, score.mae, score.psnr, partial(score.pinball, q=0.5)])
+@pytest.mark.parametrize("call", [score.mse, score.mae, score.psnr, partial(score.pinball_loss, q=0.5)])
 def test_a_forecast_without_a_number_where_truth_has_one_is_an_error_that_says_where(call, bad):
     truth, answer = np.zeros((2, 3, 4)), np.zeros((2, 3, 4))
     answer[1, 2, 3] = bad
@@ -408,10 +408,10 @@ def test_sequences_and_forecasts_are_judged_as_their_arrays_are():
     model = tl.forecast.AR(order=2).fit(X)
     found = model.predict(X[:, :25], 5, n_samples=7, random_state=0)
     truth, as_sequences = X[:, 25:], tl.Sequences(X).crop(25, 30)
-    for call in (score.mse, score.mae, score.psnr, partial(score.pinball, q=0.3)):
+    for call in (score.mse, score.mae, score.psnr, partial(score.pinball_loss, q=0.3)):
         assert call(as_sequences, found) == call(truth, found.mean)
         assert call(truth, tl.Sequences(found.mean)) == call(truth, found.mean)
-    for call in (score.crps, score.energy_score, partial(score.best_of, score="mae")):
+    for call in (score.crps, score.energy_score, partial(score.best_of_n, score="mae")):
         assert call(as_sequences, found) == call(truth, found.samples)
     assert score.mase(as_sequences, found, X[:, :25]) == score.mase(truth, found.mean, X[:, :25])
     assert score.coverage(as_sequences, *found.interval(0.6)) == score.coverage(truth, *found.interval(0.6))

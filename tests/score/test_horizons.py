@@ -17,21 +17,21 @@ MANY = np.clip(TRUTH + 0.3 * RNG.standard_normal((5, *TRUTH.shape)), 0, 1)
 
 def test_every_method_has_its_score_at_every_step_with_the_interval_of_student():
     found = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY})
-    assert list(found.each) == ["psnr", "ssim"]
+    assert list(found.item_scores) == ["psnr", "ssim"]
     assert found.n_samples == {"one": 1, "many": 5}
     for name in ("psnr", "ssim"):
         each = {
             "one": getattr(score, name)(TRUTH, ONE, per="each"),
-            "many": score.best_of(TRUTH, MANY, name, per="each"),
+            "many": score.best_of_n(TRUTH, MANY, name, per="each"),
         }
         for method, values in each.items():
             mean, low, high = found.per_step(name, method)
             np.testing.assert_allclose(mean, values.mean(axis=0))
             expected = stats.t.interval(0.95, 6, loc=values.mean(axis=0), scale=stats.sem(values, axis=0))
             np.testing.assert_allclose([low, high], expected)
-            whole = found.up_to(3)[name][method]
+            whole = found.mean_to_step(3)[name][method]
             assert whole.mean == pytest.approx(values[:, :3].mean())
-            assert whole.half == pytest.approx(stats.sem(values[:, :3].mean(axis=1)) * stats.t.ppf(0.975, 6))
+            assert whole.half_width == pytest.approx(stats.sem(values[:, :3].mean(axis=1)) * stats.t.ppf(0.975, 6))
 
 
 def test_crps_is_of_all_futures_and_of_one_the_absolute_error():
@@ -44,7 +44,7 @@ def test_crps_is_of_all_futures_and_of_one_the_absolute_error():
 def test_functions_are_called_by_the_names_that_they_are_given():
     wide = partial(score.psnr, value_range=2.0)
     found = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, {"PSNR of 2": wide})
-    expected = score.best_of(TRUTH, MANY, wide, per="step")
+    expected = score.best_of_n(TRUTH, MANY, wide, per="step")
     np.testing.assert_allclose(found.per_step("PSNR of 2", "many").mean, expected)
     own = {"own": lambda truth, answer, per: (answer - truth).mean(axis=(2, 3, 4))}
     alone = score.horizon_scores(TRUTH, {"one": ONE}, own)  # of one future nothing is chosen
@@ -57,14 +57,16 @@ def test_whether_more_is_better_is_said_of_your_own_scores_where_there_are_sever
         score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, own)
     errors = (MANY - TRUTH).mean(axis=(3, 4, 5))  # (sample, item, step)
     for way, choose in ((False, np.argmin), (True, np.argmax)):
-        found = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, own, higher={"own": way})
+        found = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, own, higher_is_better={"own": way})
         chosen = choose(errors.mean(axis=2), axis=0)
-        np.testing.assert_allclose(found.each["own"]["many"], errors[chosen, np.arange(7)])
-        np.testing.assert_array_equal(found.each["psnr"]["many"], score.best_of(TRUTH, MANY, "psnr", per="each"))
+        np.testing.assert_allclose(found.item_scores["own"]["many"], errors[chosen, np.arange(7)])
+        np.testing.assert_array_equal(
+            found.item_scores["psnr"]["many"], score.best_of_n(TRUTH, MANY, "psnr", per="each")
+        )
     with pytest.raises(ValueError, match=r"higher='owm': expected one of 'own', 'psnr'"):
-        score.horizon_scores(TRUTH, {"many": MANY}, own, higher={"owm": True})
+        score.horizon_scores(TRUTH, {"many": MANY}, own, higher_is_better={"owm": True})
     with pytest.raises(TypeError, match="higher is a bool: expected words by the name of a score"):
-        score.horizon_scores(TRUTH, {"many": MANY}, own, higher=True)
+        score.horizon_scores(TRUTH, {"many": MANY}, own, higher_is_better=True)
 
 
 def test_forecasts_and_sequences_are_taken_as_they_are():
@@ -73,13 +75,13 @@ def test_forecasts_and_sequences_are_taken_as_they_are():
     still = tl.forecast.Persistence().fit(X).predict(X[:, :25], 5)
     found = score.horizon_scores(tl.Sequences(X[:, 25:]), {"AR": futures, "same": still, "array": still.mean}, "mae")
     assert found.n_samples == {"AR": 4, "same": 1, "array": 1}
-    np.testing.assert_array_equal(found.each["mae"]["same"], np.abs(X[:, 24:25] - X[:, 25:]))
-    np.testing.assert_array_equal(found.each["mae"]["array"], found.each["mae"]["same"])
-    np.testing.assert_allclose(found.each["mae"]["AR"], score.best_of(X[:, 25:], futures, "mae", per="each"))
+    np.testing.assert_array_equal(found.item_scores["mae"]["same"], np.abs(X[:, 24:25] - X[:, 25:]))
+    np.testing.assert_array_equal(found.item_scores["mae"]["array"], found.item_scores["mae"]["same"])
+    np.testing.assert_allclose(found.item_scores["mae"]["AR"], score.best_of_n(X[:, 25:], futures, "mae", per="each"))
 
 
 def test_the_table_has_a_row_for_every_method_and_says_of_how_many_futures_the_best_is():
-    found = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, trained=2)
+    found = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, trained_horizon=2)
     lines = str(found).splitlines()
     assert lines[0] == "mean over t+1…t+4 of 7 items, ± 95 % interval"
     assert lines[1].split() == ["psnr", "ssim"]
@@ -90,13 +92,13 @@ def test_the_table_has_a_row_for_every_method_and_says_of_how_many_futures_the_b
 
 
 def test_the_picture_has_a_panel_for_every_score_and_a_bar_where_training_ended():
-    figure = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, trained=2).plot()
+    figure = score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, trained_horizon=2).plot()
     assert [axes.get_title() for axes in figure.axes] == ["psnr", "ssim"]
     for axes in figure.axes:
         ours, theirs, bar = axes.lines
         assert list(bar.get_xdata()) == [2, 2]
     np.testing.assert_allclose(ours.get_ydata(), score.ssim(TRUTH, ONE, per="step"))
-    np.testing.assert_allclose(theirs.get_ydata(), score.best_of(TRUTH, MANY, "ssim", per="step"))
+    np.testing.assert_allclose(theirs.get_ydata(), score.best_of_n(TRUTH, MANY, "ssim", per="step"))
     plain = score.horizon_scores(TRUTH, {"one": ONE}, "psnr").plot()
     assert len(plain.axes[0].lines) == 1
 
@@ -114,8 +116,8 @@ def test_an_item_with_one_masked_step_counts_by_its_others():
     answer = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [9.0, 5.0]])
     found = score.horizon_scores(truth, {"a": answer}, "mae")
     np.testing.assert_array_equal(found.per_step("mae", "a").mean, [3.0, 1.0])
-    assert found.up_to()["mae"]["a"].mean == np.mean([1, 1, 1, 9])
-    assert score.up_to(found.each["mae"]["a"], 2).tolist() == [1, 1, 1, 9]
+    assert found.mean_to_step()["mae"]["a"].mean == np.mean([1, 1, 1, 9])
+    assert score.mean_to_step(found.item_scores["mae"]["a"], 2).tolist() == [1, 1, 1, 9]
     lines = str(found).splitlines()
     assert lines[0] == "mean over t+1…t+2 of 4 items, without masked steps, ± 95 % interval"
     assert lines[2].split()[:2] == ["a", "3"]
@@ -129,7 +131,7 @@ def test_the_table_says_how_many_items_count():
 
     found = score.horizon_scores(truth, {"a": answer}, "mae")
     assert str(found).startswith("mean over t+1…t+2 of 2 of 3 items, without masked steps, ")
-    assert np.isnan(score.up_to([np.nan, np.nan], 2))
+    assert np.isnan(score.mean_to_step([np.nan, np.nan], 2))
     several = score.horizon_scores(truth, {"a": answer}, {"mae": score.mae, "first": first_only})
     assert str(several).startswith("mean over t+1…t+2 of 1 to 2 of 3 items, ")
 

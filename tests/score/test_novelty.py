@@ -26,12 +26,12 @@ def test_unknowns_accepted_are_those_at_the_first_threshold_that_accepts_enough_
     kind, values = [1] * len(known) + [0] * len(unknown), -np.array(known + unknown, float)
     accepted, found, _ = roc_curve(kind, values, drop_intermediate=False)
     expected = accepted[np.flatnonzero(found >= share - 1e-12)[0]]
-    assert score.unknowns_accepted(known, unknown, share=share) == pytest.approx(expected, abs=1e-12)
+    assert score.unknown_accept_rate(known, unknown, share=share) == pytest.approx(expected, abs=1e-12)
 
 
 def test_nineteen_of_twenty_are_95_percent():
-    assert score.unknowns_accepted([*range(19), 100], [18.5, 50.0]) == 0.0
-    assert score.unknowns_accepted([*range(19), 100], [18.0, 50.0]) == 0.5  # as strange as the threshold is accepted
+    assert score.unknown_accept_rate([*range(19), 100], [18.5, 50.0]) == 0.0
+    assert score.unknown_accept_rate([*range(19), 100], [18.0, 50.0]) == 0.5  # as strange as the threshold is accepted
 
 
 @settings(max_examples=150, deadline=None)
@@ -48,14 +48,14 @@ def test_the_area_of_the_open_set_curve_counts_known_items_that_are_right_and_le
 
 def test_right_answers_and_no_unknown_in_between_give_the_accuracy():
     found = score.open_set_curve([1.0, 2.0, 3.0, 4.0], [True, False, True, True], [5.0, 6.0])
-    assert found.area == found.at(0.0) == 0.75
+    assert found.area == found.recognition_rate(0.0) == 0.75
     all_right = score.open_set_curve([1.0, 2.0], [True, True], [1.0, 3.0])
     assert all_right.area == score.novelty_auroc([1.0, 2.0], [1.0, 3.0])
 
 
 def test_the_open_set_curve_draws_itself_beside_others():
     found = score.open_set_curve([1.0, 2.0, 3.0], [True, False, True], [2.5, 6.0])
-    (axes,) = found.plot(name="ours", beside={"theirs": found}).axes
+    (axes,) = found.plot(name="ours", others={"theirs": found}).axes
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.stack([found.false_accepts, found.recognized], axis=1))
     assert [line.get_text() for line in axes.get_legend().get_texts()] == ["ours, area 0.500", "theirs, area 0.500"]
 
@@ -66,7 +66,7 @@ def test_the_open_set_curve_draws_itself_beside_others():
         (lambda: score.novelty_auroc([], [1.0]), r"known has shape \(0,\)"),
         (lambda: score.novelty_auroc([1.0], [[1.0]]), r"unknown has shape \(1, 1\)"),
         (lambda: score.novelty_auroc([1.0], [np.nan]), r"unknown\[0\] is nan"),
-        (lambda: score.unknowns_accepted([1.0], [1.0], share=1.5), "share=1.5"),
+        (lambda: score.unknown_accept_rate([1.0], [1.0], share=1.5), "share=1.5"),
         (lambda: score.open_set_curve([1.0], [True, False], [1.0]), "one for each known item"),
     ],
 )

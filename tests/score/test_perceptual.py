@@ -119,14 +119,14 @@ def test_the_best_of_n_by_lpips_is_the_lowest(weights):
     truth, answer = films(1, 1)
     samples = np.stack([answer, truth, answer])
     judge = partial(score.lpips, weights=weights)
-    assert score.best_of(truth, samples, judge) == 0
-    assert score.best_first(truth, samples, judge)[0].tolist() == [1]
+    assert score.best_of_n(truth, samples, judge) == 0
+    assert score.rank_samples(truth, samples, judge)[0].tolist() == [1]
     with pytest.raises(
         ValueError, match=r"score='lpips' has no weights.*score=partial\(lpips, weights='.*\.safetensors'\)"
     ):
-        score.best_of(truth, samples, "lpips")
+        score.best_of_n(truth, samples, "lpips")
     with pytest.raises(ValueError, match="score='lpip': expected one of 'mse', 'mae', 'psnr', 'ssim', or a function"):
-        score.best_of(truth, samples, "lpip")
+        score.best_of_n(truth, samples, "lpip")
 
 
 def test_a_changed_file_is_read_again(tensors, tmp_path):

@@ -55,7 +55,7 @@ def test_without_a_gallery_no_query_is_found_by_itself():
         expected = average_precision_score(labels[others] == labels[i], -distances[i, others])
         assert score.average_precision(distances, labels)[i] == pytest.approx(expected, rel=1e-12)
         nearest = labels[others][distances[i, others].argmin()]
-        assert score.nearest_correct(distances, labels)[i] == (nearest == labels[i])
+        assert score.is_nearest_correct(distances, labels)[i] == (nearest == labels[i])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -67,16 +67,16 @@ def test_nearest_accuracy_is_that_of_scikit_learn_where_no_vote_is_tied(seed):
 
 
 def test_a_tied_vote_goes_to_the_class_whose_voters_are_nearer():
-    assert score.nearest_correct([[1.0, 1.1, 1.2, 5.0]], ["b"], ["a", "b", "b", "a"], k=4).all()
-    assert score.nearest_correct([[3.0, 1.0, 2.0, 2.5]], ["b"], ["a", "b", "a", "b"], k=4).all()
-    assert score.nearest_correct([[0.5, 1.0, 2.0, 2.5]], ["a"], ["a", "b", "a", "b"], k=4).all()
-    assert score.nearest_correct([[9.0, 1.0, 2.0, 2.5]], ["c"], ["a", "c", "a", "b"], k=3).all()
+    assert score.is_nearest_correct([[1.0, 1.1, 1.2, 5.0]], ["b"], ["a", "b", "b", "a"], k=4).all()
+    assert score.is_nearest_correct([[3.0, 1.0, 2.0, 2.5]], ["b"], ["a", "b", "a", "b"], k=4).all()
+    assert score.is_nearest_correct([[0.5, 1.0, 2.0, 2.5]], ["a"], ["a", "b", "a", "b"], k=4).all()
+    assert score.is_nearest_correct([[9.0, 1.0, 2.0, 2.5]], ["c"], ["a", "c", "a", "b"], k=3).all()
 
 
 def test_items_at_the_same_distance_come_in_the_order_of_the_gallery():
-    assert score.nearest_correct([[1.0, 1.0, 1.0]], ["a"], ["a", "b", "b"]).all()
-    assert score.nearest_correct([[1.0, 1.0, 1.0, 0.0]], ["a"], ["a", "a", "b", "b"], k=3).all()
-    assert score.nearest_correct([[np.inf, np.inf]], [1], [1, 0], k=2).all()
+    assert score.is_nearest_correct([[1.0, 1.0, 1.0]], ["a"], ["a", "b", "b"]).all()
+    assert score.is_nearest_correct([[1.0, 1.0, 1.0, 0.0]], ["a"], ["a", "a", "b", "b"], k=3).all()
+    assert score.is_nearest_correct([[np.inf, np.inf]], [1], [1, 0], k=2).all()
 
 
 def test_labels_may_be_words_and_distances_tensors_of_any_precision():
@@ -146,7 +146,7 @@ def test_an_interval_is_students(n):
     found = score.interval(values, confidence=0.9)
     low, high = stats.t.interval(0.9, n - 1, values.mean(), stats.sem(values))
     assert (found.mean, found.low, found.high) == pytest.approx((values.mean(), low, high), rel=1e-10)
-    assert found.half == pytest.approx((high - low) / 2, rel=1e-10)
+    assert found.half_width == pytest.approx((high - low) / 2, rel=1e-10)
 
 
 def test_an_interval_holds_the_mean_as_often_as_it_says():
@@ -170,7 +170,7 @@ def test_intervals_of_few_values():
 @pytest.mark.parametrize(("right", "n"), [(20, 20), (0, 20), (19, 20), (7, 20), (1, 1), (500, 1000)])
 def test_wilson_is_that_of_scipy(right, n):
     expected = stats.binomtest(right, n).proportion_ci(method="wilson")
-    found = score.wilson(right / n, n)
+    found = score.wilson_interval(right / n, n)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert (found.low, found.high) == pytest.approx(intervals.wilson(right / n, n), abs=1e-9)
 
@@ -234,8 +234,8 @@ def test_recall_and_precision_at_k_are_means_over_the_orders_of_equals(items, k)
     recall, precision, r = (
         found.item()
         for found in (
-            score.recall_at([row], ["a"], gallery, k=k),
-            score.precision_at([row], ["a"], gallery, k=k),
+            score.recall_at_k([row], ["a"], gallery, k=k),
+            score.precision_at_k([row], ["a"], gallery, k=k),
             score.r_precision([row], ["a"], gallery),
         )
     )
@@ -252,10 +252,10 @@ def test_recall_at_k_without_ties_is_what_sorting_gives_and_never_falls_with_k()
     nearest = gallery[np.argsort(distances, axis=1)]
     before = np.zeros(len(queries))
     for k in (1, 2, 4, 8, 30):
-        found = score.recall_at(distances, queries, gallery, k=k)
+        found = score.recall_at_k(distances, queries, gallery, k=k)
         np.testing.assert_array_equal(found, (nearest[:, :k] == queries[:, None]).any(axis=1))
         np.testing.assert_allclose(
-            score.precision_at(distances, queries, gallery, k=k), (nearest[:, :k] == queries[:, None]).mean(axis=1)
+            score.precision_at_k(distances, queries, gallery, k=k), (nearest[:, :k] == queries[:, None]).mean(axis=1)
         )
         assert (found >= before).all()
         before = found
@@ -263,12 +263,12 @@ def test_recall_at_k_without_ties_is_what_sorting_gives_and_never_falls_with_k()
 
 def test_queries_of_the_gallery_are_not_found_by_themselves():
     matrix = [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
-    np.testing.assert_array_equal(score.recall_at(matrix, ["a", "b", "a"]), [0, np.nan, 1])
-    np.testing.assert_array_equal(score.recall_at(matrix, ["a", "b", "a"], k=2), [1, np.nan, 1])
+    np.testing.assert_array_equal(score.recall_at_k(matrix, ["a", "b", "a"]), [0, np.nan, 1])
+    np.testing.assert_array_equal(score.recall_at_k(matrix, ["a", "b", "a"], k=2), [1, np.nan, 1])
     with pytest.raises(ValueError, match="k=3: the gallery has only 2 items for a query"):
-        score.recall_at(matrix, ["a", "b", "a"], k=3)
+        score.recall_at_k(matrix, ["a", "b", "a"], k=3)
 
 
 def test_many_equals_are_counted_without_large_numbers():
-    found = score.recall_at(np.zeros((1, 20_000)), [0], np.arange(20_000) % 2, k=3)
+    found = score.recall_at_k(np.zeros((1, 20_000)), [0], np.arange(20_000) % 2, k=3)
     assert found[0] == pytest.approx(1 - 0.5**3, abs=1e-3)

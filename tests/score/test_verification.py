@@ -88,7 +88,7 @@ def test_groups_are_drawn_whole_and_make_the_interval_wider():
     matrix = abs(points[:, None] - points)
     alone = score.equal_error_interval(matrix, labels, n_resamples=200, random_state=0)
     whole = score.equal_error_interval(matrix, labels, groups=groups, n_resamples=200, random_state=0)
-    assert whole.half > 1.3 * alone.half
+    assert whole.half_width > 1.3 * alone.half_width
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_the_minimum_cost_is_that_of_the_best_threshold_over_deciding_blindly(pa
     options = {"prior": prior, "reject_cost": reject_cost, "accept_cost": 2.0}
     assert score.minimum_cost(distances, same, **options) == pytest.approx(expected, abs=1e-12)
     found = score.verification_errors(distances, same)
-    best = found.cheapest(**options)
-    accepts, rejects = found.at(best)
+    best = found.minimum_cost_threshold(**options)
+    accepts, rejects = found.error_rates(best)
     assert (accepts, rejects) == pytest.approx(((distances[~same] <= best).mean(), (distances[same] > best).mean()))
 
 
@@ -166,9 +166,9 @@ def test_where_nothing_may_be_accepted_the_threshold_is_minus_infinity():
 
 def test_rejects_between_two_thresholds_lie_on_the_line():
     found = score.verification_errors([1.0, 1.0, 2.0, 2.0], [True, False, True, False])
-    np.testing.assert_allclose(found.rejects_at([0.0, 0.25, 0.5, 1.0]), [1.0, 0.75, 0.5, 0.0])
+    np.testing.assert_allclose(found.false_reject_rates([0.0, 0.25, 0.5, 1.0]), [1.0, 0.75, 0.5, 0.0])
     upright = score.verification_errors([1.0, 2.0], [True, False])
-    np.testing.assert_allclose(upright.rejects_at([0.0, 0.5]), [0.0, 0.0])
+    np.testing.assert_allclose(upright.false_reject_rates([0.0, 0.5]), [0.0, 0.0])
 
 
 # --- subjects --------------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_the_curve_itself_lies_in_its_band():
     points = labels + rng.normal(0, 1, 60)
     matrix = abs(points[:, None] - points)
     rates, low, high = score.error_band(matrix, labels, random_state=0)
-    curve = score.verification_errors(*score.item_pairs(matrix, labels)[:2]).rejects_at(rates)
+    curve = score.verification_errors(*score.item_pairs(matrix, labels)[:2]).false_reject_rates(rates)
     assert ((low <= curve) & (curve <= high)).mean() > 0.95
     assert (low < high).any()
 

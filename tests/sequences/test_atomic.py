@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.sequences import atomic
+from timelike.core import files
 
 WRITER = """
 import pathlib, sys, time
@@ -74,7 +74,7 @@ def test_what_names_no_writer_or_one_elsewhere_stays(tmp_path):
 def test_a_link_that_is_called_like_a_leftover_goes_and_its_target_stays(tmp_path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").write_text("years of work")
-    name = f".a.{atomic._here()}-{os.getpid()}.0123.part"  # of this process, which is not writing it
+    name = f".a.{files._machine_id()}-{os.getpid()}.0123.part"  # of this process, which is not writing it
     (tmp_path / name).symlink_to(tmp_path / "kept")
     save_something(tmp_path)
     assert left(tmp_path) == []
@@ -105,7 +105,7 @@ def test_threads_that_save_side_by_side_do_not_sweep_each_other(tmp_path):
 def test_a_save_cut_off_between_two_renames_is_tidied_by_the_next(tmp_path):
     model = tl.Neighbors().fit([[0, 1], [5, 5]], ["a", "b"])
     model.save(tmp_path / "model")
-    (tmp_path / "model").rename(atomic.previous(tmp_path / "model"))
+    (tmp_path / "model").rename(files.backup_path(tmp_path / "model"))
     model.save(tmp_path / "model")
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 

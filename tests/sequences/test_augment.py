@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import timelike as tl
-from timelike.sequences.augment import Blur, Crop, Jitter, Merge, Scaling, TimeWarp, choose, compose
+from timelike.sequences.augment import Blur, Jitter, Merge, RandomCrop, RandomScaling, TimeWarp, choose, compose
 
-LINEAR = [Blur(), Blur(sizes=(5,), strides=(1,)), Merge(), Merge(even=True), TimeWarp(strength=1.0), Crop()]
+LINEAR = [Blur(), Blur(sizes=(5,), strides=(1,)), Merge(), Merge(even=True), TimeWarp(strength=1.0), RandomCrop()]
 LINEAR += [compose([Merge(), TimeWarp(), Blur()]), choose([Blur(), Merge()])]
-ALL = [*LINEAR, Jitter(), Scaling(), compose([Crop(), Jitter(), Scaling()])]
+ALL = [*LINEAR, Jitter(), RandomScaling(), compose([RandomCrop(), Jitter(), RandomScaling()])]
 seeds = st.integers(0, 2**32)
 
 
@@ -76,7 +76,7 @@ def test_merge_uses_every_step_once_and_makes_half_to_four_fifths_of_them(length
 
 @pytest.mark.parametrize("length", [5, 10, 11, 20])
 def test_merge_and_crop_draw_every_length_that_their_shares_allow_the_longest_too(length):
-    for drawn, least, most in ((Merge(), 5, 8), (Crop(shortest=0.2, longest=1.0), 2, 10)):  # tenths
+    for drawn, least, most in ((Merge(), 5, 8), (RandomCrop(shortest=0.2, longest=1.0), 2, 10)):  # tenths
         allowed = {n for n in range(1, length + 1) if least * length <= 10 * n <= most * length}
         found = {len(drawn(np.zeros(length), random_state=seed).values) for seed in range(40 * len(allowed))}
         assert found == allowed
@@ -103,7 +103,7 @@ def test_a_time_warp_keeps_the_ends_and_interpolates():
 
 def test_a_crop_is_a_stretch_of_the_original():
     x = walk(30)
-    values, alignment = Crop(shortest=0.3, longest=0.3)(x, random_state=0)
+    values, alignment = RandomCrop(shortest=0.3, longest=0.3)(x, random_state=0)
     start = int(alignment[0].argmax())
     np.testing.assert_array_equal(values, x[start : start + 9])
 
@@ -112,7 +112,7 @@ def test_jitter_and_scaling_change_values_by_as_much_as_they_say():
     x = np.ones((20000, 2))
     noise = Jitter(std=0.2)(x[:2000], random_state=0).values - 1
     assert noise.std() == pytest.approx(0.2, rel=0.05)
-    factors = [Scaling(std=0.3)(x[:3], random_state=seed) for seed in range(2000)]
+    factors = [RandomScaling(std=0.3)(x[:3], random_state=seed) for seed in range(2000)]
     assert np.std([np.log(one.values[0]) for one in factors]) == pytest.approx(0.3, rel=0.05)
     assert all((np.ptp(one.values, axis=0) == 0).all() for one in factors[:20])
     np.testing.assert_array_equal(factors[0].alignment, np.eye(3))
@@ -130,7 +130,8 @@ def test_alignments_of_a_chain_multiply():
 
 def test_a_choice_uses_all_its_steps():
     lengths = {
-        len(choose([Crop(shortest=0.5, longest=0.5), Jitter()])(walk(10), random_state=i).values) for i in range(20)
+        len(choose([RandomCrop(shortest=0.5, longest=0.5), Jitter()])(walk(10), random_state=i).values)
+        for i in range(20)
     }
     assert lengths == {5, 10}
 
@@ -178,7 +179,7 @@ def test_a_missing_value_spoils_only_what_it_has_a_share_in():
 
 def test_types_and_shapes_follow_the_input():
     assert Blur()(np.arange(9, dtype=np.int16), random_state=0).values.dtype == np.float32
-    exact = Crop(shortest=1.0)(100_000_001 + np.arange(9), random_state=0).values
+    exact = RandomCrop(shortest=1.0)(100_000_001 + np.arange(9), random_state=0).values
     assert exact.tolist() == list(range(100_000_001, 100_000_010))  # float32 has 24 bits
     assert Blur()(np.arange(9.0), random_state=0).values.ndim == 1
     video = np.zeros((9, 1, 4, 5), np.float32)
@@ -199,9 +200,9 @@ def test_types_and_shapes_follow_the_input():
             ValueError,
             r"shortest=0.0: expected a finite number greater than 0.0 and at most 1",
         ),
-        (lambda: Crop(shortest=0.9, longest=0.5), ValueError, r"expected shortest to be at most longest"),
+        (lambda: RandomCrop(shortest=0.9, longest=0.5), ValueError, r"expected shortest to be at most longest"),
         (lambda: Jitter(std=-1.0), ValueError, r"std=-1.0: expected a finite number at least 0"),
-        (lambda: Scaling(std="a"), TypeError, r"std='a': expected a number"),
+        (lambda: RandomScaling(std="a"), TypeError, r"std='a': expected a number"),
         (lambda: TimeWarp(strength=3.0), ValueError, r"strength=3.0"),
         (lambda: compose([]), ValueError, r"steps is empty"),
         (lambda: compose([Blur]), TypeError, r"steps\[0\] is .*expected an augmentation such as Blur\(\)"),
@@ -220,7 +221,7 @@ def test_bad_arguments_are_named(call, error, message):
 @pytest.mark.parametrize(
     ("augmentation", "x"),
     [
-        (Scaling(std=1e4), np.ones((50, 9))),
+        (RandomScaling(std=1e4), np.ones((50, 9))),
         (Jitter(std=1e308), np.ones(50)),
         (Jitter(std=1e300), np.ones(9, np.float32)),
     ],

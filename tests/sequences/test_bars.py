@@ -10,8 +10,8 @@ import threading
 import pytest
 
 import timelike as tl
-from timelike.sequences import bars
-from timelike.sequences.bars import Bar
+from timelike.core import progress
+from timelike.core.progress import ProgressMeter
 
 
 class Terminal(io.StringIO):
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch, capsys):
     """What somebody sees who looks, since the last time it was asked for."""
-    monkeypatch.setattr(bars, "_notebook", lambda: True)
+    monkeypatch.setattr(progress, "_is_notebook", lambda: True)
     return lambda: capsys.readouterr().err
 
 
@@ -30,15 +30,15 @@ def terminal(monkeypatch, capsys):
 def clock(monkeypatch):
     """Seconds that pass when they are told to."""
     hands = [0.0]
-    monkeypatch.setattr(bars.time, "monotonic", lambda: hands[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: hands[0])
     return hands
 
 
 def count(clock, *, progress=None, seconds=1.0, steps=4):
-    with Bar(steps, progress, name="work", unit="step") as bar:
+    with ProgressMeter(steps, progress, set_description="work", unit="step") as bar:
         for _ in range(steps):
             clock[0] += seconds
-            bar.step()
+            bar.update()
     return bar
 
 
@@ -60,10 +60,10 @@ def test_what_is_asked_for_comes_at_once_and_stays(terminal, clock):
 
 
 def test_a_bar_that_comes_late_knows_when_the_work_began(terminal):
-    with Bar(4, True) as bar:
+    with ProgressMeter(4, True) as bar:
         bar._since -= 100
         bar._bar.close()
-        bar._draw()
+        bar._open_bar()
         assert 99 < bar._bar.format_dict["elapsed"] < 101
 
 
@@ -79,7 +79,7 @@ def test_false_is_silent_on_a_terminal(terminal, clock):
 
 
 def test_within_a_count_the_inner_ones_are_silent_but_for_those_asked_for(terminal, clock):
-    with Bar(2, False):
+    with ProgressMeter(2, False):
         count(clock, seconds=60)
         assert terminal() == ""
         count(clock, progress=True)
@@ -89,27 +89,27 @@ def test_within_a_count_the_inner_ones_are_silent_but_for_those_asked_for(termin
 
 
 def test_a_count_that_ends_in_an_error_leaves_others_alone(terminal, clock):
-    with pytest.raises(ZeroDivisionError), Bar(2, None):
+    with pytest.raises(ZeroDivisionError), ProgressMeter(2, None):
         raise ZeroDivisionError
     count(clock, seconds=60)
     assert "work:" in terminal()
 
 
 def test_a_terminal_is_looked_at(monkeypatch):
-    assert not bars.watched()
+    assert not progress.is_interactive()
     monkeypatch.setattr(sys, "stderr", Terminal())
-    assert bars.watched()
+    assert progress.is_interactive()
 
 
 def test_other_threads_and_other_processes_draw_nothing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     found = []
-    worker = threading.Thread(target=lambda: found.append(bars.watched()))
+    worker = threading.Thread(target=lambda: found.append(progress.is_interactive()))
     worker.start()
     worker.join()
-    assert (bars.watched(), found) == (True, [False])
+    assert (progress.is_interactive(), found) == (True, [False])
     monkeypatch.setattr(multiprocessing, "current_process", lambda: type("Worker", (), {"name": "LokyProcess-1"}))
-    assert not bars.watched()
+    assert not progress.is_interactive()
 
 
 def test_a_notebook_is_looked_at(monkeypatch):
@@ -119,11 +119,11 @@ def test_a_notebook_is_looked_at(monkeypatch):
     class IPython:
         get_ipython = staticmethod(Shell)
 
-    assert not bars.watched()
+    assert not progress.is_interactive()
     monkeypatch.setitem(sys.modules, "IPython", IPython)
-    assert bars.watched()
+    assert progress.is_interactive()
     monkeypatch.setattr(IPython, "get_ipython", staticmethod(lambda: None))
-    assert not bars.watched()
+    assert not progress.is_interactive()
 
 
 def test_a_program_without_a_standard_error_goes_on(monkeypatch, clock):
@@ -140,7 +140,7 @@ def test_progress_is_true_false_or_none(wrong):
 
 
 def test_distances_neighbours_and_averages_show_themselves_on_a_terminal(terminal, monkeypatch):
-    monkeypatch.setattr(bars, "SOON", 0.0)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
     X = tl.Sequences([[float(i), 2.0, 1.0] for i in range(40)])
     for metric in (tl.DTW(), tl.SoftDTW(), tl.GDTW()):
         name = type(metric).__name__
@@ -166,7 +166,7 @@ def test_what_is_shown_is_what_is_found_unseen(terminal, monkeypatch):
         "nearest": encoder.neighbors(X, X, 3, progress=False).ids,
         "soft": tl.SoftDTW().neighbors(X, X, 3, progress=False).distances,
     }
-    monkeypatch.setattr(bars, "SOON", 0.0)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
     seen = {
         "vectors": encoder.encode(X),
         "windows": encoder.encode(X, windows=(2, 1)).values,
@@ -186,7 +186,7 @@ def test_nothing_is_imported_for_a_bar_that_nobody_sees():
 
 
 def test_a_line_stands_above_a_bar(capsys):
-    bars.say("a word")
+    progress.print_line("a word")
     assert capsys.readouterr().err == "a word\n"
 
 
@@ -195,7 +195,7 @@ def test_a_terminal_without_a_size_is_shown_a_bar():
     import pty
 
     leader, follower = pty.openpty()  # 0 rows of 0 columns
-    code = "from timelike.sequences.bars import Bar\nwith Bar(3, True, name='three') as bar: bar.step(3)"
+    code = "from timelike.core.progress import Bar\nwith Bar(3, True, name='three') as bar: bar.step(3)"
     try:
         subprocess.run([sys.executable, "-c", code], stderr=follower, check=True)
         assert "three: 100%" in os.read(leader, 4096).decode()

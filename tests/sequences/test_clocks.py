@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike.sequences.clocks import stamps
+from timelike.sequences.timestamps import parse_datetimes
 
 NEW_YEAR = datetime(2024, 1, 1)
 PARIS = timezone(timedelta(hours=1))
@@ -83,9 +83,9 @@ def test_rows_of_different_kinds_are_refused():
 
 
 def test_offsets_are_subtracted_with_their_sign():
-    assert stamps(["2024-01-01T00:00:00-00:30"]).astype(str).tolist() == ["2024-01-01T00:30:00.000000000"]
-    assert stamps(["2024-01-01T00:00:00+14:00"]).astype(str).tolist() == ["2023-12-31T10:00:00.000000000"]
-    assert stamps(["2024-02-31"]) is None
+    assert parse_datetimes(["2024-01-01T00:00:00-00:30"]).astype(str).tolist() == ["2024-01-01T00:30:00.000000000"]
+    assert parse_datetimes(["2024-01-01T00:00:00+14:00"]).astype(str).tolist() == ["2023-12-31T10:00:00.000000000"]
+    assert parse_datetimes(["2024-02-31"]) is None
 
 
 def test_milliseconds_are_resampled_to_the_nanosecond():
@@ -103,7 +103,7 @@ def test_milliseconds_are_resampled_to_the_nanosecond():
 def test_nanoseconds_survive_elapsed_derivative_and_interpolation():
     clock = T0 + np.array([0, 1, 3]).astype("timedelta64[ns]")
     s = tl.Sequences([[0.0, 1.0, 3.0], [0.0, np.nan, 3.0]], times=[clock, clock])
-    assert s.elapsed.tolist() == [0, 1e-9, 3e-9] * 2
+    assert s.elapsed_times.tolist() == [0, 1e-9, 3e-9] * 2
     np.testing.assert_allclose(s[:1].derivative().values.ravel(), [1e9] * 3)
     np.testing.assert_allclose(s.interpolate()[1].ravel(), [0, 1, 3])
 

@@ -102,7 +102,7 @@ def test_every_way_out_gives_back_what_went_in():
     assert s[:1].to_nct().shape == (1, 2, 3)
     assert [item.shape for item in s.to_nct()] == [(2, 3), (2, 4), (2, 5), (2, 6)]
     assert np.asarray(s[[0, 0]]).shape == (2, 3, 2)
-    assert tl.Sequences(np.ones((1, 2), np.uint8)).tensor().values.dtype == torch.float32
+    assert tl.Sequences(np.ones((1, 2), np.uint8)).to_tensor().values.dtype == torch.float32
     with pytest.raises(TypeError, match=r"lengths 3 to 6 are not one array: use padded"):
         np.asarray(s)
     with pytest.raises(ValueError, match="length=2 is shorter than the longest sequence"):
@@ -142,7 +142,7 @@ def test_building_from_an_array_does_not_copy_it():
     block = np.random.default_rng(0).standard_normal((50, 20, 3))
     assert np.shares_memory(tl.Sequences(block).values, block)
     assert np.shares_memory(tl.Sequences(torch.from_numpy(block)).values, block)
-    assert np.shares_memory(elastic.steps(tl.Sequences(block)[::-1], np.dtype(float))[0], block)
+    assert np.shares_memory(elastic.pack_steps(tl.Sequences(block)[::-1], np.dtype(float))[0], block)
 
 
 def test_labels_stay_in_the_words_of_the_caller():
@@ -184,7 +184,7 @@ def test_times_may_be_shared_numbers_or_datetimes():
     days = np.array(["2024-01-01", "2024-01-02", "2024-01-04"], "datetime64[D]")
     dated = tl.Sequences(np.zeros((2, 3)), times=[days, days])
     assert dated.times.dtype == "datetime64[ns]"
-    assert np.diff(dated[:1].elapsed).tolist() == [86400, 172800]
+    assert np.diff(dated[:1].elapsed_times).tolist() == [86400, 172800]
 
 
 def test_pickling_for_worker_processes_takes_only_the_selection():
@@ -234,21 +234,21 @@ def test_bfloat16_is_read_as_float32():
 def test_padding_keeps_the_dtype_where_it_holds_the_fill():
     for dtype in (bool, np.uint8, np.int64, np.float16):
         s = tl.Sequences([np.ones(2, dtype), np.ones(1, dtype)])
-        assert s.padded().values.dtype == dtype
-        assert s.padded().values[1, 1, 0] == 0
+        assert s.pad().values.dtype == dtype
+        assert s.pad().values[1, 1, 0] == 0
     few = tl.Sequences([np.array([200, 1], np.uint8), np.array([3], np.uint8)])
-    assert few.padded(fill=-1).values.ravel().tolist() == [200, 1, 3, -1]
-    assert few.padded(fill=300).values.ravel().tolist() == [200, 1, 3, 300]
-    np.testing.assert_array_equal(few.padded(fill=np.nan).values.ravel(), [200, 1, 3, np.nan])
+    assert few.pad(fill=-1).values.ravel().tolist() == [200, 1, 3, -1]
+    assert few.pad(fill=300).values.ravel().tolist() == [200, 1, 3, 300]
+    np.testing.assert_array_equal(few.pad(fill=np.nan).values.ravel(), [200, 1, 3, np.nan])
 
 
 def test_a_tensor_has_the_dtype_that_holds_the_values():
-    assert tl.Sequences([[100_000_001, 0]]).tensor().values.flatten().tolist() == [100_000_001, 0]
-    assert tl.Sequences(np.ones((1, 2), np.int16)).tensor().values.dtype == torch.float32
+    assert tl.Sequences([[100_000_001, 0]]).to_tensor().values.flatten().tolist() == [100_000_001, 0]
+    assert tl.Sequences(np.ones((1, 2), np.int16)).to_tensor().values.dtype == torch.float32
     s = tl.Sequences([[1.0, 2.0]])
     for dtype in ("float32", "torch.float32", np.float32, torch.float32):
-        assert s.tensor(dtype=dtype).values.dtype == torch.float32
-    assert s.tensor(dtype="bfloat16").values.dtype == torch.bfloat16
+        assert s.to_tensor(dtype=dtype).values.dtype == torch.float32
+    assert s.to_tensor(dtype="bfloat16").values.dtype == torch.bfloat16
 
 
 def test_an_array_without_axes_is_a_position():
@@ -352,7 +352,7 @@ NAN, INF = float("nan"), float("inf")
         (lambda: tl.Sequences([full(), full()]), TypeError, r"data\[0\] is a collection \(Sequences\): .*concat\(\[...\]\)"),
         (lambda: tl.Sequences([[[1.0, 2.0]], full()]), TypeError, r"data\[1\] is a collection"),
         (lambda: tl.Sequences([None]), TypeError, r"data\[0\] is None: expected an array"),
-        (lambda: tl.sequences.as_one(None, "x"), TypeError, "x is None: expected an array"),
+        (lambda: tl.sequences.as_single_sequence(None, "x"), TypeError, "x is None: expected an array"),
         (lambda: tl.Sequences(torch.eye(2).to_sparse()), TypeError, r"data is a sparse tensor .* use to_dense\(\)"),
         (lambda: tl.Sequences(sparse.csr_matrix(np.eye(2))), TypeError, r"data is a sparse csr_matrix: .* toarray\(\)"),
         (lambda: tl.Sequences([sparse.csr_array(np.eye(2))]), TypeError, r"data\[0\] is a sparse csr_array"),

@@ -18,7 +18,7 @@ from scipy.io import loadmat, savemat
 
 import timelike as tl
 from timelike.sequences import FormatError
-from timelike.sequences.formats import matlab
+from timelike.sequences.io.formats import matlab
 
 FATAL = {  # of these changes pyarrow 26 and SciPy ended the process
     "a.parquet": (45, 117, 334, 889, 971, 1311),
@@ -99,7 +99,7 @@ def test_an_encrypted_npz_is_refused(tmp_path) -> None:
 
 def test_a_mapped_array_is_as_long_as_its_header_says_when_it_is_opened(tmp_path, monkeypatch) -> None:
     """A page that is not there ends the process when it is touched, so it is not left to that."""
-    monkeypatch.setattr("timelike.sequences.formats.arrays.MAPPED", 0)
+    monkeypatch.setattr("timelike.sequences.io.formats.npz.MAP_BYTES", 0)
     np.save(tmp_path / "a.npy", np.zeros((2, 4000, 3)))
     content = (tmp_path / "a.npy").read_bytes()
     assert isinstance(tl.load(tmp_path / "a.npy").values.base, np.ndarray)
@@ -113,7 +113,7 @@ def test_a_mapped_array_is_as_long_as_its_header_says_when_it_is_opened(tmp_path
 
 def variables(path: Path) -> dict[str, np.ndarray | None]:
     with path.open("rb") as file:
-        return {one.name: one.array for one in matlab._variables(file, path)}
+        return {one.name: one.array for one in matlab._read_variables(file, path)}
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -43,10 +43,10 @@ def test_a_generator_has_the_defaults_that_were_published(name):
 
 def test_augmentations_have_the_defaults_that_were_published():
     assert augment.Blur() == augment.Blur(sizes=(3, 5, 7), strides=(1, 2, 3))
-    assert augment.Crop() == augment.Crop(shortest=0.6, longest=1.0)
+    assert augment.RandomCrop() == augment.RandomCrop(shortest=0.6, longest=1.0)
     assert augment.Jitter() == augment.Jitter(std=0.05)
     assert augment.Merge() == augment.Merge(shortest=0.5, longest=0.8, even=False)
-    assert augment.Scaling() == augment.Scaling(std=0.1)
+    assert augment.RandomScaling() == augment.RandomScaling(std=0.1)
     assert augment.TimeWarp() == augment.TimeWarp(strength=0.3)
 
 
@@ -72,6 +72,6 @@ def test_letters_are_drawn_in_the_middle():
 
 
 def test_the_pixels_of_a_drawing_fill_the_square_evenly():
-    x, y = clouds._pixels(16)
+    x, y = clouds._pixel_centres(16)
     np.testing.assert_allclose(x, np.broadcast_to(np.linspace(-15 / 16, 15 / 16, 16), (16, 16)))
     np.testing.assert_allclose(y, -x.T)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import timelike as tl
-from timelike.sequences.looking.suspicions import copies, extremes
+from timelike.sequences.describe.quality_checks import extremes, find_copies
 
 NAN = float("nan")
 
@@ -34,7 +34,7 @@ def described(known, **more):
 
 
 def kinds(found):
-    return {one.kind: one.items.tolist() for one in found.suspicions}
+    return {one.kind: one.items.tolist() for one in found.quality_issues}
 
 
 def test_sound_recordings_are_described_by_their_numbers(recordings):
@@ -53,7 +53,7 @@ def test_sound_recordings_are_described_by_their_numbers(recordings):
     assert found.classes == {"run": 15, "walk": 15}
     assert found.groups == {"anna": 10, "ben": 10, "cleo": 10}
     assert found.gaps.count == 0
-    assert found.suspicions == ()
+    assert found.quality_issues == ()
     assert "nothing suspicious" in found.text
     assert "50 per s; jitter 0 % of a step" in str(found)
 
@@ -63,8 +63,8 @@ def test_jitter_is_the_deviation_of_steps_and_a_hole_does_not_count():
     steps = rng.normal(1.0, 0.05, (20, 400))
     steps[:, 200] = 500.0
     found = tl.Sequences(np.zeros((20, 400)), times=np.cumsum(steps, axis=1)).describe()
-    assert found.clock.rate == pytest.approx(1, rel=0.01)
-    assert found.clock.jitter == pytest.approx(0.05, rel=0.1)
+    assert found.sampling.rate == pytest.approx(1, rel=0.01)
+    assert found.sampling.jitter == pytest.approx(0.05, rel=0.1)
     assert (found.gaps.count, found.gaps.sequences) == (20, 20)
     assert found.gaps.longest == pytest.approx(500)
 
@@ -107,7 +107,7 @@ def test_copies_with_other_labels_are_told(recordings):
 
 @given(st.lists(st.lists(st.sampled_from([0.0, -0.0, 1.0, NAN]), min_size=1, max_size=3), min_size=1, max_size=8))
 def test_copies_are_those_of_a_loop(items):
-    found = copies(tl.Sequences(items))
+    found = find_copies(tl.Sequences(items))
     groups = {}
     for i, item in enumerate(items):
         if len(item) > 1:

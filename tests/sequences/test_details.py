@@ -10,9 +10,9 @@ import pytest
 
 import timelike as tl
 from timelike.sequences import augment, generate
-from timelike.sequences.files import archive
-from timelike.sequences.formats import text
-from timelike.sequences.moments import Moments
+from timelike.sequences.io import archive
+from timelike.sequences.io.formats import text
+from timelike.sequences.moments import ChannelScaler
 
 # --- clocks
 
@@ -51,11 +51,11 @@ def test_one_date_beyond_the_range_of_nanoseconds_is_enough_to_refuse_all(times)
 
 
 def test_large_times_in_text_are_refused_only_where_they_are_integers():
-    read = text.clock(["1e20", "3e20"], Path("a.ts"), 4)
+    read = text.parse_times(["1e20", "3e20"], Path("a.ts"), 4)
     assert read.tolist() == [1e20, 3e20]
-    assert text.clock([str(2**53)], Path("a.ts"), 4).tolist() == [2.0**53]
+    assert text.parse_times([str(2**53)], Path("a.ts"), 4).tolist() == [2.0**53]
     with pytest.raises(ValueError, match="a time is an integer beyond"):
-        text.clock(["5", str(2**53 + 2)], Path("a.ts"), 4)
+        text.parse_times(["5", str(2**53 + 2)], Path("a.ts"), 4)
 
 
 def test_samples_of_a_long_clock_that_are_met_are_met_exactly():
@@ -98,7 +98,7 @@ def test_a_download_stops_at_its_limit_whatever_the_server_says(declared, most, 
     monkeypatch.setenv("TIMELIKE_DOWNLOAD_LIMIT_MB", "1")
     answer = Answer(declared)
     with (tmp_path / "file").open("wb") as file, pytest.raises(archive.DownloadError, match=r"the limit is 1\.0 MB"):
-        archive._stream("Name", answer, file)
+        archive._stream_to_file("Name", answer, file)
     assert answer.given <= most
 
 
@@ -136,13 +136,13 @@ def test_digits_start_anywhere_in_the_frame():
 
 
 def test_values_too_large_for_float32_are_refused_with_the_name_they_came_by():
-    moments = Moments.of(tl.Sequences(np.random.default_rng(0).normal(size=(4, 5, 3))))
-    moments.refuse(tl.Sequences(np.full((2, 7, 3), 1e30)), "Y")
+    moments = ChannelScaler.from_sequences(tl.Sequences(np.random.default_rng(0).normal(size=(4, 5, 3))))
+    moments.refuse_too_large(tl.Sequences(np.full((2, 7, 3), 1e30)), "Y")
     for value in (1e200, -1e200):
         large = np.zeros((2, 7, 3))
         large[1, 4, 2] = value
         with pytest.raises(ValueError, match="Y: sequence 1 has a value at time step 4 that is too large"):
-            moments.refuse(tl.Sequences(large), "Y")
+            moments.refuse_too_large(tl.Sequences(large), "Y")
 
 
 def test_a_pendulum_swings_on_any_moon():

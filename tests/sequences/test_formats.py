@@ -15,7 +15,7 @@ import pytest
 
 import timelike as tl
 from timelike.sequences import FormatError
-from timelike.sequences.formats import read, write
+from timelike.sequences.io.formats import read, write
 
 FACTS = json.loads((Path(__file__).parent / "aeon_ts_facts.json").read_text(encoding="utf-8"))["files"]
 

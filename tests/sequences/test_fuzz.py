@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import timelike as tl
 from timelike.sequences import FormatError
-from timelike.sequences.formats import FORMATS, SUFFIXES, read
+from timelike.sequences.io.formats import FORMATS, SUFFIXES, read
 
 # no label is the beginning of another, and the last row is not the only one of its sequence in a long table
 DATA = tl.Sequences([[1.5, -2.25, 3.125], [4.0, 5.5, 6.75]], labels=["up", "down"])
-LACKS = {suffix: known.functions().LACKS[suffix] for suffix, known in FORMATS.items()}
-WRITTEN = [suffix for suffix, known in FORMATS.items() if known.writes]
+LACKS = {suffix: known.load_module().LACKS[suffix] for suffix, known in FORMATS.items()}
+WRITTEN = [suffix for suffix, known in FORMATS.items() if known.is_writable]
 TEXT = [suffix for suffix in SUFFIXES if "dtypes" in LACKS[suffix]]
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

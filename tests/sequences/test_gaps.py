@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 import timelike as tl
 from naive import gaps as naive
-from timelike.sequences.cleaning.spans import medians, usual_steps
+from timelike.sequences.clean.durations import segment_medians, typical_steps
 
 NAN = float("nan")
 
@@ -29,7 +29,7 @@ def holed(draw, channels=2):
 limits = st.sampled_from([0, 1, 2, 3, 7, 8, 9.5])
 
 
-@given(holed(), st.none() | limits)
+@given(holed(), st.identity() | limits)
 def test_gaps_are_those_of_a_loop(made, limit):
     values, times = made
     expected = []
@@ -50,13 +50,13 @@ def test_gaps_are_those_of_a_loop(made, limit):
 @given(holed(1))
 def test_usual_steps_are_medians(made):
     values, times = made
-    step, deviation = usual_steps(tl.Sequences(values, times=times))
+    step, deviation = typical_steps(tl.Sequences(values, times=times))
     np.testing.assert_array_equal(np.stack([step, deviation], axis=1), [naive.usual(now) for now in times])
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=6), min_size=1, max_size=5))
 def test_medians_of_parts_are_those_of_numpy(parts):
-    found = medians(np.array([x for one in parts for x in one]), np.array([len(one) for one in parts]))
+    found = segment_medians(np.array([x for one in parts for x in one]), np.array([len(one) for one in parts]))
     np.testing.assert_allclose(found, [np.median(one) if one else NAN for one in parts], rtol=1e-12, atol=1e-9)
 
 
@@ -89,7 +89,7 @@ def test_resampling_invents_nothing_in_a_gap(made, limit, rate):
     whole = [np.nan_to_num(x, nan=9.0) for x in values]
     found = tl.Sequences(whole, times=times).resample(rate=rate, max_gap=limit)
     for x, now, after in zip(whole, times, found, strict=True):
-        expected = naive.resampled(now.tolist(), x[:, 0].tolist(), rate, limit)
+        expected = naive.resample(now.tolist(), x[:, 0].tolist(), rate, limit)
         np.testing.assert_allclose(after[:, 0], expected, atol=1e-12)
 
 
@@ -101,7 +101,7 @@ def test_a_hole_of_600_seconds_is_not_bridged():
     assert int(np.isnan(found.values).sum()) == 600
     assert (np.diff(found.times) == np.timedelta64(1, "s")).all()
     assert s.split_at_gaps(10).resample(rate=1).lengths.tolist() == [5, 4]
-    assert s.resample(rate=1, max_gap=601).missing is False
+    assert s.resample(rate=1, max_gap=601).has_missing is False
     by_pandas = pd.Series(s[0][:, 0], index=clock).resample("1s").mean()
     np.testing.assert_array_equal(found[0][:, 0], by_pandas)
 
@@ -184,7 +184,7 @@ def test_steps_of_a_tenth_are_not_longer_than_a_tenth():
     assert (np.diff(clock) > 0.1).any()  # rounding
     assert len(s.gaps(0.1)) == 0
     assert len(s.split_at_gaps(0.1)) == 1
-    assert not s.resample(rate=30, max_gap=0.1).missing
+    assert not s.resample(rate=30, max_gap=0.1).has_missing
     far = tl.Sequences([np.zeros(1000)], times=[1.7e9 + clock])
     assert len(far.gaps(0.1)) == 0
 
@@ -247,8 +247,8 @@ def test_images_with_a_missing_pixel_have_gaps():
     values[0, 1, 1, 2, 2] = NAN
     s = tl.Sequences(values)
     assert s.gaps().channels.tolist() == [1]
-    assert not s.interpolate(max_gap=2).missing
-    assert s.interpolate(max_gap=1).missing
+    assert not s.interpolate(max_gap=2).has_missing
+    assert s.interpolate(max_gap=1).has_missing
 
 
 def test_the_table_is_printed_and_escaped():
@@ -272,7 +272,7 @@ def test_nothing_and_single_samples_have_no_gaps():
     assert len(one.gaps(0)) == 0
     assert one.gaps().items.tolist() == [1]
     assert one.split_at_gaps(1).lengths.tolist() == [1, 1]
-    assert one.interpolate(max_gap=1).missing
+    assert one.interpolate(max_gap=1).has_missing
     for empty in (one[:0], tl.Sequences([[1.0]])[:0]):
         assert len(empty.gaps()) == len(empty.split_at_gaps(1)) == len(empty.resample(rate=1, max_gap=1)) == 0
 
@@ -348,7 +348,7 @@ def test_stamps_out_of_order_are_kept_only_when_asked_and_refused_by_what_reads_
     s = tl.Sequences(np.ones((2, 3)), **given_, on_disorder="keep")
     assert s.times.tolist() == [0, 2, 2, 0, 1, 2]
     verbs = {
-        "elapsed time": lambda s: s.elapsed,
+        "elapsed time": lambda s: s.elapsed_times,
         "gaps..": lambda s: s.gaps(),
         "split_at_gaps..": lambda s: s.split_at_gaps(1),
         "resample..": lambda s: s.resample(3),
@@ -360,7 +360,7 @@ def test_stamps_out_of_order_are_kept_only_when_asked_and_refused_by_what_reads_
             with pytest.raises(ValueError, match=f"and {who} needs strictly increasing times: call Sequences.merge"):
                 verb(one)
         verb(s.merge_duplicates())
-    assert s[1:].elapsed.tolist() == [0, 1, 2]  # the one that is in order
+    assert s[1:].elapsed_times.tolist() == [0, 1, 2]  # the one that is in order
     assert s.derivative(rule="keogh").values.shape == (6, 1)  # which reads no time
     with pytest.raises(ValueError, match="on_disorder='sort': expected one of"):
         tl.Sequences(np.ones((2, 3)), on_disorder="sort")
@@ -402,7 +402,7 @@ def test_a_long_table_with_repeated_times_is_taken_and_mended():
     assert [x.ravel().tolist() for x in kept.merge_duplicates("last")] == [[5, 4], [7]]
 
 
-@given(holed(2), st.none() | limits, st.sampled_from([0.5, 1, 2]))
+@given(holed(2), st.identity() | limits, st.sampled_from([0.5, 1, 2]))
 def test_missing_cells_are_bridged_as_if_their_rows_were_not_there(made, limit, rate):
     """Each channel by itself: of its own values alone, at the steps that the whole sequence has."""
     values, times = made

@@ -10,10 +10,10 @@ from sklearn.datasets import load_digits
 
 import timelike as tl
 from timelike.sequences import generate
-from timelike.sequences.generate.bouncing import bounced, reflected
+from timelike.sequences.generate.bounces import bounce_paths, reflect_paths
 
 GENERATORS = {
-    "warped": lambda seed: generate.warped(5, 20, random_state=seed),
+    "warped": lambda seed: generate.warped_sequences(5, 20, random_state=seed),
     "moving_digits": lambda seed: generate.moving_digits(2, 4, size=24, random_state=seed),
     "stochastic digits": lambda seed: generate.moving_digits(2, 4, size=24, stochastic=True, random_state=seed),
     "whole digits": lambda seed: generate.moving_digits(2, 4, size=24, speed="integer", random_state=seed),
@@ -42,7 +42,7 @@ def test_a_seed_says_everything(name):
 
 
 def test_the_room_opens_its_generators_without_a_further_import():
-    assert tl.sequences.generate.warped(n=1).sequences.shape == (1, 100, 1)
+    assert tl.sequences.generate.warped_sequences(n=1).sequences.shape == (1, 100, 1)
     assert tl.sequences.augment.Blur().sizes == (3, 5, 7)
     with pytest.raises(AttributeError, match="no attribute 'missing_name'"):
         _ = tl.sequences.missing_name
@@ -53,7 +53,7 @@ def test_the_room_opens_its_generators_without_a_further_import():
 
 @pytest.mark.parametrize("length", [80, (40, 80)])
 def test_a_warped_sequence_is_its_prototype_read_at_the_warp(length):
-    made = generate.warped(12, length, classes=3, channels=2, noise=0.0, warp=0.7, random_state=0)
+    made = generate.warped_sequences(12, length, classes=3, channels=2, noise=0.0, warp=0.7, random_state=0)
     for x, label, warp in zip(made.sequences, made.sequences.labels, made.warps, strict=True):
         assert np.isnan(warp[len(x) :]).all()
         curve = CubicSpline(np.arange(80), made.prototypes[label])
@@ -61,7 +61,7 @@ def test_a_warped_sequence_is_its_prototype_read_at_the_warp(length):
 
 
 def test_warps_increase_from_the_first_position_to_the_last():
-    made = generate.warped(50, (10, 60), warp=2.0, random_state=0)
+    made = generate.warped_sequences(50, (10, 60), warp=2.0, random_state=0)
     assert set(made.sequences.lengths) != {60}
     for warp, length in zip(made.warps, made.sequences.lengths, strict=True):
         assert warp[0] == 0
@@ -70,16 +70,16 @@ def test_warps_increase_from_the_first_position_to_the_last():
 
 
 def test_without_warp_and_noise_only_prototypes_are_left():
-    made = generate.warped(7, 30, classes=2, noise=0.0, warp=0.0, random_state=0)
-    np.testing.assert_allclose(made.sequences.padded().values, made.prototypes[made.sequences.labels], atol=1e-12)
+    made = generate.warped_sequences(7, 30, classes=2, noise=0.0, warp=0.0, random_state=0)
+    np.testing.assert_allclose(made.sequences.pad().values, made.prototypes[made.sequences.labels], atol=1e-12)
     np.testing.assert_allclose(made.prototypes.mean(1), 0, atol=1e-12)
     np.testing.assert_allclose(made.prototypes.std(1), 1)
 
 
 def test_classes_are_balanced_and_noise_is_as_strong_as_asked():
-    made = generate.warped(2000, 50, classes=4, noise=0.5, warp=0.0, random_state=0)
+    made = generate.warped_sequences(2000, 50, classes=4, noise=0.5, warp=0.0, random_state=0)
     assert np.bincount(made.sequences.labels).tolist() == [500] * 4
-    rest = made.sequences.padded().values - made.prototypes[made.sequences.labels]
+    rest = made.sequences.pad().values - made.prototypes[made.sequences.labels]
     assert rest.std() == pytest.approx(0.5, rel=0.02)
 
 
@@ -100,15 +100,15 @@ def naive_flight(position, velocity, limit, time):
 @given(start=st.floats(0, 10), velocity=st.floats(-30, 30).filter(lambda v: v == 0 or abs(v) > 1e-3))
 def test_closed_form_bounces_are_those_of_a_step_by_step_flight(start, velocity):
     times = np.arange(20.0)
-    path = reflected(np.array([[start, 5.0]]), np.array([[velocity, 0.0]]), 10.0, times)[0, :, 0]
+    path = reflect_paths(np.array([[start, 5.0]]), np.array([[velocity, 0.0]]), 10.0, times)[0, :, 0]
     np.testing.assert_allclose(path, [naive_flight(start, velocity, 10.0, t) for t in times], atol=1e-9)
 
 
 def test_following_every_bounce_gives_the_closed_form_when_bounces_are_mirrors():
     rng = np.random.default_rng(0)
     start, velocity, times = rng.uniform(0, 36, (200, 2)), rng.normal(size=(200, 2)) * 10, np.arange(0, 30, 0.25)
-    mirrored = bounced(start, velocity, 36.0, times, lambda v, wall: np.where(wall != 0, -v, v))
-    np.testing.assert_allclose(mirrored, reflected(start, velocity, 36.0, times), atol=1e-9)
+    mirrored = bounce_paths(start, velocity, 36.0, times, lambda v, wall: np.where(wall != 0, -v, v))
+    np.testing.assert_allclose(mirrored, reflect_paths(start, velocity, 36.0, times), atol=1e-9)
 
 
 @pytest.mark.parametrize("stochastic", [False, True])
@@ -186,10 +186,10 @@ def test_brightness_in_bytes_is_brightness_in_numbers():
 def test_a_content_swap_can_be_drawn_from_the_record():
     made = generate.moving_digits(2, 6, size=32, random_state=0)
     np.testing.assert_array_equal(
-        generate.draw_digits(made.patches, made.positions, size=32), made.sequences.padded().values
+        generate.rasterize_digits(made.patches, made.positions, size=32), made.sequences.pad().values
     )
-    swapped = generate.draw_digits(made.patches[::-1], made.positions, size=32)
-    other = generate.draw_digits(made.patches[::-1, ::-1], made.positions, size=32)
+    swapped = generate.rasterize_digits(made.patches[::-1], made.positions, size=32)
+    other = generate.rasterize_digits(made.patches[::-1, ::-1], made.positions, size=32)
     assert not np.array_equal(swapped, other)
 
 
@@ -336,7 +336,7 @@ def test_wave_pixels_are_those_of_the_frames_and_can_be_used_again():
 @pytest.mark.parametrize("n_modes", [1, 3])
 def test_the_heat_equation_holds(n_modes):
     made = generate.heat(4, 41, size=81, interval=1e-5, conductivity=0.7, n_modes=n_modes, random_state=0)
-    u = made.sequences.padded().values
+    u = made.sequences.pad().values
     rate = (u[:, 2:, 1:-1] - u[:, :-2, 1:-1]) / 2e-5
     curvature = (u[:, 1:-1, 2:] - 2 * u[:, 1:-1, 1:-1] + u[:, 1:-1, :-2]) * 80**2
     np.testing.assert_allclose(rate, 0.7**2 * curvature, atol=5e-3 * np.abs(rate).max())

@@ -13,13 +13,13 @@ from scipy.io import netcdf_file
 
 import timelike as tl
 from timelike.sequences import FormatError
-from timelike.sequences.formats.hdf5 import refuse_damaged
+from timelike.sequences.io.formats.hdf5 import refuse_damaged
 
 LAND = 1e20
 
 
 def written(path: Path, variables, *, time="time", steps=4, units="days since 2001-02-27", **extra) -> Path:
-    """A netCDF 3 file by scipy alone: `variables` are (dimensions, values, attributes) by name."""
+    """A netCDF 3 file by scipy alone: `read_variables` are (dimensions, values, attributes) by name."""
     sizes = {time: steps, "lat": 2, "lon": 3, "level": 2, "bnds": 2} | extra
     with netcdf_file(str(path), "w") as file:
         for name, size in sizes.items():
@@ -175,7 +175,7 @@ def test_a_cut_or_foreign_file_is_refused(tmp_path) -> None:
 
 def test_a_file_may_not_claim_more_than_the_limit(tmp_path, monkeypatch) -> None:
     path = written(tmp_path / "a.nc", {"x": (("time",), np.zeros(4), {})})
-    monkeypatch.setattr("timelike.sequences.formats.limits.TIMES", 0)
+    monkeypatch.setattr("timelike.core.memory.SIZE_FACTOR", 0)
     monkeypatch.setenv("TIMELIKE_LOAD_LIMIT_MB", "0.00001")
     with pytest.raises(FormatError, match="TIMELIKE_LOAD_LIMIT_MB"):
         tl.load(path)
@@ -194,7 +194,7 @@ def hdf5(size: int, declared: int | None = None) -> bytes:
 def test_a_damaged_netcdf_4_file_needs_no_package_to_be_refused(content, tmp_path) -> None:
     """Whichever packages are there: what can be seen without one is not put down to its absence."""
     (tmp_path / "a.nc").write_bytes(content)
-    with pytest.raises(tl.FormatError, match=r"^a\.nc: "):
+    with pytest.raises(tl.sequences.FormatError, match=r"^a\.nc: "):
         tl.load(tmp_path / "a.nc")
 
 
@@ -226,13 +226,13 @@ ENDLESS = [
 @pytest.mark.parametrize("at", [96, 1021, 1024, 1030])  # around where a piece of the file that is searched ends
 @pytest.mark.parametrize(("content", "whole"), [*((one, True) for one in WHOLE), *((one, False) for one in ENDLESS)])
 def test_a_heap_that_hdf5_would_read_for_ever_is_refused(content, whole, at, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("timelike.sequences.formats.hdf5._AT_ONCE", 1024)
+    monkeypatch.setattr("timelike.sequences.io.formats.hdf5._AT_ONCE", 1024)
     path, size = tmp_path / "a.nc", at + len(content) + 3000
     path.write_bytes((hdf5(at, size) + content).ljust(size, b"\0"))
     if whole:
         refuse_damaged(path)
     else:
-        with pytest.raises(tl.FormatError, match=rf"^a\.nc: has a damaged heap at byte {at}: get it again"):
+        with pytest.raises(tl.sequences.FormatError, match=rf"^a\.nc: has a damaged heap at byte {at}: get it again"):
             tl.load(path)
 
 
@@ -247,14 +247,14 @@ def test_a_whole_netcdf_4_file_with_its_heaps_is_read_and_one_with_a_damaged_hea
     first = content.index(b"GCOL") + 16
     content[first : first + 16] = bytes(16)
     path.write_bytes(content)
-    with pytest.raises(tl.FormatError, match="damaged heap"):
+    with pytest.raises(tl.sequences.FormatError, match="damaged heap"):
         tl.load(path)
 
 
 def test_what_is_not_installed_is_named(tmp_path, monkeypatch) -> None:
     path = tmp_path / "a.nc"
     path.write_bytes(hdf5(100))
-    monkeypatch.setattr("timelike.sequences.formats.netcdf.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("timelike.sequences.io.formats.netcdf.importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'a\.nc is a netCDF 4 file.*pip install "timelike\[grids\]"'):
         tl.load(path)
     real = builtins.__import__

@@ -76,7 +76,7 @@ def test_one_frame_survives_saving_and_selecting(tmp_path) -> None:
          r'layout=\'nhwc\': expected "ntc" .*"nc" vectors .* or "nchw" images \(item, channel, height, width\)'),
         (lambda: tl.Sequences(VECTORS, layout=["nc"]), ValueError, "layout="),
         (lambda: tl.Sequences(VECTORS, layout="nc").to_list(layout="nc"), ValueError, "layout='nc'"),
-        (lambda: tl.FrameEncoder().fit(IMAGES), ValueError, r"frames of shape \(8, 6\).*layout=\"nchw\""),
+        (lambda: tl.encode.FrameEncoder().fit(IMAGES), ValueError, r"frames of shape \(8, 6\).*layout=\"nchw\""),
     ],
 )  # fmt: skip
 def test_what_is_no_image_or_vector_is_refused_in_words(call, error, words) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import timelike as tl
+from timelike.core import memory
 from timelike.sequences import FormatError
-from timelike.sequences.formats import limits
 
 
 def header(shape, dtype="<f8"):
@@ -42,7 +42,7 @@ def most_memory(call):
 
 
 def test_a_packed_gigabyte_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "LIMIT_MB", 20)
+    monkeypatch.setattr(memory, "LIMIT_MB", 20)
     path = tmp_path / "bomb.npz"
     bomb(path, 4 << 20)  # 33 MB in 33 kB
     message = r"bomb.npz.* claims 33.6 MB of numbers in 0.0 MB, and the limit is 20.0 MB: .*TIMELIKE_LOAD_LIMIT_MB"

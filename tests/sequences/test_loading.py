@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.sequences import FormatError, available, formats
-from timelike.sequences.files import archive, catalogue
+from timelike.sequences import FormatError, list_datasets
+from timelike.sequences.io import archive, catalogue, formats
 
 TRAIN = tl.Sequences([[1.0, 2.0], [3.0]], labels=["a", "b"])
 TEST = tl.Sequences([[5.0, 6.0, 7.0]], labels=["b"], class_names=["a", "b"])
 ABLE = [  # to hold these
     suffix
     for suffix, known in formats.FORMATS.items()
-    if known.writes
-    and not {"unequal lengths", "labels", "class_names", "other classes"} & {*known.functions().LACKS[suffix]}
+    if known.is_writable
+    and not {"unequal lengths", "labels", "class_names", "other classes"} & {*known.load_module().LACKS[suffix]}
 ]
 
 
@@ -198,7 +198,7 @@ def test_a_name_is_found_in_the_data_folder(place, tmp_path, monkeypatch) -> Non
     pair(tmp_path / "data" / place)
     monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "data"))
     assert tl.load("Demo")[0].equals(TRAIN)
-    assert available() == ["Demo"]
+    assert list_datasets() == ["Demo"]
 
 
 @pytest.mark.parametrize("place", ["Demo.npz", "ucr/Demo.npz"])
@@ -209,7 +209,7 @@ def test_a_name_is_found_as_an_npz(place, tmp_path, monkeypatch) -> None:
     np.savez(path.with_name("images.npz"), images=np.ones(3))
     (path.with_name("README.txt")).write_text("hello")
     monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "data"))
-    assert available() == ["Demo"]
+    assert list_datasets() == ["Demo"]
     assert tl.load("Demo", split="test").equals(TEST)
 
 
@@ -233,7 +233,7 @@ def test_a_file_of_other_arrays_is_described_and_nothing_is_downloaded(tmp_path,
     (tmp_path / "data" / "digits").mkdir(parents=True)
     np.savez(tmp_path / "data" / "digits" / "mnist.npz", X_train=np.ones(3), y_train=np.ones(3))
     monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(archive, "fetch", lambda name: pytest.fail("went to the network"))
+    monkeypatch.setattr(archive, "fetch_dataset", lambda name: pytest.fail("went to the network"))
     with pytest.raises(
         FormatError, match=r"\$TIMELIKE_DATA has .*mnist.npz, but it does not hold .* 'X_train', 'y_train'"
     ):
@@ -243,7 +243,7 @@ def test_a_file_of_other_arrays_is_described_and_nothing_is_downloaded(tmp_path,
 def test_a_data_folder_that_is_not_there_is_an_error(tmp_path, monkeypatch) -> None:
     pair(tmp_path / "cache" / "Demo")
     monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path / "missing"))
-    for call in (lambda: tl.load("Demo"), available):
+    for call in (lambda: tl.load("Demo"), list_datasets):
         with pytest.raises(FileNotFoundError, match="TIMELIKE_DATA='.*missing' is not a folder: make it, or unset"):
             call()
 

@@ -45,7 +45,9 @@ def test_a_clock_that_passes_midnight_goes_on(read):
 @pytest.mark.parametrize("text", ["subject,time,ax\n1,0,1\n1,1,2\n2,0,1\n2,1,4\n",
                                   "time,ax\n2024-01-01,0\n2024-01-03,1\n2024-01-01,2\n2024-01-02,2\n"])  # fmt: skip
 def test_recordings_below_each_other_are_not_sorted_into_each_other(read, text):
-    with pytest.raises(tl.FormatError, match=r"line 4: time begins anew, .* tell several apart by a column 'id'"):
+    with pytest.raises(
+        tl.sequences.FormatError, match=r"line 4: time begins anew, .* tell several apart by a column 'id'"
+    ):
         read(text)
 
 
@@ -82,7 +84,7 @@ def test_what_is_called_as_a_time_and_is_none_is_said(read):
     ],
 )
 def test_numbers_in_another_hand_are_shown(read, text, message):
-    with pytest.raises(tl.FormatError, match=message):
+    with pytest.raises(tl.sequences.FormatError, match=message):
         read(text)
 
 
@@ -133,8 +135,10 @@ def test_one_table_is_not_a_list_of_paths(one):
 
 def test_a_data_set_in_one_file_is_not_one_recording(tmp_path):
     np.savez(tmp_path / "alone.npz", X=np.zeros((4, 5, 3)))
-    with pytest.raises(tl.FormatError, match=r"its arrays are 'X' \(4, 5, 3\): expected .* one recording"):
+    with pytest.raises(tl.sequences.FormatError, match=r"its arrays are 'X' \(4, 5, 3\): expected .* one recording"):
         tl.load(tmp_path / "alone.npz")
     np.savez(tmp_path / "a.npz", X=np.zeros((4, 5, 3)), y=np.arange(4))
-    with pytest.raises(tl.FormatError, match=r"its arrays are 'X' \(4, 5, 3\), 'y' \(4,\): expected .* one recording"):
+    with pytest.raises(
+        tl.sequences.FormatError, match=r"its arrays are 'X' \(4, 5, 3\), 'y' \(4,\): expected .* one recording"
+    ):
         tl.load(tmp_path / "a.npz")

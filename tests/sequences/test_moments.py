@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 import timelike as tl
-from timelike.sequences.moments import Moments, flat, mean_and_deviation
+from timelike.sequences.moments import ChannelScaler, flatten_frames, mean_and_deviation
 
 rng = np.random.default_rng(0)
 
@@ -50,8 +50,8 @@ def test_stretches_are_those_of_every_one_alone(gaps):
 def test_a_constant_deviates_by_nothing_and_keeps_its_scale(constant):
     s = tl.Sequences(np.full((3, 7), constant))
     assert s.statistics().std.tolist() == [0]
-    assert Moments.of(s).scale.tolist() == [1]
-    np.testing.assert_allclose(Moments.of(s).mean, constant)
+    assert ChannelScaler.from_sequences(s).scale.tolist() == [1]
+    np.testing.assert_allclose(ChannelScaler.from_sequences(s).mean, constant)
 
 
 def test_a_large_offset_does_no_harm():
@@ -63,14 +63,16 @@ def test_a_large_offset_does_no_harm():
 
 def test_standardizing_and_learning_use_the_same_numbers():
     s = tl.Sequences([rng.normal(size=(n, 3)) * [1, 100, 1e-5] for n in (4, 9)])
-    assert np.array_equal(Moments.of(s).mean, s.statistics().mean)
-    assert np.array_equal(Moments.of(s).scale, s.statistics().std)
-    np.testing.assert_allclose(Moments.of(s).applied(s).values, s.standardize().values, rtol=1e-5, atol=1e-6)
+    assert np.array_equal(ChannelScaler.from_sequences(s).mean, s.statistics().mean)
+    assert np.array_equal(ChannelScaler.from_sequences(s).scale, s.statistics().std)
+    np.testing.assert_allclose(
+        ChannelScaler.from_sequences(s).transform(s).values, s.standardize().values, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_the_pixels_of_a_channel_share_their_moments():
     s = tl.Sequences(rng.normal(size=(2, 5, 3, 4, 4)) * np.array([1, 10, 0])[:, None, None])
-    moments = Moments.per_channel(s)
+    moments = ChannelScaler.per_channel(s)
     assert moments.mean.shape == moments.scale.shape == s.frame
     for c in range(2):
         np.testing.assert_allclose(moments.mean[c], s.values[:, c].mean(), rtol=1e-10)
@@ -81,9 +83,9 @@ def test_the_pixels_of_a_channel_share_their_moments():
 @pytest.mark.parametrize("size", [1e155, 1e300])
 def test_what_cannot_be_squared_is_refused(size):
     with pytest.raises(ValueError, match="so large that their squares overflow: give them in another unit"):
-        Moments.of(tl.Sequences([[size, -size]]))
+        ChannelScaler.from_sequences(tl.Sequences([[size, -size]]))
     with pytest.raises(ValueError, match="so large that their squares overflow"):
-        Moments.per_channel(tl.Sequences(np.array([size, -size]).reshape(1, 2, 1, 1, 1)))
+        ChannelScaler.per_channel(tl.Sequences(np.array([size, -size]).reshape(1, 2, 1, 1, 1)))
 
 
 def test_what_is_known_stays_when_values_are_scaled():
@@ -95,7 +97,7 @@ def test_what_is_known_stays_when_values_are_scaled():
         times=[[0.0, 1.0], [3.0]],
         channel_names=["u", "v"],
     )[[1, 0]]
-    ready = Moments.of(s).applied(s)
+    ready = ChannelScaler.from_sequences(s).transform(s)
     assert ready.dtype == np.float32
     assert not ready.values.flags.writeable
     for name in ("lengths", "labels", "groups", "ids", "times"):
@@ -105,7 +107,7 @@ def test_what_is_known_stays_when_values_are_scaled():
 
 def test_flat_frames_have_no_names_of_channels_and_share_the_memory():
     s = tl.Sequences(np.arange(48.0).reshape(2, 3, 2, 2, 2), labels=[0, 1], channel_names=["u", "v"])
-    made = flat(s)
+    made = flatten_frames(s)
     assert made.frame == (8,)
     assert made.channel_names is None
     assert np.shares_memory(made.values, s.values)

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 import timelike as tl
 from naive import moving_digits as naive
 from timelike.sequences import generate
-from timelike.sequences.generate.bouncing import bounced, inwards, whole_steps
+from timelike.sequences.generate.bounces import bounce_paths, integer_velocities, inward_rule
 from timelike.sequences.generate.digits import MovingDigits
 
 # --- whole positions and velocities ------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_whole_paths_do_not_depend_on_the_frame_rate(stochastic):
 def test_what_has_no_velocity_stands_still_and_what_glides_along_a_wall_bounces_at_its_end():
     start = np.array([[3.0, 5.0], [0.0, 9.0], [10.0, 0.0]])
     velocity = np.array([[0.0, 0.0], [0.0, 4.0], [2.0, -3.0]])
-    paths = bounced(start, velocity, 10.0, np.arange(5.0), lambda v, wall: np.where(wall != 0, -v, v))
+    paths = bounce_paths(start, velocity, 10.0, np.arange(5.0), lambda v, wall: np.where(wall != 0, -v, v))
     np.testing.assert_array_equal(paths[0], np.broadcast_to(start[0], (5, 2)))
     np.testing.assert_array_equal(paths[1], [[0, 9], [0, 7], [0, 3], [0, 1], [0, 5]])
     np.testing.assert_array_equal(paths[2], [[10, 0], [8, 3], [6, 6], [4, 9], [2, 8]])
@@ -82,8 +82,8 @@ def test_what_has_no_velocity_stands_still_and_what_glides_along_a_wall_bounces_
 
 def test_a_digit_may_come_to_rest_at_a_wall_for_good():
     rng = np.random.default_rng(0)
-    start, draw = np.full((500, 2), 5.0), whole_steps(1, rng)
-    paths = bounced(start, draw(500), 5.0, np.arange(200.0), inwards(draw))
+    start, draw = np.full((500, 2), 5.0), integer_velocities(1, rng)
+    paths = bounce_paths(start, draw(500), 5.0, np.arange(200.0), inward_rule(draw))
     assert np.isfinite(paths).all()
     resting = (np.diff(paths[:, 100:], axis=1) == 0).all((1, 2))
     assert resting.mean() > 0.5
@@ -111,7 +111,7 @@ def test_pictures_are_drawn_as_a_loop_over_pixels_draws_them(shared):
     positions[..., 1] = positions[..., 1].clip(0, 5)
     if shared:
         positions += rng.uniform(size=positions.shape) * (positions < 5)
-    drawn = generate.draw_digits(patches, positions, size=9)
+    drawn = generate.rasterize_digits(patches, positions, size=9)
     for item, time in product(range(3), range(5)):
         expected = naive.frame(patches[item], positions[item, time], 9)
         np.testing.assert_allclose(drawn[item, time, 0], expected, atol=1e-6)
@@ -119,27 +119,27 @@ def test_pictures_are_drawn_as_a_loop_over_pixels_draws_them(shared):
 
 def test_a_picture_may_fill_the_frame_and_touch_every_wall():
     patch = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3) / 9
-    np.testing.assert_array_equal(generate.draw_digits(patch, [[[[0.0, 0.0]]]], size=3)[0, 0, 0], patch[0, 0])
+    np.testing.assert_array_equal(generate.rasterize_digits(patch, [[[[0.0, 0.0]]]], size=3)[0, 0, 0], patch[0, 0])
     for row, column in product((0.0, 2.0), repeat=2):
-        frame = generate.draw_digits(patch, [[[[row, column]]]], size=5)[0, 0, 0]
+        frame = generate.rasterize_digits(patch, [[[[row, column]]]], size=5)[0, 0, 0]
         np.testing.assert_array_equal(frame[int(row) : int(row) + 3, int(column) : int(column) + 3], patch[0, 0])
         assert frame.sum() == pytest.approx(patch.sum())
 
 
 def test_many_videos_are_drawn_as_each_alone():
     made = generate.moving_digits(300, 12, size=16, random_state=0)
-    alone = [generate.draw_digits(made.patches[i : i + 1], made.positions[i : i + 1], size=16) for i in range(300)]
-    np.testing.assert_array_equal(made.sequences.padded().values, np.concatenate(alone))
+    alone = [generate.rasterize_digits(made.patches[i : i + 1], made.positions[i : i + 1], size=16) for i in range(300)]
+    np.testing.assert_array_equal(made.sequences.pad().values, np.concatenate(alone))
 
 
 def test_nothing_is_drawn_of_nothing():
-    assert generate.draw_digits(np.ones((0, 1, 2, 2)), np.zeros((0, 3, 1, 2)), size=4).shape == (0, 3, 1, 4, 4)
-    assert generate.draw_digits(np.ones((2, 1, 2, 2)), np.zeros((2, 0, 1, 2)), size=4).shape == (2, 0, 1, 4, 4)
+    assert generate.rasterize_digits(np.ones((0, 1, 2, 2)), np.zeros((0, 3, 1, 2)), size=4).shape == (0, 3, 1, 4, 4)
+    assert generate.rasterize_digits(np.ones((2, 1, 2, 2)), np.zeros((2, 0, 1, 2)), size=4).shape == (2, 0, 1, 4, 4)
 
 
 def test_a_position_that_is_missing_is_refused():
     with pytest.raises(ValueError, match="digits leave a frame of size 4"):
-        generate.draw_digits(np.ones((1, 1, 2, 2)), [[[[np.nan, 0.0]]]], size=4)
+        generate.rasterize_digits(np.ones((1, 1, 2, 2)), [[[[np.nan, 0.0]]]], size=4)
 
 
 # --- content swap ------------------------------------------------------------------------------------------------------
@@ -155,17 +155,17 @@ def two(n_digits=2, length=8, **options):
 )
 def test_digits_swapped_with_themselves_are_the_videos_they_came_from(options):
     made, other = two(**options)
-    truths = made.swapped(made)
+    truths = made.swap(made)
     assert truths.dtype == made.sequences.dtype
     np.testing.assert_array_equal(truths[0], made.sequences.padded().values)
     assert not np.array_equal(truths[1], truths[0])
-    assert not np.array_equal(made.swapped(other)[0], other.sequences.padded().values)
+    assert not np.array_equal(made.swap(other)[0], other.sequences.padded().values)
 
 
 @pytest.mark.parametrize("n_digits", [1, 2, 3])
 def test_a_swap_has_the_digits_of_the_one_on_the_paths_of_the_other_in_every_order(n_digits):
     content, motion = two(n_digits)
-    truths = content.swapped(motion)
+    truths = content.swap(motion)
     orders = {1: [(0,)], 2: [(0, 1), (1, 0)], 3: [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]}
     assert truths.shape == (len(orders[n_digits]), 3, 8, 1, 24, 24)
     for truth, order in zip(truths, orders[n_digits], strict=True):
@@ -177,9 +177,9 @@ def test_a_swap_has_the_digits_of_the_one_on_the_paths_of_the_other_in_every_ord
 
 def test_the_closer_order_of_every_item_counts_in_a_score():
     content, motion = two()
-    truths = content.swapped(motion)
+    truths = content.swap(motion)
     mixed = np.stack([truths[0, 0], truths[1, 1], truths[0, 2]])  # a perfect model that orders digits as it likes
-    assert tl.score.best_of(mixed, truths, "psnr") == 100
+    assert tl.score.best_of_n(mixed, truths, "psnr") == 100
     assert tl.score.psnr(mixed, truths[0]) < 100
 
 
@@ -200,13 +200,13 @@ def test_the_closer_order_of_every_item_counts_in_a_score():
 )
 def test_what_cannot_be_swapped_is_refused(other, error, message):
     with pytest.raises(error, match=message):
-        two()[0].swapped(other())
+        two()[0].swap(other())
 
 
 def test_so_many_digits_that_their_orders_are_too_many_are_refused():
     made = generate.moving_digits(1, 1, n_digits=6, size=24, random_state=0)
     with pytest.raises(ValueError, match=r"6 digits have too many orders: use draw_digits"):
-        made.swapped(made)
+        made.swap(made)
 
 
 # --- pictures ----------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from scipy.io import savemat, wavfile
 
 import timelike as tl
-from timelike.sequences.files import recordings
-from timelike.sequences.formats import arrays
+from timelike.sequences.io import recordings
+from timelike.sequences.io.formats import npz
 
 RNG = np.random.default_rng(0)
 STAMPS = pd.date_range("2024-03-01 10:00", periods=5, freq="250ms")
@@ -131,7 +131,7 @@ def test_a_large_array_stays_on_disk(tmp_path, monkeypatch) -> None:
     values = RNG.normal(size=(50, 3))
     np.save(tmp_path / "a.npy", values)
     whole = tl.load(tmp_path / "a.npy")
-    monkeypatch.setattr(arrays, "MAPPED", 0)
+    monkeypatch.setattr(npz, "MAP_BYTES", 0)
     mapped = tl.load(tmp_path / "a.npy")
     assert mapped.equals(whole)
     base = mapped.values
@@ -175,13 +175,15 @@ def test_matlab_variables_are_columns_channels_and_labels(tmp_path) -> None:
     assert X.channel_names == ("acc_0", "acc_1", "acc_2")
     assert "left out, as no channel: 'fs'" in X.source.notes
     (tmp_path / "b.mat").write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + b"\0" * 200)
-    with pytest.raises(tl.FormatError, match=r"b\.mat: is a \.mat of version 7\.3 \(HDF5\): save it with"):
+    with pytest.raises(tl.sequences.FormatError, match=r"b\.mat: is a \.mat of version 7\.3 \(HDF5\): save it with"):
         tl.load(tmp_path / "b.mat")
 
 
 def test_arrays_of_unequal_lengths_ask_which_are_channels(tmp_path) -> None:
     np.savez(tmp_path / "a.npz", acc=np.ones((6, 3)), other=np.ones(5))
-    with pytest.raises(tl.FormatError, match=r"different lengths, 'acc' \(6, 3\), 'other' \(5,\): name the channels"):
+    with pytest.raises(
+        tl.sequences.FormatError, match=r"different lengths, 'acc' \(6, 3\), 'other' \(5,\): name the channels"
+    ):
         tl.load(tmp_path / "a.npz")
     assert tl.load(tmp_path / "a.npz", values="acc").shape == (1, 6, 3)
     assert tl.load(tmp_path / "a.npz", values="acc", layout="ct").shape == (1, 3, 6)
@@ -214,11 +216,11 @@ def test_separators_and_decimal_marks_are_seen(separator, decimal, suffix, tmp_p
 def test_commas_for_everything_are_named(tmp_path) -> None:
     write(tmp_path / "a.csv", "t,x\n0,5,1,5\n1,5,2,5\n")
     with pytest.raises(
-        tl.FormatError, match=r"line 2: 4 values for 2 columns: are commas both between the values and in"
+        tl.sequences.FormatError, match=r"line 2: 4 values for 2 columns: are commas both between the values and in"
     ):
         tl.load(tmp_path / "a.csv")
     write(tmp_path / "a.csv", "t;x\n0,5;1.5\n")
-    with pytest.raises(tl.FormatError, match=r"holds both '0,5' and '1\.5': expected one decimal mark"):
+    with pytest.raises(tl.sequences.FormatError, match=r"holds both '0,5' and '1\.5': expected one decimal mark"):
         tl.load(tmp_path / "a.csv")
 
 
@@ -263,10 +265,12 @@ def test_missing_values_have_many_names(word, tmp_path) -> None:
 @pytest.mark.parametrize("cell", ["1.5.2", "12a", "--", "1_000", "١"])
 def test_a_column_that_is_not_all_numbers_is_an_error_and_no_loss(cell, tmp_path) -> None:
     write(tmp_path / "a.csv", f"t,x\n0,1\n1,{cell}\n")
-    with pytest.raises(tl.FormatError, match=rf"a\.csv, line 3: column 'x' holds '{cell}': expected a number"):
+    with pytest.raises(
+        tl.sequences.FormatError, match=rf"a\.csv, line 3: column 'x' holds '{cell}': expected a number"
+    ):
         tl.load(tmp_path / "a.csv")
     write(tmp_path / "a.csv", "t,x\n0,1\n1,inf\n")
-    with pytest.raises(tl.FormatError, match="line 3: column 'x' is infinite"):
+    with pytest.raises(tl.sequences.FormatError, match="line 3: column 'x' is infinite"):
         tl.load(tmp_path / "a.csv")
 
 
@@ -340,7 +344,9 @@ def test_a_column_of_dates_is_the_time_whatever_its_name(tmp_path) -> None:
     assert X.channel_names == ("x", "y")
     assert "time: the column 'when', by its dates" in X.source.notes
     write(tmp_path / "b.csv", "x,from,to\n1,2024-01-01,2024-01-02\n2,2024-01-02,2024-01-03\n")
-    with pytest.raises(tl.FormatError, match="the columns 'from' and 'to' may each be the time: name one with time="):
+    with pytest.raises(
+        tl.sequences.FormatError, match="the columns 'from' and 'to' may each be the time: name one with time="
+    ):
         tl.load(tmp_path / "b.csv")
     assert "left out, as no channel: 'from'" in tl.load(tmp_path / "b.csv", time="to").source.notes
 
@@ -351,7 +357,7 @@ def test_of_two_times_the_dates_win_and_the_other_is_no_channel(tmp_path) -> Non
     assert X.times.dtype.kind == "M"
     assert "left out, as another time: 'time'" in X.source.notes
     write(tmp_path / "b.csv", "time,timestamp,x\n0,5,3\n1,6,4\n")
-    with pytest.raises(tl.FormatError, match="'time' and 'timestamp' may each be the time"):
+    with pytest.raises(tl.sequences.FormatError, match="'time' and 'timestamp' may each be the time"):
         tl.load(tmp_path / "b.csv")
     assert tl.load(tmp_path / "b.csv", values="x", time="timestamp").times.tolist() == [5, 6]
 
@@ -378,7 +384,7 @@ def test_rows_are_sorted_by_time_and_repeated_stamps_are_kept_for_merging(tmp_pa
 )
 def test_times_that_cannot_be_read_are_named(cells, words, tmp_path) -> None:
     write(tmp_path / "a.csv", "time,x\n" + "\n".join(f"{cell},1" for cell in cells) + "\n")
-    with pytest.raises(tl.FormatError, match=words):
+    with pytest.raises(tl.sequences.FormatError, match=words):
         tl.load(tmp_path / "a.csv")
 
 
@@ -613,7 +619,7 @@ def test_what_is_no_recording_is_told_and_can_be_skipped(kind, suffix, tmp_path)
     whole = tl.load(tmp_path)
     content, words = RUBBISH[kind]
     (tmp_path / f"b{suffix}").write_bytes(content)
-    with pytest.raises(tl.FormatError, match=rf"^b\{suffix}"):
+    with pytest.raises(tl.sequences.FormatError, match=rf"^b\{suffix}"):
         tl.load(tmp_path)
     with pytest.warns(UserWarning, match=rf"^1 of 3 files are left out:\n  .*b\{suffix}: ") as told:
         X = tl.load(tmp_path, on_error="skip")
@@ -623,7 +629,7 @@ def test_what_is_no_recording_is_told_and_can_be_skipped(kind, suffix, tmp_path)
     assert path == str(tmp_path / f"b{suffix}")
     assert "left out: 1" in repr(X.source)
     if suffix in (".csv", ".tsv"):
-        with pytest.raises(tl.FormatError, match=words):
+        with pytest.raises(tl.sequences.FormatError, match=words):
             tl.load(tmp_path)
 
 
@@ -640,7 +646,7 @@ def test_a_recording_that_is_cut_is_refused(suffix, tmp_path) -> None:
     assert tl.load(path).lengths.tolist() == [40]
     for end in range(0, len(content), max(1, len(content) // 100)):
         path.write_bytes(content[:end])
-        with pytest.raises(tl.FormatError):
+        with pytest.raises(tl.sequences.FormatError):
             tl.load(path)
 
 
@@ -669,7 +675,7 @@ def test_damaged_recordings_are_read_or_refused_and_nothing_else(suffix, changes
         }
         content = content[:at] + after[kind]
     path.write_bytes(content)
-    with warnings.catch_warnings(), contextlib.suppress(tl.FormatError):
+    with warnings.catch_warnings(), contextlib.suppress(tl.sequences.FormatError):
         warnings.simplefilter("error")
         assert len(tl.load([path])) >= 1
 
@@ -701,7 +707,7 @@ def test_a_bar_counts_files(tmp_path, monkeypatch) -> None:
 def test_where_nothing_can_be_read_nothing_is_given(tmp_path) -> None:
     for name in "ab":
         write(tmp_path / f"{name}.csv", "")
-    with pytest.raises(tl.FormatError, match=r"none of 2 files can be read:\n  .*a\.csv: is empty"):
+    with pytest.raises(tl.sequences.FormatError, match=r"none of 2 files can be read:\n  .*a\.csv: is empty"):
         tl.load(tmp_path, on_error="skip")
 
 
@@ -798,7 +804,7 @@ def test_neither_threads_nor_company_change_a_recording(tmp_path, monkeypatch) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         X = tl.load(tmp_path)
-        monkeypatch.setattr(recordings, "_cores", lambda: 4)
+        monkeypatch.setattr(recordings, "_max_threads", lambda: 4)
         assert tl.load(tmp_path).equals(X)
         order = sorted(tmp_path.iterdir(), reverse=True)
         assert tl.load(order)[::-1].equals(X)
@@ -838,7 +844,7 @@ def test_a_word_that_is_no_column_is_no_label_and_no_group(tmp_path) -> None:
 def test_all_files_that_cannot_be_read_are_named_at_once_with_the_way_out(tmp_path) -> None:
     for i in range(12):
         (tmp_path / f"f{i:02}.csv").write_text("t,x\n0,1\n1,2\n" if i % 4 else "" if i % 8 else "t,x\n0,1\n1,b\n")
-    with pytest.raises(tl.FormatError) as caught:
+    with pytest.raises(tl.sequences.FormatError) as caught:
         tl.load(tmp_path)
     assert 'on_error="skip" leaves them out' in str(caught.value)
     assert "3 of 12 files cannot be read" in str(caught.value)

@@ -115,7 +115,7 @@ def test_a_picture_is_the_mean_of_many_points_in_every_pixel(size):
 
 def test_the_light_of_a_picture_is_where_the_bob_is():
     made = generate.pendulum(10, 40, observe="picture", size=32, rod=1.0, **TORQUED, random_state=0)
-    light = made.sequences.padded().values[:, :, 0].astype(float)
+    light = made.sequences.pad().values[:, :, 0].astype(float)
     pixel = np.arange(32) + 0.5 - 16
     total = light.sum((2, 3))
     down, across = light.sum(3) @ pixel / total, light.sum(2) @ pixel / total

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import timelike as tl
-from timelike.sequences.files import recordings
-from timelike.sequences.files.recordings import Look
-from timelike.sequences.files.sources import names_of
+from timelike.sequences.io import recordings
+from timelike.sequences.io.paths import unique_names
+from timelike.sequences.io.recordings import RecordingInfo
 from videos import write
 
 RNG = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def test_clips_that_are_called_train_and_test_are_clips(tmp_path) -> None:
 )
 def test_no_two_files_have_one_name(entries) -> None:
     files = [Path(*folders, f"{stem}.{suffix}") for folders, stem, suffix in entries]
-    names = names_of(files)
+    names = unique_names(files)
     assert len(set(names)) == len(names)
     for name, file in zip(names, files, strict=True):
         end = PurePosixPath(name).parts
@@ -152,7 +152,7 @@ def test_a_single_file_is_itself_however_it_is_found(source, tmp_path, monkeypat
     assert [one.equals(other) for one, other in zip(tl.load(source), (train, test), strict=True)] == [True, True]
     assert tl.load(source, split="test").equals(test)
     with pytest.raises(ValueError, match=r"^grey=True is for videos, and 'both\.npz' is none"):
-        tl.load(source, grey=True)
+        tl.load(source, grayscale=True)
 
 
 @pytest.mark.parametrize("asked", [{"size": 4}, {"grey": True}, {"every": 2}, {"size": (4, 4)}])
@@ -182,7 +182,7 @@ def test_mixed_channels_name_the_files_and_the_way_out(tmp_path) -> None:
     clip(tmp_path / "grey.mkv", grey=True)
     with pytest.raises(ValueError, match=r"colour in colour\.mkv; grey in grey\.mkv: give grey=True, and all have one"):
         tl.load(tmp_path)
-    assert tl.load(tmp_path, grey=True).frame == (1, 6, 8)
+    assert tl.load(tmp_path, grayscale=True).frame == (1, 6, 8)
 
 
 def test_clips_that_cannot_be_decoded_are_skipped_with_their_reasons(tmp_path) -> None:
@@ -191,7 +191,9 @@ def test_clips_that_cannot_be_decoded_are_skipped_with_their_reasons(tmp_path) -
     whole = tmp_path / "c.mkv"
     clip(whole, 30)
     whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])  # seen only when it is read
-    with pytest.raises(tl.FormatError, match=r"^2 of 4 files cannot be read.*\n  .*b\.mkv: is empty.*\n  .*c\.mkv: "):
+    with pytest.raises(
+        tl.sequences.FormatError, match=r"^2 of 4 files cannot be read.*\n  .*b\.mkv: is empty.*\n  .*c\.mkv: "
+    ):
         tl.load(tmp_path)
     with pytest.warns(
         UserWarning, match=r"^2 of 4 files are left out:\n  .*b\.mkv: is empty.*\n  .*c\.mkv: says"
@@ -208,7 +210,7 @@ def test_where_all_are_skipped_nothing_is_given(tmp_path) -> None:
     for name in ("a.mkv", "b.mp4"):
         (tmp_path / name).write_bytes(b"\0" * 100)
     with pytest.raises(
-        tl.FormatError, match=r"none of 2 files can be read:\n  .*a\.mkv: cannot be decoded.*\n  .*b\.mp4: "
+        tl.sequences.FormatError, match=r"none of 2 files can be read:\n  .*a\.mkv: cannot be decoded.*\n  .*b\.mp4: "
     ):
         tl.load(tmp_path, on_error="skip")
 
@@ -234,7 +236,12 @@ def test_what_would_not_fit_into_memory_says_how_much_and_how_to_ask_for_less(tm
         "width), grey=True or every=2, load a part at a time, or raise it with the environment variable "
         "TIMELIKE_LOAD_LIMIT_MB"
     )
-    assert len(tl.load(tmp_path, grey=True)) == len(tl.load(tmp_path, every=2)) == len(tl.load(tmp_path, size=40)) == 2
+    assert (
+        len(tl.load(tmp_path, grayscale=True))
+        == len(tl.load(tmp_path, every=2))
+        == len(tl.load(tmp_path, size=40))
+        == 2
+    )
     monkeypatch.setenv("TIMELIKE_LOAD_LIMIT_MB", "0.6")  # just enough
     assert len(tl.load(tmp_path)) == 2
 
@@ -248,7 +255,7 @@ def test_neither_threads_nor_company_change_a_clip(tmp_path, monkeypatch) -> Non
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     X = tl.load(tmp_path, size=5)
     monkeypatch.delenv("OMP_NUM_THREADS")
-    monkeypatch.setattr(recordings, "_cores", lambda: 4)
+    monkeypatch.setattr(recordings, "_max_threads", lambda: 4)
     assert tl.load(tmp_path, size=5).equals(X)
     assert tl.concat([tl.load(tmp_path / f"{number}.mkv", size=5) for number in range(9)]).equals(X)
 
@@ -261,9 +268,9 @@ class Counting:
     def __init__(self, lengths: dict[str, int], said: int = 6) -> None:
         self.lengths, self.said = lengths, said
 
-    def look(self, path, tick) -> Look:
+    def look(self, path, tick) -> RecordingInfo:
         tick()
-        return Look(path, self.said, (1,))
+        return RecordingInfo(path, self.said, (1,))
 
     def fill(self, look, out, tick, threads) -> np.ndarray:
         n = self.lengths[look.path.stem]
@@ -278,7 +285,7 @@ class Counting:
 
 def test_recordings_that_are_shorter_than_was_thought_leave_no_hole() -> None:
     lengths = {"0": 6, "1": 2, "2": 1, "3": 6, "4": 5}
-    X = recordings.read([Path(f"{name}.x") for name in lengths], Counting(lengths))
+    X = recordings.read_recordings([Path(f"{name}.x") for name in lengths], Counting(lengths))
     assert X.lengths.tolist() == list(lengths.values())
     expected = [100 * int(name) + step for name, n in lengths.items() for step in range(n)]
     assert X.values.ravel().tolist() == expected
@@ -290,8 +297,8 @@ class Endless(Counting):
     def __init__(self) -> None:
         self.running = 0
 
-    def look(self, path, tick) -> Look:
-        return Look(path, 10, (1,))
+    def look(self, path, tick) -> RecordingInfo:
+        return RecordingInfo(path, 10, (1,))
 
     def fill(self, look, out, tick, threads) -> np.ndarray:
         self.running += 1
@@ -305,11 +312,11 @@ class Endless(Counting):
 
 def test_one_ctrl_c_stops_all_threads(monkeypatch) -> None:
     reader = Endless()
-    monkeypatch.setattr(recordings, "_cores", lambda: 3)
+    monkeypatch.setattr(recordings, "_max_threads", lambda: 3)
     pressed = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     pressed.start()
     with pytest.raises(KeyboardInterrupt):  # they would go on for ever
-        recordings.read([Path(f"{number}.x") for number in range(8)], reader, "skip")
+        recordings.read_recordings([Path(f"{number}.x") for number in range(8)], reader, "skip")
     assert reader.running == 0
 
 
@@ -353,15 +360,15 @@ def test_a_bar_counts_files_and_frames_and_waits_two_seconds(tmp_path, monkeypat
     ],
 )
 def test_no_more_threads_than_have_room_for_what_they_work_on(left, working, cores, threads, monkeypatch) -> None:
-    monkeypatch.setattr(recordings, "_cores", lambda: cores)
-    assert recordings._threads(left, working) == threads
+    monkeypatch.setattr(recordings, "_max_threads", lambda: cores)
+    assert recordings._thread_count(left, working) == threads
 
 
 def test_large_frames_are_made_one_after_another_where_memory_is_short(tmp_path, monkeypatch) -> None:
     """Frames of 100 × 100 in four bytes, and twice in three, are 0.1 MB: two at once are more than is left."""
     for name in "abcd":
         clip(tmp_path / f"{name}.mkv", 2, 100, 100)
-    monkeypatch.setattr(recordings, "_cores", lambda: 4)
+    monkeypatch.setattr(recordings, "_max_threads", lambda: 4)
     monkeypatch.setenv("TIMELIKE_LOAD_LIMIT_MB", "0.2")
     asked, seen = recordings.ThreadPoolExecutor, []
     monkeypatch.setattr(recordings, "ThreadPoolExecutor", lambda n: seen.append(n) or asked(n))

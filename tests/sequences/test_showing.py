@@ -1,4 +1,4 @@
-"""What sequences show of themselves in a notebook; how they are drawn is in tests/draw."""
+"""What sequences show of themselves in a notebook; how they are drawn is in tests/plotting."""
 
 import numpy as np
 import pytest

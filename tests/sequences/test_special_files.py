@@ -16,13 +16,14 @@ from typer.testing import CliRunner
 
 import timelike as tl
 from timelike.cli.main import app
-from timelike.draw.writing import file_for
+from timelike.core import files
+from timelike.plotting.animation_writer import check_target
 from timelike.report.page import Page
-from timelike.sequences import FormatError, atomic
-from timelike.sequences.files.asked import Asked
-from timelike.sequences.files.roles import piece
-from timelike.sequences.formats import FORMATS, read
-from timelike.sequences.formats.sheets import Sheet
+from timelike.sequences import FormatError
+from timelike.sequences.io.column_spec import ColumnSpec
+from timelike.sequences.io.columns import parse_columns
+from timelike.sequences.io.formats import FORMATS, read
+from timelike.sequences.io.formats.raw_columns import RawColumns
 
 unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 ROWS = "t,ax\n0.0,1\n0.1,3\n"
@@ -84,7 +85,7 @@ def test_a_pipe_in_the_folder_of_data_sets_is_passed_over(tmp_path, pipe, monkey
     tl.Sequences([[1.0, 2.0]], labels=["a"]).save(tmp_path / "Some_TRAIN.ts")
     monkeypatch.setenv("TIMELIKE_DATA", str(tmp_path))
     assert len(tl.load("Some")) == 1
-    assert "Other" not in tl.sequences.available()
+    assert "Other" not in tl.sequences.list_datasets()
     assert len(tl.load(tmp_path)) == 1
 
 
@@ -111,7 +112,7 @@ WRITERS = {
     "a.parquet": lambda path: tl.Sequences([[1.0, 2.0]]).save(path),
     "page.html": lambda path: Page("A page").save(path),
     "out.html": report,
-    "a.gif": lambda path: file_for(path, 10),
+    "a.gif": lambda path: check_target(path, 10),
     "model": lambda path: tl.Neighbors().fit([[0, 1], [5, 5]], [0, 1]).save(path),
 }
 
@@ -139,9 +140,9 @@ def test_only_the_last_folder_is_made_and_none_at_the_root(tmp_path) -> None:
     root = Path(tmp_path.anchor)
     for folder, parents in ((root / "nosuchfolder", False), (root / "nosuchfolder" / "runs", True)):
         with pytest.raises(FileNotFoundError, match="nosuchfolder does not exist: make it first"):
-            atomic.make_folder(folder, parents=parents)
+            files.make_folder(folder, parents=parents)
     assert not (root / "nosuchfolder").exists()
-    atomic.make_folder(tmp_path / "x" / "y", parents=True)
+    files.make_folder(tmp_path / "x" / "y", parents=True)
     assert (tmp_path / "x" / "y").is_dir()
 
 
@@ -300,7 +301,7 @@ def test_how_often_columns_are_gone_through_does_not_depend_on_their_number(by) 
         block = np.ones((3, n + 1)) * np.arange(3)[:, None]
         columns = Counted(zip(["t", *names], block.T, strict=True))
         values = {"none": None, "names": names, "positions": list(range(1, n + 1))}[by]
-        found = piece(Sheet(Path("a.csv"), columns, block=block), Asked.checked(values=values))
+        found = parse_columns(RawColumns(Path("a.csv"), columns, block=block), ColumnSpec.from_options(values=values))
         assert found.names == tuple(names)
         rounds.append(columns.rounds)
     assert rounds[0] == rounds[1]

@@ -16,8 +16,9 @@ from PIL import Image
 
 import timelike as tl
 from naive import pictures as naive
-from timelike.sequences.formats import limits, video
-from timelike.sequences.resizing import resized
+from timelike.core import memory
+from timelike.sequences.image_resize import resize_image
+from timelike.sequences.io.formats import video
 from videos import CODECS, LOSSLESS, sound, write
 
 RNG = np.random.default_rng(0)
@@ -70,7 +71,7 @@ def test_a_grey_video_has_one_channel_with_all_its_bits(dtype, tmp_path) -> None
     pictures = RNG.integers(0, white, (4, 6, 10), dtype=dtype, endpoint=True)
     X = tl.load(write(tmp_path / "grey.mkv", pictures))
     np.testing.assert_array_equal(X[0][:, 0], (pictures.astype(np.float64) / white).astype(np.float32))
-    assert tl.load(tmp_path / "grey.mkv", grey=True).equals(X)
+    assert tl.load(tmp_path / "grey.mkv", grayscale=True).equals(X)
 
 
 def test_colours_of_more_than_eight_bits_keep_them(tmp_path) -> None:
@@ -80,7 +81,7 @@ def test_colours_of_more_than_eight_bits_keep_them(tmp_path) -> None:
 
 
 def test_grey_weighs_colours_as_the_eye_does(tmp_path) -> None:
-    X = tl.load(write(tmp_path / "noise.mkv", NOISE), grey=True)
+    X = tl.load(write(tmp_path / "noise.mkv", NOISE), grayscale=True)
     red, green, blue = np.moveaxis(NOISE.astype(np.float64), 3, 0)
     np.testing.assert_allclose(X[0][:, 0], (0.299 * red + 0.587 * green + 0.114 * blue) / 255, atol=1e-6)
     assert X[0].max() == 1  # white is white, not 1.0000001, or a network would not take it for a picture in [0, 1]
@@ -133,7 +134,7 @@ SIZES = [
 @pytest.mark.parametrize(("old", "new"), SIZES)
 def test_resizing_is_that_of_a_loop_over_pixels(old, new) -> None:
     picture = RNG.random((*old, 3)).astype(np.float32)
-    np.testing.assert_allclose(resized(picture, new), naive.resized(picture, new), atol=1e-6)
+    np.testing.assert_allclose(resize_image(picture, new), naive.resized(picture, new), atol=1e-6)
 
 
 @pytest.mark.parametrize(("old", "new", "mode"), [((12, 20), (4, 5), "area"), ((5, 7), (11, 15), "bilinear")])
@@ -142,13 +143,13 @@ def test_resizing_is_that_of_torch(old, new, mode) -> None:
     batch = torch.from_numpy(picture.transpose(2, 0, 1)[None])
     options = {} if mode == "area" else {"align_corners": False}
     theirs = torch.nn.functional.interpolate(batch, new, mode=mode, **options)
-    np.testing.assert_allclose(resized(picture, new), theirs[0].permute(1, 2, 0).numpy(), atol=1e-6)
+    np.testing.assert_allclose(resize_image(picture, new), theirs[0].permute(1, 2, 0).numpy(), atol=1e-6)
 
 
 def test_a_fine_pattern_becomes_grey_when_it_shrinks() -> None:
     board = np.indices((64, 64)).sum(axis=0)[..., None] % 2
-    np.testing.assert_allclose(resized(board.astype(np.float32), (8, 8)), 0.5, atol=1e-6)
-    np.testing.assert_allclose(resized(board.astype(np.float32), (9, 9)).mean(), 0.5, atol=1e-6)
+    np.testing.assert_allclose(resize_image(board.astype(np.float32), (8, 8)), 0.5, atol=1e-6)
+    np.testing.assert_allclose(resize_image(board.astype(np.float32), (9, 9)).mean(), 0.5, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [3, (3, 3), [4, 7], (6, 10), (13, 3)])
@@ -162,7 +163,7 @@ def test_frames_are_loaded_in_the_size_that_is_asked_for(size, tmp_path) -> None
 @pytest.mark.parametrize("size", [3, 7, 9, 11, 13, 40])
 @pytest.mark.parametrize("grey", [False, True])
 def test_white_is_never_more_than_1(size, grey, tmp_path) -> None:
-    X = tl.load(write(tmp_path / "white.mkv", np.full((2, 23, 29, 3), 255, np.uint8)), size=size, grey=grey)
+    X = tl.load(write(tmp_path / "white.mkv", np.full((2, 23, 29, 3), 255, np.uint8)), size=size, grayscale=grey)
     np.testing.assert_allclose(X[0], 1, atol=1e-6)
     assert X[0].max() <= 1
 
@@ -194,7 +195,7 @@ def test_uneven_times_are_kept_and_begin_at_0(suffix, tmp_path) -> None:
 @pytest.mark.parametrize("ticks", [[None] * 4, [0, 1, None, 3], [0, 3, 3, 6], [0, 9, 5, 12]])
 def test_a_clock_that_is_broken_is_replaced_by_the_rate(ticks) -> None:
     stream = SimpleNamespace(average_rate=Fraction(20), base_rate=None, time_base=Fraction(1, 60))
-    np.testing.assert_allclose(video._times(ticks, stream), np.arange(4) / 20)
+    np.testing.assert_allclose(video._frame_times(ticks, stream), np.arange(4) / 20)
 
 
 @pytest.mark.parametrize(
@@ -209,13 +210,13 @@ def test_a_clock_that_is_broken_is_replaced_by_the_rate(ticks) -> None:
 )
 def test_ticks_within_one_of_an_even_rate_are_even(ticks, said, expected) -> None:
     stream = SimpleNamespace(average_rate=said, base_rate=None, time_base=Fraction(1, 1000))
-    np.testing.assert_allclose(video._times(ticks, stream), np.arange(len(ticks)) * expected, rtol=1e-3)
+    np.testing.assert_allclose(video._frame_times(ticks, stream), np.arange(len(ticks)) * expected, rtol=1e-3)
 
 
 def test_ticks_further_off_than_one_are_as_they_are() -> None:
     stream = SimpleNamespace(average_rate=Fraction(25), base_rate=None, time_base=Fraction(1, 1000))
-    np.testing.assert_allclose(video._times([0, 40, 82, 120], stream), [0, 0.04, 0.082, 0.12])
-    np.testing.assert_allclose(video._times([5], stream), [0])
+    np.testing.assert_allclose(video._frame_times([0, 40, 82, 120], stream), [0, 0.04, 0.082, 0.12])
+    np.testing.assert_allclose(video._frame_times([5], stream), [0])
 
 
 # --- files that cannot be read ------------------------------------------------------------------------------------
@@ -235,7 +236,7 @@ def test_ticks_further_off_than_one_are_as_they_are() -> None:
 def test_what_is_no_video_is_refused_by_name_and_in_silence(content, words, suffix, tmp_path, capfd) -> None:
     write(tmp_path / "other.mkv", NOISE)  # a playlist in disguise must not reach it
     (tmp_path / f"bad{suffix}").write_bytes(content)
-    with pytest.raises(tl.FormatError, match=rf"^bad\{suffix}: {words}"):
+    with pytest.raises(tl.sequences.FormatError, match=rf"^bad\{suffix}: {words}"):
         tl.load(tmp_path / f"bad{suffix}")
     assert capfd.readouterr() == ("", "")
 
@@ -260,7 +261,7 @@ def test_a_video_that_is_cut_short_is_refused_unless_all_frames_are_there(suffix
         cut.write_bytes(content[: int(share * len(content))])
         try:
             np.testing.assert_array_equal(tl.load(cut)[0], frames)
-        except tl.FormatError as error:
+        except tl.sequences.FormatError as error:
             said.append(str(error))
     assert len(said) >= 6 if (suffix, codec) != (".avi", "mpeg4") else len(said) >= 3  # half of it is its index
     assert all(words.startswith(f"cut{suffix}: ") for words in said)
@@ -275,7 +276,9 @@ def test_an_flv_that_is_cut_after_its_first_frame_is_refused(tmp_path) -> None:
         sizes.append(place)
     assert len(sizes) >= 13  # what the file says of itself, and the frames
     path.write_bytes(content[: sizes[1]])
-    with pytest.raises(tl.FormatError, match=r"^a\.flv: says that it lasts 0\.48 s and ends by 0\.06 s: get it again"):
+    with pytest.raises(
+        tl.sequences.FormatError, match=r"^a\.flv: says that it lasts 0\.48 s and ends by 0\.06 s: get it again"
+    ):
         tl.load(path)
     single = write(tmp_path / "single.flv", smooth(1, 16, 16))
     assert tl.load(single).lengths.tolist() == [1]
@@ -287,14 +290,14 @@ def test_an_flv_that_is_cut_anywhere_is_refused_by_name(tmp_path) -> None:
     content = path.read_bytes()
     for size in range(1, len(content) - 40, 3):
         path.write_bytes(content[:size])
-        with pytest.raises(tl.FormatError, match=r"^a\.flv: "):
+        with pytest.raises(tl.sequences.FormatError, match=r"^a\.flv: "):
             tl.load(path)
 
 
 def test_a_faststart_mp4_that_is_cut_short_is_refused(tmp_path) -> None:
     whole = write(tmp_path / "whole.mp4", smooth(30), options={"movflags": "faststart"}).read_bytes()
     (tmp_path / "cut.mp4").write_bytes(whole[: int(0.7 * len(whole))])
-    with pytest.raises(tl.FormatError, match=r"^cut\.mp4: "):
+    with pytest.raises(tl.sequences.FormatError, match=r"^cut\.mp4: "):
         tl.load(tmp_path / "cut.mp4")
 
 
@@ -329,7 +332,9 @@ def test_an_avi_whose_count_is_wrong_is_whole_if_its_chunks_are(tmp_path) -> Non
     path.write_bytes(content)
     assert tl.load(path).lengths.tolist() == [9]
     path.write_bytes(content[:-1])
-    with pytest.raises(tl.FormatError, match=r"^a\.avi: says that it has \d+ bytes and ends after \d+: get it again"):
+    with pytest.raises(
+        tl.sequences.FormatError, match=r"^a\.avi: says that it has \d+ bytes and ends after \d+: get it again"
+    ):
         tl.load(path)
 
 
@@ -341,7 +346,7 @@ def test_what_comes_after_the_end_of_a_gif_does_not_matter(after, n, tmp_path) -
     path.write_bytes(whole + after)
     assert tl.load(path).lengths.tolist() == [n]
     path.write_bytes(whole[:-1])
-    with pytest.raises(tl.FormatError, match=rf"^a\.gif: ends within .*frame {n}"):
+    with pytest.raises(tl.sequences.FormatError, match=rf"^a\.gif: ends within .*frame {n}"):
         tl.load(path)
 
 
@@ -402,15 +407,15 @@ def test_a_frame_that_is_large_only_while_it_is_made_is_refused(tmp_path) -> Non
     Image.new("P", (8000, 7000), 3).save(path)
     assert path.stat().st_size < 100_000
     words = r"^large\.gif: claims 560\.0 MB for a frame of 7000 × 8000 pixels in 0\.. MB, and the limit is 500\.0 MB"
-    with pytest.raises(tl.FormatError, match=words):
-        tl.load(path, size=16, grey=True)
+    with pytest.raises(tl.sequences.FormatError, match=words):
+        tl.load(path, size=16, grayscale=True)
 
 
 def test_a_later_frame_that_is_too_large_is_refused_too(tmp_path, monkeypatch) -> None:
     path = changing(tmp_path / "changing.mkv")
     monkeypatch.setenv("TIMELIKE_LOAD_LIMIT_MB", "0.005")  # 16 × 16 pixels take 2 kB, 32 × 32 pixels take 8 kB
-    monkeypatch.setattr(limits, "TIMES", 0)
-    with pytest.raises(tl.FormatError, match=r"^changing\.mkv: claims .* for a frame of 32 × 32 pixels"):
+    monkeypatch.setattr(memory, "SIZE_FACTOR", 0)
+    with pytest.raises(tl.sequences.FormatError, match=r"^changing\.mkv: claims .* for a frame of 32 × 32 pixels"):
         tl.load(path, size=4)
 
 
@@ -426,7 +431,7 @@ def test_how_many_rows_are_made_at_a_time_changes_nothing(strip, turned, tmp_pat
 
 
 def test_a_file_with_sound_only_says_so(tmp_path) -> None:
-    with pytest.raises(tl.FormatError, match=r"^song\.mkv: has no pictures, but audio: expected a video"):
+    with pytest.raises(tl.sequences.FormatError, match=r"^song\.mkv: has no pictures, but audio: expected a video"):
         tl.load(sound(tmp_path / "song.mkv"))
 
 
@@ -448,7 +453,7 @@ def changing(path: Path) -> Path:
 
 def test_frames_that_change_their_size_need_one_to_be_given(tmp_path) -> None:
     path = changing(tmp_path / "changing.mkv")
-    with pytest.raises(tl.FormatError, match=r"its frames change from 16 × 16 to 32 × 32 pixels: give size="):
+    with pytest.raises(tl.sequences.FormatError, match=r"its frames change from 16 × 16 to 32 × 32 pixels: give size="):
         tl.load(path)
     assert tl.load(path, size=16).shape == (1, 4, 3, 16, 16)
 
@@ -483,6 +488,6 @@ def test_options_that_mean_nothing_are_refused_by_name(asked, error, words, tmp_
 
 def test_a_single_video_can_be_read_by_its_format(tmp_path) -> None:
     path = write(tmp_path / "noise.MKV", NOISE)
-    assert tl.sequences.formats.read(path)["all"].equals(tl.load(path))
+    assert tl.sequences.io.formats.read(path)["all"].equals(tl.load(path))
     with pytest.raises(ValueError, match="has the suffix '.mp4': expected one of"):
         tl.load(path).save(Path(tmp_path / "b.mp4"))

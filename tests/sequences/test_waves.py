@@ -14,10 +14,10 @@ def fixed(n=1, length=20, **options):
 
 def doubles(c, *, size, length, radius=5.0, substeps=2, decay=0.05, interval=0.002):
     """The frames in float64, before they are kept in float32."""
-    basis, laplacian = fields._held_modes(size)
+    basis, laplacian = fields._fixed_modes(size)
     omega = c * np.sqrt(-np.add.outer(laplacian, laplacian))
-    swings = fields._stepped(omega, interval / substeps, decay, length, substeps)
-    return basis.T @ ((basis @ fields._disc(size, radius, "fixed") @ basis.T) * swings) @ basis
+    swings = fields._stepped_amplitudes(omega, interval / substeps, decay, length, substeps)
+    return basis.T @ ((basis @ fields._source_disc(size, radius, "fixed") @ basis.T) * swings) @ basis
 
 
 @pytest.mark.parametrize(("size", "radius", "substeps"), [(5, 5.0, 1), (6, 1.0, 2), (9, 2.0, 3), (14, 5.0, 2)])
@@ -40,8 +40,8 @@ def test_two_rows_and_columns_at_each_border_are_exactly_0_and_the_third_is_not(
 
 
 def test_the_source_is_a_disc_of_69_pixels_where_the_mirrored_fields_have_81():
-    assert fields._disc(64, 5.0, "fixed").sum() == len(naive.disc(64, 5.0)) == 69
-    assert fields._disc(64, 5.0, "free").sum() == fields._disc(64, 5.0, "odd").sum() == 81
+    assert fields._source_disc(64, 5.0, "fixed").sum() == len(naive.disc(64, 5.0)) == 69
+    assert fields._source_disc(64, 5.0, "free").sum() == fields._source_disc(64, 5.0, "odd").sum() == 81
     pushed = fixed(1, 2, size=64, interval=1e-6).sequences[0][1, 0]  # before anything has moved on
     assert {tuple(cell) for cell in np.argwhere(pushed > 0.5 * pushed.max())} == naive.disc(64, 5.0)
 
@@ -52,10 +52,10 @@ def test_a_field_is_proportional_to_its_source():
 
 
 def test_shorter_steps_come_nearer_to_the_exact_solution_by_the_fourth_power():
-    basis, laplacian = fields._held_modes(16)
+    basis, laplacian = fields._fixed_modes(16)
     omega = 350.0 * np.sqrt(-np.add.outer(laplacian, laplacian))
-    swings = fields._exact(omega, 0.002 * np.arange(40), 0.05)
-    exact = basis.T @ ((basis @ fields._disc(16, 5.0, "fixed") @ basis.T) * swings) @ basis
+    swings = fields._exact_amplitudes(omega, 0.002 * np.arange(40), 0.05)
+    exact = basis.T @ ((basis @ fields._source_disc(16, 5.0, "fixed") @ basis.T) * swings) @ basis
     errors = [np.abs(doubles(350.0, size=16, length=40, substeps=k) - exact).max() for k in (8, 16, 32)]
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 16, rtol=0.05)
 

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from timelike.sequences import atomic
+from timelike.core import files
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def rights(path):
 
 
 def test_a_new_folder_or_file_has_the_rights_that_any_has(tmp_path, mask):
-    with atomic.appearing(tmp_path / "folder") as temporary:
+    with files.atomic_folder(tmp_path / "folder") as temporary:
         (temporary / "a.txt").write_text("whole")
-    with atomic.replacing(tmp_path / "b.txt") as temporary:
+    with files.atomic_write(tmp_path / "b.txt") as temporary:
         temporary.write_text("whole")
     assert rights(tmp_path / "folder") == 0o777 & ~mask
     assert rights(tmp_path / "b.txt") == 0o666 & ~mask
@@ -35,7 +35,7 @@ def test_a_file_that_is_replaced_keeps_its_rights_and_a_link_stays_a_link(tmp_pa
     file.write_text("old")
     file.chmod(0o640)
     link.symlink_to(file)
-    atomic.write_text(link, iter(["new", "lines"]))
+    files.write_lines(link, iter(["new", "lines"]))
     assert link.is_symlink()
     assert file.read_bytes() == b"new\nlines\n"
     assert rights(file) == 0o640
@@ -50,7 +50,7 @@ def test_what_fails_leaves_what_was_there_and_nothing_else(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "kept").write_text("old")
     (tmp_path / "file").write_text("old")
-    for way, name in ((atomic.appearing, "folder"), (atomic.replacing, "file"), (atomic.appearing, "new")):
+    for way, name in ((files.atomic_folder, "folder"), (files.atomic_write, "file"), (files.atomic_folder, "new")):
         with pytest.raises(KeyError):
             begun(way, name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
@@ -59,23 +59,23 @@ def test_what_fails_leaves_what_was_there_and_nothing_else(tmp_path):
 
 def test_a_folder_that_is_there_is_replaced_whole(tmp_path):
     for word in ("first", "second"):
-        with atomic.appearing(tmp_path / "folder") as temporary:
+        with files.atomic_folder(tmp_path / "folder") as temporary:
             (temporary / word).write_text(word)
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", "second"]
 
 
 def test_where_the_new_folder_cannot_take_its_place_the_old_one_is_put_back(tmp_path, monkeypatch):
     folder, real = tmp_path / "folder", type(tmp_path).rename
-    with atomic.appearing(folder) as temporary:
+    with files.atomic_folder(folder) as temporary:
         (temporary / "old").write_text("old")
 
     def rename(self, target):
-        if self.name.endswith(atomic.UNFINISHED):
+        if self.name.endswith(files.PART_SUFFIX):
             raise OSError("the disk is full")
         return real(self, target)
 
     monkeypatch.setattr(type(tmp_path), "rename", rename)
-    with pytest.raises(OSError, match="full"), atomic.appearing(folder) as temporary:
+    with pytest.raises(OSError, match="full"), files.atomic_folder(folder) as temporary:
         (temporary / "new").write_text("new")
     assert [path.name for path in folder.iterdir()] == ["old"]
 
@@ -83,5 +83,5 @@ def test_where_the_new_folder_cannot_take_its_place_the_old_one_is_put_back(tmp_
 def test_what_a_killed_writer_left_is_cleared_away_and_nothing_else(tmp_path):
     for name in (".a.123.part", ".a.previous", "kept.part", "kept"):
         (tmp_path / name).mkdir()
-    atomic.clear_unfinished(tmp_path)
+    files.remove_unfinished(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "kept.part"]

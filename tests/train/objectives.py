@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from timelike.train import Batch, Objective, seeded, shuffled
+from timelike.train import Batch, Objective, shuffled_batches, use_seed
 
 
 def line_data(n=48):
@@ -22,7 +22,7 @@ class Line(Objective):
     def __init__(self, *, kind="adam", batch=8, rate=0.05, dropout=0.2, norm=True, seed=0):
         self.x, self.y = line_data()
         self.kind, self.batch, self.rate = kind, batch, rate
-        with seeded(seed):
+        with use_seed(seed):
             extra = [nn.BatchNorm1d(8)] if norm else []
             self.module = nn.Sequential(nn.Linear(3, 8), *extra, nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, 1))
 
@@ -35,7 +35,7 @@ class Line(Objective):
         return torch.optim.Adam(parameters, lr=self.rate)
 
     def batches(self, epoch, rng):
-        for ids in shuffled(len(self.x), self.batch, rng):
+        for ids in shuffled_batches(len(self.x), self.batch, rng):
             noise = 0.01 * rng.normal(size=(len(ids), 3)).astype(np.float32)
             yield Batch(ids, x=self.x[ids] + torch.from_numpy(noise), y=self.y[ids])
 
@@ -56,7 +56,7 @@ class Contest(Objective):
     steps_per_epoch = 7
 
     def __init__(self):
-        with seeded(1):
+        with use_seed(1):
             nets = {"generator": nn.Linear(2, 2), "critic": nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))}
         self.module = nn.ModuleDict(nets)
         self.seen = 0

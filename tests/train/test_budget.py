@@ -9,9 +9,9 @@ import torch
 
 import timelike as tl
 from contract.discover import MODELS, data, small
-from timelike.train import LearnedNothing, OneCycle, clock, fit
+from timelike.train import NotLearnedWarning, OneCycle, clock, fit
 from timelike.train.checkpoints import Checkpoints
-from timelike.train.objective import FORWARD
+from timelike.train.objective import FORWARD_SHARE
 from train.objectives import Judged, Line
 
 
@@ -50,11 +50,11 @@ def slow(objective, ticking, **parts):
 
 def test_steps_end_within_one_of_the_limit(ticking):
     history = fit(slow(Line(), ticking, loss=2.0), max_time=timedelta(seconds=31), random_state=0)
-    assert (history.stopped, history.n_steps, ticking.seconds) == ("max_time", 16, 1032)
+    assert (history.stop_reason, history.n_steps, ticking.seconds) == ("max_time", 16, 1032)
 
 
 def test_what_a_model_does_before_its_loop_counts(ticking):
-    with clock.fitting():
+    with clock.fit_timer():
         ticking.seconds += 20
         history = fit(slow(Line(), ticking, loss=2.0), max_time=31, random_state=0)
     assert (history.n_steps, ticking.seconds) == (6, 1032)
@@ -62,17 +62,17 @@ def test_what_a_model_does_before_its_loop_counts(ticking):
 
 
 def test_a_step_is_made_however_long_what_came_before_it_took(ticking):
-    with clock.fitting():
+    with clock.fit_timer():
         ticking.seconds += 100
         assert fit(slow(Line(), ticking, loss=2.0), max_time=31, random_state=0).n_steps == 1
 
 
 def test_a_fit_within_another_has_a_budget_of_its_own(ticking):
-    with clock.fitting():
+    with clock.fit_timer():
         ticking.seconds += 20
-        with clock.fitting():
+        with clock.fit_timer():
             assert fit(slow(Line(), ticking, loss=2.0), max_time=8, random_state=0).n_steps == 4
-        assert clock.began() == 1000
+        assert clock.fit_start() == 1000
 
 
 def test_time_is_kept_for_the_last_validation(ticking):
@@ -104,7 +104,7 @@ def test_a_cycle_ends_where_the_steps_do(ticking):
     """Before the loop a third of the time was spent, and a tenth is kept for what follows."""
     line = slow(Line(), ticking, loss=1.0)
     line.closing_steps = 10
-    with clock.fitting():
+    with clock.fit_timer():
         ticking.seconds += 30
         history = fit(line, max_time=100, schedule=OneCycle(), random_state=0)
     assert history.n_steps == 60
@@ -125,27 +125,27 @@ def test_prototypes_keep_their_budget_with_all_that_they_encode(frozen, ticking,
     """A step takes 1 second and shows 12 sequences; a network encodes them in 0.4, and what is not trained encodes all
     240 in 15 seconds.
     """
-    from timelike.recognize.prototypes import objective, reading
-    from timelike.train import verdict
+    from timelike.prototypes import encoder_adapter, objective
+    from timelike.train import learning_check
 
-    encode = reading.vectors
+    encode = encoder_adapter.encode_sequences
 
     def slowly(encoder, sequences, *given):
-        ticking.seconds += len(sequences) * (FORWARD / 12 if isinstance(encoder, tl.SiameseGRU) else 15 / 240)
+        ticking.seconds += len(sequences) * (FORWARD_SHARE / 12 if isinstance(encoder, tl.SiameseGRU) else 15 / 240)
         return encode(encoder, sequences, *given)
 
-    monkeypatch.setattr(reading, "vectors", slowly)
-    monkeypatch.setattr(reading, "companions", ticking.passes(20.0, reading.companions))
-    monkeypatch.setattr(objective.Learning, "step", ticking.passes(1.0, objective.Learning.step))
-    monkeypatch.setattr(verdict, "_loss_of", ticking.passes(FORWARD, verdict._loss_of))
+    monkeypatch.setattr(encoder_adapter, "encode_sequences", slowly)
+    monkeypatch.setattr(encoder_adapter, "fit_extra_encoders", ticking.passes(20.0, encoder_adapter.fit_extra_encoders))
+    monkeypatch.setattr(objective.PrototypeObjective, "step", ticking.passes(1.0, objective.PrototypeObjective.step))
+    monkeypatch.setattr(learning_check, "_batch_loss", ticking.passes(FORWARD_SHARE, learning_check._batch_loss))
     monkeypatch.setattr(objective, "describe_missing_signal", ticking.passes(12.0, objective.describe_missing_signal))
     rng, classes = np.random.default_rng(0), np.arange(240) % 2
     X = np.sin(np.arange(8) * (1 + classes[:, None])) + 0.1 * rng.standard_normal((240, 8))
-    beside = [] if frozen else [tl.StatisticsEncoder(), tl.StatisticsEncoder()]
-    given = {"encoder": tl.StatisticsEncoder() if frozen else None, "beside": beside}
+    beside = [] if frozen else [tl.encode.StatisticsEncoder(), tl.encode.StatisticsEncoder()]
+    given = {"encoder": tl.encode.StatisticsEncoder() if frozen else None, "beside": beside}
     model = tl.Prototypes(max_time=150, random_state=0, **given)
     model.fit(X, classes)
-    assert model.history_.stopped == "max_time"
+    assert model.history_.stop_reason == "max_time"
     assert 135 < ticking.seconds - 1000 <= 151  # a look at the examples takes 8 seconds that this clock does not see
     np.testing.assert_array_equal(
         model.members_.vectors[:3], model.encode(X[classes == 0])[_order(model, X, classes)[:3]]
@@ -158,44 +158,46 @@ def _order(model, X, classes):
 
 
 def test_one_step_is_told_what_took_the_time(ticking, monkeypatch):
-    from timelike.recognize.prototypes import reading
+    from timelike.prototypes import encoder_adapter
 
-    monkeypatch.setattr(reading, "companions", ticking.passes(23.0, reading.companions))
+    monkeypatch.setattr(encoder_adapter, "fit_extra_encoders", ticking.passes(23.0, encoder_adapter.fit_extra_encoders))
     X = np.random.default_rng(0).standard_normal((8, 6))
     words = (
         r"made one step only.* \(fitting the encoders beside the network, of which beside=\[\] has none, took 23 s\)"
     )
-    with pytest.warns(LearnedNothing, match=words):
+    with pytest.warns(NotLearnedWarning, match=words):
         tl.Prototypes(max_time=6, random_state=0).fit(X, np.arange(8) % 2)
 
 
-@pytest.mark.parametrize(("kind", "lasts"), [(tl.SRVP, FORWARD), (tl.SRVP, 3.0), (tl.Separation, FORWARD)])
+@pytest.mark.parametrize(("kind", "lasts"), [(tl.SRVP, FORWARD_SHARE), (tl.SRVP, 3.0), (tl.Separation, FORWARD_SHARE)])
 def test_a_forecaster_keeps_its_budget_with_all_that_it_does(kind, lasts, ticking, monkeypatch):
     """Reading takes 30 seconds, a step 1, a batch that settles statistics 0.4 or, on some machine, more than a step, and
     what is compared at the end 3 steps.
     """
-    from timelike.forecast import chunks, latent
+    from timelike.forecast import chunks, latent_forecaster
     from timelike.forecast.separation import estimator
 
-    monkeypatch.setattr(kind, "_learn_from", ticking.passes(30.0, kind._learn_from))
-    monkeypatch.setattr(latent, "warn_if_no_better", ticking.passes(3.0, latent.warn_if_no_better))
-    monkeypatch.setattr(estimator, "better_renewed", ticking.passes(4.0, estimator.better_renewed))
-    settling = chunks.Chunks.settling_batches
+    monkeypatch.setattr(kind, "_validate_fit_input", ticking.passes(30.0, kind._validate_fit_input))
+    monkeypatch.setattr(
+        latent_forecaster, "warn_if_no_better", ticking.passes(3.0, latent_forecaster.warn_if_no_better)
+    )
+    monkeypatch.setattr(estimator, "is_reencoding_better", ticking.passes(4.0, estimator.is_reencoding_better))
+    settling = chunks.ChunkObjective.statistics_batches
 
     def settled(self, share):
         for batch in settling(self, share):
             ticking.seconds += lasts
             yield batch
 
-    monkeypatch.setattr(chunks.Chunks, "settling_batches", settled)
-    chosen = kind._chunks
-    monkeypatch.setattr(kind, "_chunks", lambda *given: slow(chosen(*given), ticking, batches=0.0))
+    monkeypatch.setattr(chunks.ChunkObjective, "statistics_batches", settled)
+    chosen = kind._make_chunk_objective
+    monkeypatch.setattr(kind, "_make_chunk_objective", lambda *given: slow(chosen(*given), ticking, batches=0.0))
     stepped = torch.optim.AdamW.step
     monkeypatch.setattr(torch.optim.AdamW, "step", ticking.passes(1.0, stepped))
     clips = np.random.default_rng(0).random((60, 9, 1, 8, 8))
     model = small(kind, codec="dcgan", max_steps=None, max_time=100.0, precision="32-true", progress=False)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LearnedNothing)  # of noise there is nothing to learn
+        warnings.simplefilter("ignore", NotLearnedWarning)  # of noise there is nothing to learn
         model.fit(clips)
     assert model.history_.stopped == "max_time"
     assert 95 <= ticking.seconds - 1000 <= 106
@@ -206,10 +208,12 @@ def test_more_time_is_kept_where_statistics_are_settled_more_slowly_than_steps_a
     kept = []
     for precision in ("32-true", "bf16-mixed"):
         model = small(tl.SRVP, codec="dcgan", precision=precision).fit(clips)
-        objective = model._chunks(9, model._material(clips), None, None)
-        assert objective.n_settled() == 2 * 8  # of 60 chunks in batches of 8: once for normalization, once for √ν
+        objective = model._make_chunk_objective(9, model._pack_frames(clips), None, None)
+        assert (
+            objective.n_statistics_passes() == 2 * 8
+        )  # of 60 chunks in batches of 8: once for normalization, once for √ν
         kept.append(model._closing_steps(objective, clips))
-    assert kept == pytest.approx([16 * FORWARD + 3, 1.6 * 16 * FORWARD + 3])
+    assert kept == pytest.approx([16 * FORWARD_SHARE + 3, 1.6 * 16 * FORWARD_SHARE + 3])
 
 
 @pytest.mark.parametrize(("share", "left", "expected"), [(1.0, 100.0, 4), (1.0, 7.0, 3), (0.5, 8.0, 2), (1.0, -5.0, 1)])
@@ -217,10 +221,10 @@ def test_statistics_are_settled_by_as_many_batches_as_fit_and_one_at_least(ticki
     """Four batches of two seconds each."""
     clips = tl.Sequences(np.random.default_rng(0).random((30, 9, 1, 8, 8)))
     model = small(tl.SRVP, codec="dcgan").fit(clips)
-    objective = model._chunks(9, model._material(clips), None, None)
+    objective = model._make_chunk_objective(9, model._pack_frames(clips), None, None)
     objective.deadline = ticking.seconds + left
     found = 0
-    for _ in objective.settling_batches(share):
+    for _ in objective.statistics_batches(share):
         ticking.seconds += 2.0
         found += 1
     assert found == expected
@@ -235,32 +239,32 @@ BY_TIME = {"max_steps": None, "max_time": 100.0, "progress": False}
 def slow_steps(ticking, monkeypatch):
     """A step takes 1 second, the loss of a batch after the last one 0.4, and a check of the labels 12."""
     from timelike.metric import label_signal
-    from timelike.train import verdict
-    from timelike.train.descent import Descent
+    from timelike.train import learning_check
+    from timelike.train.optimizer_step import OptimizerStep
 
-    monkeypatch.setattr(Descent, "step", ticking.passes(1.0, Descent.step))
-    monkeypatch.setattr(verdict, "_loss_of", ticking.passes(FORWARD, verdict._loss_of))
+    monkeypatch.setattr(OptimizerStep, "step", ticking.passes(1.0, OptimizerStep.step))
+    monkeypatch.setattr(learning_check, "_batch_loss", ticking.passes(FORWARD_SHARE, learning_check._batch_loss))
     monkeypatch.setattr(label_signal, "label_signal", ticking.passes(12.0, label_signal.label_signal))
     return ticking
 
 
 def slow_distances(monkeypatch, ticking, step_pairs, held_out=None):
     """A pair takes a forward pass's share of a step; or the pairs of a validation so many seconds."""
-    from timelike.metric.objectives import base, labels
+    from timelike.metric.objectives import base, supervised
 
-    fill = base.fill
+    fill = base.fill_distances
 
     def slowly(network, x, y, out):
-        ticking.seconds += FORWARD * out.size / step_pairs if y is None or held_out is None else held_out
+        ticking.seconds += FORWARD_SHARE * out.size / step_pairs if y is None or held_out is None else held_out
         fill(network, x, y, out)
 
-    monkeypatch.setattr(base, "fill", slowly)
-    monkeypatch.setattr(labels, "fill", slowly)
+    monkeypatch.setattr(base, "fill_distances", slowly)
+    monkeypatch.setattr(supervised, "fill_distances", slowly)
 
 
 def fit_quietly(model, *given, verb="fit"):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LearnedNothing)
+        warnings.simplefilter("ignore", NotLearnedWarning)
         getattr(model, verb)(*given)
     assert model.history_.stopped == "max_time"
     return model
@@ -329,22 +333,29 @@ def test_given_pairs_keep_their_budget_although_a_step_has_few_of_them(kind, slo
     assert 85 <= slow_steps.seconds - 1000 <= 105 + 1
 
 
-ENCODERS = [tl.CausalEncoder, tl.RecurrentEncoder, tl.VectorEncoder, tl.ImageEncoder, tl.FrameEncoder]
+ENCODERS = [
+    tl.CausalEncoder,
+    tl.RecurrentEncoder,
+    tl.encode.VectorEncoder,
+    tl.encode.ImageEncoder,
+    tl.encode.FrameEncoder,
+]
 
 
 @pytest.mark.parametrize("limit", [100.0, 9.0])  # the first look at what is held out is after ten steps or more
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_an_encoder_keeps_its_budget_with_what_is_held_out_and_with_all_vectors(kind, limit, slow_steps, monkeypatch):
-    from timelike.encode import contrasts, unlabelled
+    from timelike.encode import self_supervised
+    from timelike.encode.objectives import crop_objectives
 
-    number, vectors_of = contrasts._number, unlabelled.vectors_of
+    number, vectors_of = crop_objectives._loss_value, self_supervised.encode_batches
 
     def encoded(network, ready, *given, **how):
-        slow_steps.seconds += FORWARD * len(ready) / 4
+        slow_steps.seconds += FORWARD_SHARE * len(ready) / 4
         return vectors_of(network, ready, *given, **how)
 
-    monkeypatch.setattr(contrasts, "_number", slow_steps.passes(FORWARD, number))
-    monkeypatch.setattr(unlabelled, "vectors_of", encoded)
+    monkeypatch.setattr(crop_objectives, "_loss_value", slow_steps.passes(FORWARD_SHARE, number))
+    monkeypatch.setattr(self_supervised, "encode_batches", encoded)
     X = data(kind, lengths=(9,) * 20)  # four of them are held out: one batch, drawn four times
     how = BY_TIME | {"max_steps": 2000, "max_time": limit, "validation": 0.2, "batch_size": 4, "vectors": "whitened"}
     fit_quietly(small(kind, **how), X)

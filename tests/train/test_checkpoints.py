@@ -52,7 +52,7 @@ def test_a_pause_changes_nothing(make, pause, tmp_path):
     found = fit(second, max_steps=20, checkpoint=tmp_path, **options)
     assert torch.equal(weights(whole.module), weights(second.module))
     assert same_history(expected, found)
-    assert found.stopped == "max_steps"
+    assert found.stop_reason == "max_steps"
 
 
 def test_a_finished_run_is_not_trained_again_and_a_raised_limit_continues_it(tmp_path):
@@ -60,7 +60,7 @@ def test_a_finished_run_is_not_trained_again_and_a_raised_limit_continues_it(tmp
     fit(first, max_epochs=2, checkpoint=tmp_path, random_state=0)
     history = fit(again, max_epochs=2, checkpoint=tmp_path, random_state=0)
     assert torch.equal(weights(first.module), weights(again.module))
-    assert (history.n_steps, history.stopped) == (12, "max_epochs")
+    assert (history.n_steps, history.stop_reason) == (12, "max_epochs")
     assert history.scores.tolist() == fit(Judged(), max_epochs=2, random_state=0).scores.tolist()
     assert fit(longer, max_epochs=3, checkpoint=tmp_path, random_state=None).n_steps == 18
     fit(whole, max_epochs=3, random_state=0)
@@ -87,7 +87,7 @@ def test_early_stopping_remembers_its_best_across_a_pause(tmp_path):
     fit(whole, max_epochs=9, patience=3, random_state=0)
     fit(first, max_epochs=3, patience=3, random_state=0, checkpoint=tmp_path)
     history = fit(second, max_epochs=9, patience=3, random_state=0, checkpoint=tmp_path)
-    assert (history.stopped, history.best_step) == ("patience", 12)
+    assert (history.stop_reason, history.best_step) == ("patience", 12)
     assert torch.equal(weights(whole.module), weights(second.module))
     assert torch.equal(weights(first.module), weights(second.module))  # all have the weights after epoch 2
 

@@ -6,7 +6,8 @@ import time
 import pytest
 import torch
 
-from timelike.train import ctrl_c, fit
+from timelike.core import interrupts
+from timelike.train import fit
 from train.objectives import Contest, Judged, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped by Ctrl-C")
@@ -15,7 +16,7 @@ _HANGS = 300.0  # seconds: however busy the machine, patience of 0.05 s is over 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(ctrl_c, "_PATIENCE", 0.05)
+    monkeypatch.setattr(interrupts, "_GRACE_SECONDS", 0.05)
 
 
 def press_and_dawdle(seconds=None):
@@ -59,7 +60,7 @@ class Dawdling(Judged):
 def test_what_takes_long_is_given_up_and_leaves_no_trace(where, at, done):
     objective, plain = Dawdling(where, at), Judged()
     history = fit(objective, max_epochs=9, random_state=0)
-    assert (history.stopped, history.n_steps) == ("Ctrl-C", done)
+    assert (history.stop_reason, history.n_steps) == ("Ctrl-C", done)
     fit(plain, max_steps=done, random_state=0)
     assert torch.equal(weights(objective.module), weights(plain.module))
     for ours, theirs in zip(objective.module.buffers(), plain.module.buffers(), strict=True):
@@ -72,7 +73,7 @@ def test_it_can_be_continued_as_if_nothing_had_happened(where, at, every, tmp_pa
     options = {"max_epochs": 4, "patience": 9, "validate_every": every, "random_state": 0}
     whole, again = Judged(), Judged()
     expected = fit(whole, **options)
-    assert fit(Dawdling(where, at), checkpoint=tmp_path, **options).stopped == "Ctrl-C"
+    assert fit(Dawdling(where, at), checkpoint=tmp_path, **options).stop_reason == "Ctrl-C"
     found = fit(again, checkpoint=tmp_path, **options)
     assert torch.equal(weights(whole.module), weights(again.module))
     assert found.steps("score").tolist() == expected.steps("score").tolist()
@@ -87,7 +88,7 @@ def test_a_step_whose_first_update_is_made_is_finished():
             return found
 
     history = fit(Slow(), max_steps=5, random_state=0)
-    assert (history.stopped, history.n_steps) == ("Ctrl-C", 1)
+    assert (history.stop_reason, history.n_steps) == ("Ctrl-C", 1)
 
 
 def test_before_the_first_step_is_done_there_is_nothing_to_keep():
@@ -103,11 +104,11 @@ def test_the_clock_of_a_training_that_is_over_interrupts_nobody(monkeypatch):
             signal.raise_signal(signal.SIGINT)
             return super().validate()
 
-    assert fit(Last(), max_epochs=3, random_state=0).stopped == "Ctrl-C"
+    assert fit(Last(), max_epochs=3, random_state=0).stop_reason == "Ctrl-C"
     time.sleep(0.2)  # four times its patience
 
 
 def test_a_press_during_the_last_validation_is_told():
     objective = Dawdling("validation", 2)
     history = fit(objective, max_steps=8, random_state=0)  # one after the epoch of six, one at the end
-    assert (history.stopped, history.n_steps, len(history.scores)) == ("Ctrl-C", 8, 1)
+    assert (history.stop_reason, history.n_steps, len(history.scores)) == ("Ctrl-C", 8, 1)

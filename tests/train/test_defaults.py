@@ -17,7 +17,7 @@ def test_a_training_has_the_defaults_that_were_published():
 
 
 def test_schedules_have_the_defaults_that_were_published():
-    assert train.Plateau() == train.Plateau(patience=10, by=0.5, least=0.0, watch="auto")
+    assert train.Plateau() == train.Plateau(patience=10, gamma=0.5, minimum=0.0, monitor="auto")
     assert train.Cosine(steps=9) == train.Cosine(steps=9, warmup=0, final=0.0)
-    assert train.OneCycle() == train.OneCycle(rise=0.3, first=0.04, last=0.0, steps=None)
-    assert train.Steps(every=3) == train.Steps(every=3, by=0.1)
+    assert train.OneCycle() == train.OneCycle(warmup_share=0.3, first=0.04, last=0.0, steps=None)
+    assert train.StepDecay(every=3) == train.StepDecay(every=3, gamma=0.1)

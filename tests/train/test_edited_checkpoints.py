@@ -12,8 +12,8 @@ from safetensors.numpy import load_file, save_file
 
 import timelike as tl
 from contract.tampered import ARRAYS, DROPPED, NONSENSE, edited, places_in
-from timelike.models.identity import checksum, digest
-from timelike.train import Diverged, fit
+from timelike.models.checksums import checksum, json_checksum
+from timelike.train import DivergenceError, fit
 from train.objectives import Judged, Line, weights
 
 TRIES = 60
@@ -24,7 +24,7 @@ def sign(folder, content):
     """Write a state with the checksums that it must have."""
     content = {name: value for name, value in content.items() if name != "checksum"}
     content["tensors_checksum"] = checksum(folder / TENSORS)
-    (folder / STATE).write_text(json.dumps(content | {"checksum": digest(content)}))
+    (folder / STATE).write_text(json.dumps(content | {"checksum": json_checksum(content)}))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def outcome(path):
         # a variance below 0 is seen when the module is judged, as weights of 1e30 are in a loss
         words = {str(path.parent): "refused", "the score that validate() gave": "diverged"}
         return next((found for part, found in words.items() if part in str(error)), str(error))
-    except Diverged:
+    except DivergenceError:
         return "diverged"
     return "continued" if steps == 10 else f"{steps} steps"
 

@@ -12,7 +12,18 @@ import torch
 from torch import nn
 
 import timelike as tl
-from timelike.train import Batch, Callback, Diverged, History, Objective, ctrl_c, fit, per_class, seeded, shuffled
+from timelike.core import interrupts
+from timelike.train import (
+    Batch,
+    Callback,
+    DivergenceError,
+    History,
+    Objective,
+    class_batches,
+    fit,
+    shuffled_batches,
+    use_seed,
+)
 from train.objectives import Contest, Judged, Line, weights
 
 
@@ -41,7 +52,7 @@ def test_gradient_descent_follows_its_formula():
     np.testing.assert_allclose(history.losses, 0.5 * errors[:10] ** 2, rtol=1e-5)
     np.testing.assert_allclose(history["gradient_norm"], errors[:10], rtol=1e-5)
     assert history.steps("loss").tolist() == list(range(1, 11))
-    assert history.stopped == "max_steps"
+    assert history.stop_reason == "max_steps"
 
 
 def test_the_loop_equals_a_plain_torch_loop():
@@ -104,10 +115,10 @@ def test_every_validation_draws_the_same_numbers():
 
 def test_each_limit_stops_and_says_so():
     assert fit(Line(), max_epochs=2).n_steps == 12
-    assert fit(Line(), max_epochs=2).stopped == "max_epochs"
-    assert fit(Line(), max_steps=5, max_epochs=2).stopped == "max_steps"
+    assert fit(Line(), max_epochs=2).stop_reason == "max_epochs"
+    assert fit(Line(), max_steps=5, max_epochs=2).stop_reason == "max_steps"
     history = fit(Line(), max_time=timedelta(seconds=0.2))
-    assert history.stopped == "max_time"
+    assert history.stop_reason == "max_time"
     assert history["seconds"][:-1].max(initial=0) < 0.2
 
 
@@ -124,7 +135,7 @@ def test_patience_ends_with_the_best_weights():
 
     objective = Scripted()
     history = fit(objective, max_epochs=50, patience=3, random_state=0)
-    assert history.stopped == "patience"
+    assert history.stop_reason == "patience"
     assert history.scores.tolist() == [0.1, 0.5, 0.4, 0.3, 0.45]
     assert (history.best_score, history.best_step) == (0.5, 12)
     assert torch.equal(weights(objective.module), kept[1])
@@ -146,7 +157,7 @@ def test_several_optimisers_and_an_inner_loop():
     history = fit(objective, max_steps=300, random_state=0)
     assert history.names == ["loss", "gap", "rate", "rate_critic", "gradient_norm", "seconds", "epoch_loss"]
     assert objective.seen == 1800
-    with torch.no_grad(), seeded(0):
+    with torch.no_grad(), use_seed(0):
         assert objective.made(500).mean(0).numpy() == pytest.approx([3, 3], abs=1.0)
 
 
@@ -226,7 +237,7 @@ def test_a_number_that_is_not_finite_stops_with_step_ids_and_advice(what):
 
     objective = Breaking()
     with pytest.raises(
-        Diverged, match=r"at step 5, in the batch of the sequences \d+, .*lower the learning rate"
+        DivergenceError, match=r"at step 5, in the batch of the sequences \d+, .*lower the learning rate"
     ) as caught:
         fit(objective, max_epochs=5, random_state=0)
     assert "gradient_clip=1.0" in str(caught.value)
@@ -238,7 +249,7 @@ def test_a_number_that_is_not_finite_stops_with_step_ids_and_advice(what):
 def test_a_sequence_that_was_not_finite_is_named():
     objective = Line()
     objective.x[13] = torch.nan
-    with pytest.raises(Diverged, match="x of the sequence 13 holds NaN"):
+    with pytest.raises(DivergenceError, match="x of the sequence 13 holds NaN"):
         fit(objective, max_epochs=1, random_state=0)
 
 
@@ -256,7 +267,7 @@ class Presses(Callback):
     def __init__(self, step, times=1):
         self.at, self.times = step, times
 
-    def stepped(self, run):
+    def on_step_end(self, run):
         if run.step == self.at:
             for _ in range(self.times):
                 signal.raise_signal(signal.SIGINT)
@@ -266,7 +277,7 @@ def test_ctrl_c_finishes_the_step_keeps_the_weights_and_writes_a_checkpoint(tmp_
     objective, plain = Line(), Line()
     with pytest.warns(UserWarning, match="stopped by Ctrl-C after step 4: .* has a checkpoint to continue from"):
         history = fit(objective, max_epochs=5, random_state=0, callbacks=[Presses(4)], checkpoint=tmp_path)
-    assert (history.stopped, history.n_steps) == ("Ctrl-C", 4)
+    assert (history.stop_reason, history.n_steps) == ("Ctrl-C", 4)
     fit(plain, max_steps=4, random_state=0)
     assert torch.equal(weights(objective.module), weights(plain.module))
     assert [folder.name for folder in tmp_path.iterdir()] == ["step-000000004-epoch-000000"]
@@ -284,9 +295,11 @@ def test_a_second_ctrl_c_in_the_next_training_interrupts_that_one(monkeypatch):
         fit(Line(), max_epochs=5, callbacks=[Presses(2)])
     with pytest.raises(KeyboardInterrupt):
         fit(Line(), max_epochs=5, callbacks=[Presses(2)])
-    monkeypatch.setattr(ctrl_c, "_ended", ctrl_c._ended - 3.0)  # as if three seconds had passed
+    monkeypatch.setattr(
+        interrupts, "_last_interrupt", interrupts._last_interrupt - 3.0
+    )  # as if three seconds had passed
     with pytest.warns(UserWarning, match="Ctrl-C after step 2"):
-        assert fit(Line(), max_epochs=5, callbacks=[Presses(2)]).stopped == "Ctrl-C"
+        assert fit(Line(), max_epochs=5, callbacks=[Presses(2)]).stop_reason == "Ctrl-C"
 
 
 def test_ctrl_c_before_anything_was_learned_interrupts(tmp_path, monkeypatch):
@@ -297,7 +310,7 @@ def test_ctrl_c_before_anything_was_learned_interrupts(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fit(Line(), max_epochs=5, callbacks=[Early()], checkpoint=tmp_path)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(ctrl_c, "_ended", ctrl_c._ended - 3.0)
+    monkeypatch.setattr(interrupts, "_last_interrupt", interrupts._last_interrupt - 3.0)
     fit(Line(), max_steps=3, checkpoint=tmp_path)
     with pytest.warns(UserWarning, match="Ctrl-C after step 3"):  # of a checkpoint there is something to keep
         fit(Line(), max_epochs=5, callbacks=[Early()], checkpoint=tmp_path)
@@ -472,25 +485,25 @@ def test_bad_objectives_are_told_what_is_missing():
 
 
 def test_shuffled_batches_hold_every_position_once():
-    ids = list(shuffled(23, 5, np.random.default_rng(0)))
+    ids = list(shuffled_batches(23, 5, np.random.default_rng(0)))
     assert sorted(np.concatenate(ids).tolist()) == list(range(23))
-    assert [len(part) for part in shuffled(23, 5, np.random.default_rng(0), drop_last=True)] == [5] * 4
+    assert [len(part) for part in shuffled_batches(23, 5, np.random.default_rng(0), drop_last=True)] == [5] * 4
     with pytest.raises(ValueError, match="3 sequences make no batch of 5"):
-        next(shuffled(3, 5, np.random.default_rng(0), drop_last=True))
+        next(shuffled_batches(3, 5, np.random.default_rng(0), drop_last=True))
 
 
 def test_batches_per_class_are_balanced_and_go_through_every_member():
     labels = np.repeat(list("abcd"), [12, 12, 12, 3])
-    batches = list(per_class(labels, 6, np.random.default_rng(0)))
+    batches = list(class_batches(labels, 6, np.random.default_rng(0)))
     for ids in batches:
         names, counts = np.unique(labels[ids], return_counts=True)
         assert dict(zip(names.tolist(), counts.tolist(), strict=True)) == {"a": 6, "b": 6, "c": 6, "d": 3}
         assert len(set(ids.tolist())) == len(ids)
     assert set(np.concatenate(batches[:2]).tolist()) == set(range(39))
-    few = next(per_class(labels, 2, np.random.default_rng(0), n_classes=3))
+    few = next(class_batches(labels, 2, np.random.default_rng(0), n_classes=3))
     assert len(np.unique(labels[few])) == 3
     with pytest.raises(ValueError, match="n_classes=5: there are only 4 classes"):
-        next(per_class(labels, 2, np.random.default_rng(0), n_classes=5))
+        next(class_batches(labels, 2, np.random.default_rng(0), n_classes=5))
 
 
 def test_trainings_in_several_threads_repeat_and_leave_the_generators_alone():
@@ -516,7 +529,7 @@ def test_trainings_in_several_threads_repeat_and_leave_the_generators_alone():
 
 def test_a_history_is_a_collection_of_names():
     history = History()
-    history.note("loss", 1, 0.5)
+    history.record("loss", 1, 0.5)
     assert list(history) == ["loss"]
     assert "loss" in history
     assert "score" not in history

@@ -11,12 +11,12 @@ from torch import nn
 
 import timelike as tl
 from timelike import native
-from timelike.models import learned, options
-from timelike.sequences.arguments import store
+from timelike.core.parameters import store_parameters
+from timelike.models import options, schema
 from timelike.train import Batch, History, Objective, Trained, checkpoints, fit
+from timelike.train.base import double_precision_copy, torch_threads
 from timelike.train.callbacks import ProgressBar
 from timelike.train.processes import Processes
-from timelike.train.trained import exact, torch_threads
 
 
 class ToTheMean(Objective):
@@ -27,7 +27,7 @@ class ToTheMean(Objective):
         self.seen = []
 
     @property
-    def validates(self):
+    def has_validation(self):
         return self.patient
 
     def validate(self):
@@ -37,7 +37,7 @@ class ToTheMean(Objective):
         return torch.optim.SGD(self.module.parameters(), lr=0.01)
 
     def batches(self, epoch, rng):
-        yield Batch.of(self.ready, np.arange(len(self.ready)))
+        yield Batch.from_sequences(self.ready, np.arange(len(self.ready)))
 
     def loss(self, batch):
         return (self.module(batch["x"].mean(1)) - 1).square().mean()
@@ -46,9 +46,9 @@ class ToTheMean(Objective):
 class Linear(Trained):
     """The smallest model with a network."""
 
-    width = options.whole(1)
+    width = options.integer(1)
     rate = options.real(above=0, role="free")
-    given_ = learned.derived()
+    given_ = schema.derived_value()
 
     def __init__(
         self,
@@ -64,19 +64,19 @@ class Linear(Trained):
         precision="32-true",
         random_state=None,
     ):
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame):
+    def _build_network(self, frame):
         return nn.Linear(math.prod(frame), self.width)
 
-    def _objective(self, ready, targets):
+    def _make_objective(self, ready, targets):
         self.given_ = ready
         return ToTheMean(self.network_, ready, self.patient)
 
-    def _targets(self, sequences, y):
+    def _validate_targets(self, sequences, y):
         return None if y is None else np.asarray(y)
 
-    def _limits(self, objective):
+    def _fit_options(self, objective):
         return {"max_steps": 4, "patience": 3}
 
 
@@ -121,7 +121,7 @@ def test_a_trained_network_answers_in_float32_and_not_as_in_training():
 
 def test_patience_is_for_what_has_a_score():
     assert len(Linear(patient=True).fit(X).history_.scores) > 0
-    assert Linear(patient=False).fit(X).history_.stopped == "max_steps"
+    assert Linear(patient=False).fit(X).history_.stop_reason == "max_steps"
 
 
 def test_messages_name_the_estimator_and_not_its_objective(capsys):
@@ -157,10 +157,10 @@ def test_what_is_drawn_before_training_is_the_same_where_it_may_be_continued():
 
 def test_weights_come_back_from_a_file_and_the_state_that_was_read_stays_as_it_is():
     model = Linear(random_state=0, width=3).fit(X)
-    state = model._state()
+    state = model._get_state()
     copy = Linear(random_state=5, width=3)
     before = dict(state)
-    copy._take_up(state)
+    copy._set_state(state)
     assert state.keys() == before.keys()
     assert torch.equal(weights(copy), weights(model))
     assert not copy.network_.training
@@ -172,20 +172,20 @@ def test_weights_come_back_from_a_file_and_the_state_that_was_read_stays_as_it_i
 
 def test_an_exact_twin_is_made_anew_when_a_weight_or_a_running_mean_changes():
     network = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
-    twin = exact(network)
+    twin = double_precision_copy(network)
     assert twin[0].weight.dtype == torch.float64
     assert not twin.training
-    assert exact(network) is twin
+    assert double_precision_copy(network) is twin
     network[1].running_mean.fill_(2.0)
-    assert exact(network)[1].running_mean.tolist() == [2.0, 2.0]
+    assert double_precision_copy(network)[1].running_mean.tolist() == [2.0, 2.0]
     network[0].weight.data[0, 0] += 1
-    assert exact(network)[0].weight[0, 0] == network[0].weight[0, 0]
+    assert double_precision_copy(network)[0].weight[0, 0] == network[0].weight[0, 0]
     network.append(nn.Linear(2, 2))
-    assert len(exact(network)) == 3
+    assert len(double_precision_copy(network)) == 3
 
 
 def test_torch_has_so_many_threads_inside_and_as_many_as_before_afterwards(monkeypatch):
-    monkeypatch.setattr(native, "cores", lambda: 3)
+    monkeypatch.setattr(native, "cpu_count", lambda: 3)
     before = torch.get_num_threads()
     with torch_threads(2):
         assert torch.get_num_threads() == 2
@@ -198,7 +198,7 @@ def test_torch_has_so_many_threads_inside_and_as_many_as_before_afterwards(monke
 
 
 def test_calls_that_overlap_in_several_threads_leave_the_number_of_threads_as_it_was(monkeypatch):
-    monkeypatch.setattr(native, "cores", lambda: 4)
+    monkeypatch.setattr(native, "cpu_count", lambda: 4)
     before, together = torch.get_num_threads(), Barrier(2, timeout=300)
 
     def overlap(count):
@@ -221,10 +221,10 @@ def test_a_training_is_silent_unless_it_is_asked_for_a_bar(capsys):
 
 def test_no_process_looks_for_a_checkpoint_before_the_first_has_tidied_up(tmp_path, monkeypatch):
     said = []
-    waiting, reading = Processes.wait, checkpoints._latest
-    monkeypatch.setattr(Processes, "wait", lambda self: said.append("waited") or waiting(self))
-    monkeypatch.setattr(checkpoints, "_clear", lambda folder: said.append("cleared"))
-    monkeypatch.setattr(checkpoints, "_latest", lambda folder: said.append("read") or reading(folder))
+    waiting, reading = Processes.barrier, checkpoints._read_latest
+    monkeypatch.setattr(Processes, "barrier", lambda self: said.append("waited") or waiting(self))
+    monkeypatch.setattr(checkpoints, "_remove_checkpoints", lambda folder: said.append("cleared"))
+    monkeypatch.setattr(checkpoints, "_read_latest", lambda folder: said.append("read") or reading(folder))
     fit(ToTheMean(nn.Linear(2, 1), X, False), max_steps=1, checkpoint=tmp_path, resume=False)
     assert said[:4] == ["cleared", "waited", "read", "waited"]
 
@@ -245,6 +245,6 @@ def test_the_loss_beside_a_bar_is_a_running_mean():
     bar = ProgressBar(3, None)
     bar._bar = Bar()
     for step, loss in enumerate((1.0, 2.0, 3.0)):
-        Run.history.note("loss", step, loss)
-        bar.stepped(Run)
+        Run.history.record("loss", step, loss)
+        bar.on_step_end(Run)
     assert bar._bar.shown == ("1", "1.05", "1.147")  # a twentieth of the new one each time, four digits

@@ -6,27 +6,27 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.train import History, LearnedNothing, fit
-from timelike.train.callbacks import Announcement
-from timelike.train.fitting import Limits
-from timelike.train.verdict import judge
+from timelike.train import History, NotLearnedWarning, fit
+from timelike.train.callbacks import DurationNotice
+from timelike.train.learning_check import warn_if_not_learned
+from timelike.train.trainer import Budget
 from train.objectives import Judged, Line
 
 
 def history_of(losses, scores=(), higher_is_better=True):
     history = History(higher_is_better=higher_is_better)
     for step, loss in enumerate(losses, 1):
-        history.note("loss", step, loss)
+        history.record("loss", step, loss)
     for number, score in enumerate(scores, 1):
-        history.note("score", 10 * number, score)
+        history.record("score", 10 * number, score)
     return history
 
 
 def complained(history, objective=None):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        judge(history, Line() if objective is None else objective)
-    assert all(issubclass(one.category, LearnedNothing) for one in seen)
+        warn_if_not_learned(history, Line() if objective is None else objective)
+    assert all(issubclass(one.category, NotLearnedWarning) for one in seen)
     return " ".join(str(one.message) for one in seen)
 
 
@@ -63,7 +63,7 @@ def test_a_few_steps_and_those_that_were_stopped_are_not_judged():
 
 def test_what_an_objective_has_to_say_comes_first():
     objective = Line()
-    objective.owner, objective.complaint = "Thing", lambda: "all is the same"
+    objective.owner, objective.failure_reason = "Thing", lambda: "all is the same"
     assert complained(history_of(FALLING), objective) == "Thing has learned little or nothing: all is the same"
 
 
@@ -81,14 +81,14 @@ class Slow:
 
 def said(pace, capsys, *, max_steps=None, max_epochs=None, max_time=None):
     run = Slow(pace)
-    announcement = Announcement(Limits(max_steps, max_epochs, max_time, False, None, None))
-    announcement.started(run)
+    announcement = DurationNotice(Budget(max_steps, max_epochs, max_time, False, None, None))
+    announcement.on_train_start(run)
     for step in range(1, 51):
         run.step = step
-        announcement.stepped(run)
+        announcement.on_step_end(run)
         if step % 10 == 0:
             run.epoch += 1
-            announcement.epoch_ended(run)
+            announcement.on_epoch_end(run)
     return capsys.readouterr().err
 
 
@@ -103,8 +103,8 @@ def test_the_start_says_how_long_it_takes_when_that_is_over_ten_seconds(capsys):
 
 
 def test_a_training_says_it_only_where_nobody_said_no(capsys, monkeypatch):
-    monkeypatch.setattr(Announcement, "_worth", 0.0)
-    monkeypatch.setattr(Announcement, "_enough", 0.0)
+    monkeypatch.setattr(DurationNotice, "_min_seconds", 0.0)
+    monkeypatch.setattr(DurationNotice, "_warmup_seconds", 0.0)
     for progress in (None, False):
         fit(Line(), max_steps=5, progress=progress, random_state=0)
     assert capsys.readouterr().err.count("Line: 5 steps, about 0 s") == 1
@@ -113,7 +113,7 @@ def test_a_training_says_it_only_where_nobody_said_no(capsys, monkeypatch):
 def test_a_module_that_answers_the_same_for_all_is_found_out():
     X = np.tile(np.sin(np.arange(30.0)), (24, 1))  # all alike: there is nothing to tell classes apart by
     how = {"hidden": 4, "max_steps": 60, "perturb": False, "random_state": 0}
-    with pytest.warns(LearnedNothing, match="the distances of all sequences are about 0"):
+    with pytest.warns(NotLearnedWarning, match="the distances of all sequences are about 0"):
         tl.SiameseGRU(**how).fit(X, np.arange(24) % 2)
 
 

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from safetensors.torch import save_file
 
-from timelike.train import Diverged, Plateau, fit
+from timelike.train import DivergenceError, Plateau, fit
 from train.objectives import Judged, Line
 
 RUNS = {
@@ -51,7 +51,7 @@ def main(folder):
         print(f"{name} {rank} saw {objective.seen[0]}", flush=True)
     try:
         fit(Broken(), max_epochs=1, **both, random_state=0)
-    except Diverged as error:
+    except DivergenceError as error:
         print(f"rank {rank} {13 in error.ids} {str(error)[:30]}", flush=True)
 
 

@@ -475,7 +475,9 @@ for k_, ms_ in mem.items():
         for n in ms_:
             _defined[n].add(member_new(k_, n))
 SAFE = {
-    n: next(iter(v)) for n, v in _news.items() if len(v) == 1 and n not in FOREIGN and None not in _defined[n] and len(n) > 2
+    n: next(iter(v))
+    for n, v in _news.items()
+    if len(v) == 1 and n not in FOREIGN and None not in _defined[n] and len(n) > 2
 }
 TICKS = re.compile(r"`[^`\n]+`")
 WORD = re.compile(r"(?<![\w-])([A-Za-z_]\w*)(?![\w-])")
@@ -543,7 +545,9 @@ def edit(path):
 
     def put_name(a, b, old, new):
         if src[a:b].decode() != old:
-            problem(path, "position", old, new, src[max(0, a - 20) : b + 20].decode(errors="replace").replace("\n", " "))
+            problem(
+                path, "position", old, new, src[max(0, a - 20) : b + 20].decode(errors="replace").replace("\n", " ")
+            )
         else:
             put(a, b, new)
 
@@ -740,7 +744,13 @@ def edit(path):
                     x.lineno
                     for x in sc.node.body
                     if getattr(x, "name", None) == n.id
-                    or (isinstance(x, (ast.Assign, ast.AnnAssign)) and n.id in {y for t in (x.targets if isinstance(x, ast.Assign) else [x.target]) for y in target_names(t)})
+                    or (
+                        isinstance(x, (ast.Assign, ast.AnnAssign))
+                        and n.id
+                        in {
+                            y for t in (x.targets if isinstance(x, ast.Assign) else [x.target]) for y in target_names(t)
+                        }
+                    )
                 ]
                 if bound and min(bound) >= n.lineno:
                     h = modscope_hit(n.id)
@@ -771,7 +781,13 @@ def edit(path):
                 r = attr_of(v[1], n.attr)
                 done = True
                 a, b = attr_span(n)
-                if r and r[0] == "symbol" and r[2] == n.attr and r[1] != v[1] and v[1] in ("timelike", "timelike.recognize"):
+                if (
+                    r
+                    and r[0] == "symbol"
+                    and r[2] == n.attr
+                    and r[1] != v[1]
+                    and v[1] in ("timelike", "timelike.recognize")
+                ):
                     home, new = new_home(r)
                     if new not in TOP or v[1] != "timelike":
                         root = n.value
@@ -825,7 +841,9 @@ def edit(path):
                 elif v is None or v[0] == "symbol":
                     new = unique_member.get(n.attr)
                     base_hit = lookup(n.value.id, sc) if isinstance(n.value, ast.Name) else None
-                    foreign_module = base_hit is not None and base_hit[0] == "module" and hit_target(base_hit, n.value.id)[0] is None
+                    foreign_module = (
+                        base_hit is not None and base_hit[0] == "module" and hit_target(base_hit, n.value.id)[0] is None
+                    )
                     if foreign_module:
                         new = None
                     elif new is None and n.attr in meth_by_name:
@@ -843,7 +861,12 @@ def edit(path):
             r = target(n.func, sc)
             fn = ".".join(r[1:]) if r and r[0] == "symbol" else None
             owners = receiver_types(path, n.func) or [] if isinstance(n.func, ast.Attribute) else []
-            if isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name) and n.func.value.id in ("self", "cls") and cls:
+            if (
+                isinstance(n.func, ast.Attribute)
+                and isinstance(n.func.value, ast.Name)
+                and n.func.value.id in ("self", "cls")
+                and cls
+            ):
                 owners = [".".join(cls)]
             for kw in n.keywords:
                 if kw.arg:
@@ -1005,6 +1028,7 @@ def edit(path):
     # module-level assigned constants that are renamed
     for n in tree.body:
         walk(n, ms, None)
+
     # strings that name what is renamed: in __all__ and in the lists of a package, and beside the value in a call or an f-string
     def renamed_at(e):
         """(old, new) of a name or attribute that was renamed."""
@@ -1039,7 +1063,11 @@ def edit(path):
                         b = at(c.end_lineno, c.end_col_offset)
                         a = b - len(pair[0].encode()) - 1
                         put_name(a, b - 1, *pair)
-    listing = [n.value for n in tree.body if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in n.targets)]
+    listing = [
+        n.value
+        for n in tree.body
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in n.targets)
+    ]
     if pk and d.startswith("timelike"):
         listing = tree.body
     for part in listing:
@@ -1052,7 +1080,12 @@ def edit(path):
                     problem(path, f"line {c.lineno}: string {c.value!r} names a module that moved to {moved(r[1])}")
     doc_params = {}  # line of a docstring -> renamed parameters of its function
     for n in ast.walk(tree):
-        if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and n.body and isinstance(n.body[0], ast.Expr) and isinstance(n.body[0].value, ast.Constant):
+        if (
+            isinstance(n, (ast.FunctionDef, ast.ClassDef))
+            and n.body
+            and isinstance(n.body[0], ast.Expr)
+            and isinstance(n.body[0].value, ast.Constant)
+        ):
             doc_params[n.body[0].lineno] = own_params.get(id(n), {})
     # strings and comments
     try:
@@ -1108,7 +1141,12 @@ for pat in (
         if p.is_file() and ".venv" not in p.parts:
             t = p.read_text()
             n = DOT.sub(lambda m: new_dotted(m[0]), t)
-            if p.suffix == ".md" and "CHANGELOG" not in p.name and "decisions" not in p.parts and "changes" not in p.parts:
+            if (
+                p.suffix == ".md"
+                and "CHANGELOG" not in p.name
+                and "decisions" not in p.parts
+                and "changes" not in p.parts
+            ):
                 n = in_markdown(n)
             if n != t:
                 texts[p] = n
@@ -1134,7 +1172,9 @@ if APPLY:
             names = (
                 {node.name}
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-                else set().union(*(set(target_names(t)) for t in (node.targets if isinstance(node, ast.Assign) else [node.target])))
+                else set().union(
+                    *(set(target_names(t)) for t in (node.targets if isinstance(node, ast.Assign) else [node.target]))
+                )
                 if isinstance(node, (ast.Assign, ast.AnnAssign))
                 else set()
             )
@@ -1184,7 +1224,11 @@ if APPLY:
         old = path.read_text() if path.exists() else '"""TODO: moved here."""\n'
         at_ = 0
         for node in ast.parse(old).body:
-            if isinstance(node, (ast.Import, ast.ImportFrom)) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            if (
+                isinstance(node, (ast.Import, ast.ImportFrom))
+                or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+                or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+            ):
                 at_ = node.end_lineno
             else:
                 break

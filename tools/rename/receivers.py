@@ -3,12 +3,26 @@
 
 OUT: file -> {"line:column:end_line:end_column:attribute": [class names] | "?"} for what is no module.
 """
+
 import json, os, sys
 from pathlib import Path
 from mypy import build, options as mypy_options, find_sources
 from mypy.fscache import FileSystemCache
 from mypy.nodes import MemberExpr, MypyFile, Node, RefExpr, SymbolTableNode, TypeInfo
-from mypy.types import (AnyType, CallableType, Instance, NoneType, Overloaded, TupleType, TypeType, TypeVarType, UnionType, get_proper_type, LiteralType, TypedDictType)
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    Overloaded,
+    TupleType,
+    TypeType,
+    TypeVarType,
+    UnionType,
+    get_proper_type,
+    LiteralType,
+    TypedDictType,
+)
 
 root = Path(sys.argv[1]).resolve()
 os.chdir(root)
@@ -28,7 +42,9 @@ o.python_version = (3, 11)
 o.show_traceback = True
 o.allow_redefinition = True
 o.local_partial_types = True
-sources = find_sources.create_source_list(["src", "benchmarks", "tests"] + (["docs"] if any(root.glob("docs/**/*.py")) else []), o, FileSystemCache())
+sources = find_sources.create_source_list(
+    ["src", "benchmarks", "tests"] + (["docs"] if any(root.glob("docs/**/*.py")) else []), o, FileSystemCache()
+)
 result = build.build(sources, o, extra_builtins_path=None) if False else build.build(sources, o)
 print(len(result.errors), "errors", file=sys.stderr)
 
@@ -60,13 +76,29 @@ def names(t):
     return {"?"}
 
 
-SKIP = {"node", "info", "fullname", "names", "type", "unanalyzed_type", "defs_info", "plugin_deps", "typ", "original_def", "definition", "ref", "mro"}
+SKIP = {
+    "node",
+    "info",
+    "fullname",
+    "names",
+    "type",
+    "unanalyzed_type",
+    "defs_info",
+    "plugin_deps",
+    "typ",
+    "original_def",
+    "definition",
+    "ref",
+    "mro",
+}
 attributes = {}
 
 
 def fields(cls):
     if cls not in attributes:
-        attributes[cls] = sorted({a for c in cls.__mro__ for a in getattr(c, "__mypyc_attrs__", ()) if not a.startswith("__")} - SKIP)
+        attributes[cls] = sorted(
+            {a for c in cls.__mro__ for a in getattr(c, "__mypyc_attrs__", ()) if not a.startswith("__")} - SKIP
+        )
     return attributes[cls]
 
 

@@ -40,7 +40,7 @@ def elastic() -> Outputs:
 def transport() -> Outputs:
     """Distances by transport."""
     x, y = waves(4, seed=1), waves(3, seed=2)
-    aligners: dict[str, Any] = {"OPW": tl.OPW(), "Sinkhorn": tl.Sinkhorn(), "TCOT": tl.TCOT()}
+    aligners: dict[str, Any] = {"OPW": tl.OPW(), "Sinkhorn": tl.Sinkhorn(), "TCOT": tl.align.TCOT()}
     return {name: summarize(aligner.pairwise(x, y, n_jobs=1)) for name, aligner in aligners.items()}
 
 

@@ -16,20 +16,26 @@ def gantk() -> Outputs:
     fake, real, asked = vectors(6, 2, seed=1), vectors(7, 2, shift=2.0, seed=2), vectors(5, 2, seed=3)
     found: Outputs = {}
     for name in ("RBF", "ReLU", "ReLU without bias", "sigmoid"):
-        kernel = ds.studies.kernel(name)
+        kernel = ds.studies.thesis_kernel(name)
         found[f"{name}: kernel"] = summarize(kernel(fake, real))
         found[f"{name}: MMD"] = [float(ds.mmd(fake, real, kernel))]
-        found[f"{name}: IPM"] = summarize(ds.IPM(kernel).against(fake, real)(asked))
-        found[f"{name}: LSGAN"] = summarize(ds.LSGAN(kernel, time=1.0).against(fake, real)(asked))
+        found[f"{name}: IPM"] = summarize(ds.IPM(kernel).train_critic(fake, real)(asked))
+        found[f"{name}: LSGAN"] = summarize(ds.LSGAN(kernel, time=1.0).train_critic(fake, real)(asked))
         found[f"{name}: step"] = [ds.studies.thesis_step(loss, name) for loss in ("IPM", "LSGAN")]
         for loss in ("IPM", "LSGAN"):
             flow = ds.descend(
-                fake, real, ds.studies.discriminator(loss, name), steps=3, step=0.5, every=1, progress=False
+                fake,
+                real,
+                ds.studies.thesis_discriminator(loss, name),
+                steps=3,
+                step=0.5,
+                record_every=1,
+                progress=False,
             )
             found[f"{name}: flow, {loss}"] = summarize(flow.particles)
     found["sine: kernel"] = summarize(ds.NTK(activation="sine", bias=1.0, depth=3)(fake, real))
-    finite = ds.studies.discriminator("IPM", "ReLU", width=8, random_state=0)
-    flow = ds.descend(fake, real, finite, steps=2, step=0.1, every=1, progress=False, schedule=(1.0, 0.1))
+    finite = ds.studies.thesis_discriminator("IPM", "ReLU", width=8, random_state=0)
+    flow = ds.descend(fake, real, finite, steps=2, step=0.1, record_every=1, progress=False, schedule=(1.0, 0.1))
     found["width 8: flow"] = summarize(flow.particles)
     found["Sinkhorn divergence"] = [float(ds.sinkhorn_divergence(fake, real, blur=1e-3, scaling=0.95))]
     for name in ("eight_gaussians", "densities", "letters"):
@@ -44,7 +50,7 @@ def two_sample() -> Outputs:
     options: dict[str, Any] = {"n_permutations": 99, "random_state": 0}
     kernels: dict[str, Any] = {
         "RBF": ds.RBF(),
-        "Laplace": ds.Laplace(),
+        "Laplace": ds.Laplacian(),
         "Matern 0.5": ds.Matern(smoothness=0.5),
         "Matern 1.5": ds.Matern(),
         "Matern 2.5": ds.Matern(smoothness=2.5),
@@ -54,7 +60,7 @@ def two_sample() -> Outputs:
         "NegativeDistance": ds.NegativeDistance(),
         "Sum": ds.RBF() + ds.Linear(),
         "Product": ds.RBF() * ds.Polynomial(degree=2),
-        "Scaled": 2.0 * ds.Laplace(),
+        "Scaled": 2.0 * ds.Laplacian(),
     }
     tests: dict[str, Any] = {name: ds.TwoSample(kernel, **options) for name, kernel in kernels.items()}
     tests["aggregated"] = ds.TwoSample(ds.RBF(), scales=(0.25, 1.0, 4.0), **options)
@@ -69,14 +75,14 @@ def two_sample() -> Outputs:
     found["groups paired"] = _result(tests["RBF"].test(x, y, groups=paired))
     sequences = waves(10, 1, 16, seed=1), waves(9, 1, 16, seed=2)
     of_sequences: dict[str, Any] = {
-        "DTW": ds.Exponential("dtw"),
+        "DTW": ds.ExponentialKernel("dtw"),
         "GlobalAlignment": ds.GlobalAlignment(),
-        "statistics": ds.of(tl.StatisticsEncoder(), ds.RBF()),
+        "statistics": ds.EncoderKernel(tl.encode.StatisticsEncoder(), ds.RBF()),
     }
     for name, kernel in of_sequences.items():
         found[name] = _result(ds.TwoSample(kernel, **options).test(*sequences))
     planned = ds.power(x, y, ds.RBF(), level=0.05, target=0.8, random_state=0)
-    return found | {"predicted power": [float(planned.at(n)) for n in (10, 20)]}
+    return found | {"predicted power": [float(planned.probability(n)) for n in (10, 20)]}
 
 
 def sequence_tests() -> Outputs:

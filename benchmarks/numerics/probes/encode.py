@@ -28,8 +28,10 @@ def rocket() -> Outputs:
 def statistics() -> Outputs:
     """Plain statistics of sequences, and the forest that `compare` reads them with."""
     known, asked = waves(12, shortest=16, seed=1), waves(5, shortest=14, seed=2)
-    encoder = tl.StatisticsEncoder().fit(known)
-    forest = tl.EmbeddingClassifier(tl.StatisticsEncoder(), head="forest", random_state=0).fit(known, known.labels)
+    encoder = tl.encode.StatisticsEncoder().fit(known)
+    forest = tl.EmbeddingClassifier(tl.encode.StatisticsEncoder(), head="forest", random_state=0).fit(
+        known, known.labels
+    )
     return {
         "features": summarize(encoder.encode(asked)),
         "distances": summarize(encoder.pairwise(asked, known)),
@@ -63,7 +65,7 @@ def tloss() -> Outputs:
 def image_encoder() -> Outputs:
     """Losses and vectors of single images."""
     X = tl.Sequences(pictures(12, 1)[:, 0], layout="nchw")
-    encoder = tl.ImageEncoder(max_steps=2, **TRAINING).fit(X)
+    encoder = tl.encode.ImageEncoder(max_steps=2, **TRAINING).fit(X)
     return {"losses": summarize(encoder.history_["loss"]), "vectors": summarize(encoder.encode(X))}
 
 
@@ -72,6 +74,6 @@ def heads() -> Outputs:
     known, asked = waves(16, shortest=16, seed=1), waves(6, shortest=14, seed=2)
     found: Outputs = {}
     for head in ("auto", "ridge", "svm", "logistic", "1nn"):
-        model = tl.EmbeddingClassifier(tl.StatisticsEncoder(), head=head).fit(known, known.labels)
+        model = tl.EmbeddingClassifier(tl.encode.StatisticsEncoder(), head=head).fit(known, known.labels)
         found[head] = summarize(model.predict_proba(asked))
     return found

@@ -63,7 +63,7 @@ def backtest() -> Outputs:
     series, found = _series(), Outputs()
     for name, part in {"several": series, "one": series[:1]}.items():
         options: dict[str, Any] = {"n_windows": 4, "step": 1, "scores": ("mse",), "random_state": 0, "progress": False}
-        score = tl.forecast.backtest(Persistence(), part, 2, **options).at(2)["mse"]
+        score = tl.forecast.backtest(Persistence(), part, 2, **options).at_step(2)["mse"]
         found[name] = [score.mean, score.low, score.high]
     return found
 
@@ -122,7 +122,7 @@ def forecast_baselines() -> Outputs:
         "Mean": Mean(),
         "Ridge": Ridge(),
         "Ridge, lags": Ridge(lags=4),
-        "Ridge, calendar": Ridge(known=[1]),
+        "Ridge, calendar": Ridge(known_channels=[1]),
         "AR": AR(),
         "Analog": Analog(),
         "nearest past": Analog(k=1, window=4, align="none"),
@@ -150,7 +150,7 @@ def forecast_intervals() -> Outputs:
         "quantile": summarize(np.asarray(forecast.quantile(0.9))),
     }
     tested = tl.forecast.backtest(model, tl.Sequences(series[20:]), _AHEAD, n_windows=2, level=0.8, random_state=0)
-    scores = tested.up_to()
+    scores = tested.mean_to_step()
     return found | {f"backtest: {name}": [one.mean, one.low, one.high] for name, one in sorted(scores.items())}
 
 

@@ -8,7 +8,7 @@ import torch
 
 import timelike as tl
 from benchmarks.numerics.probes.small_data import TRAINING, Outputs, summarize, uneven_labels, waves
-from timelike.metric import Aligned, SelfSupervised, alignment_error, augmented, losses
+from timelike.metric import AlignedFramesNetwork, SelfSupervisedObjective, alignment_error, augment_batch, losses
 from timelike.train import fit
 
 _UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}
@@ -34,7 +34,7 @@ def tap() -> Outputs:
     found = _compare_trained(settings)
     X = waves()
     found["norm ratio"] = summarize(settings["triplet"].norm_ratio(X[:3], X[3:], n_jobs=1))
-    return found | {"pooled": summarize(settings["triplet"].mean_pooled(X, n_jobs=1))}
+    return found | {"pooled": summarize(settings["triplet"].pool_frames(X, n_jobs=1))}
 
 
 def aligned_frames() -> Outputs:
@@ -50,18 +50,18 @@ def aligned_frames() -> Outputs:
         aligner="softdtw", hidden=8, max_steps=2, standardize=False, **_EPISODES, **small
     )
     found = _compare_trained(settings)
-    x, lengths = waves(equal=True).tensor()
-    new = augmented(x, lengths, random_state=0)
+    x, lengths = waves(equal=True).to_tensor()
+    new = augment_batch(x, lengths, random_state=0)
     found["augmented"] = summarize(new.x)
     for gamma in (1.0, 0.1):
-        network = Aligned(2, aligner=tl.nn.SoftDTW(gamma), transform=False).double()
+        network = AlignedFramesNetwork(2, aligner=tl.nn.SoftDTW(gamma), transform=False).double()
         with torch.no_grad():
-            attention = network.attend(network.features(new.x, new.lengths), network.features(x, lengths))[1]
+            attention = network.align_pairs(network.features(new.x, new.lengths), network.features(x, lengths))[1]
         error = alignment_error(attention, new.alignment, new.lengths, lengths)
         found[f"alignments, {gamma}"] = summarize(error)
     torch.manual_seed(0)
-    network = Aligned(2, aligner="softdtw", hidden=4, normalize=False).double()
-    joint = SelfSupervised(network, waves(), joint=True, alignment=0.0, batch_size=4)
+    network = AlignedFramesNetwork(2, aligner="softdtw", hidden=4, normalize=False).double()
+    joint = SelfSupervisedObjective(network, waves(), joint=True, alignment=0.0, batch_size=4)
     return found | {"joint: losses": summarize(fit(joint, max_epochs=2, random_state=0)["loss"])}
 
 
@@ -93,7 +93,7 @@ def coupled() -> Outputs:
         "paper, bias 0": tl.CoupledGRU.preset("paper", coupling_bias=0.0, sync="last", **paper),
     }
     found = _compare_trained(settings)
-    exponent = settings["default"].network_.lyapunov(steps=20, starts=2, random_state=0)
+    exponent = settings["default"].network_.lyapunov_exponent(steps=20, starts=2, random_state=0)
     return found | {"exponent": [float(exponent)]}
 
 
@@ -104,7 +104,7 @@ def ground() -> Outputs:
         "RVSML, DTW": tl.metric.RVSML(aligner="dtw", max_iterations=3, **kept),
         "RVSML, OPW": tl.metric.RVSML(aligner="opw", max_iterations=2, **kept),
         "DeepRVSML": tl.metric.DeepRVSML(hidden=8, max_epochs=2, precision="64-true", **kept),
-        "elements": tl.metric.ElementWise(hidden=8, max_steps=3, per_class=2, precision="64-true", **kept),
+        "elements": tl.metric.ElementWise(hidden=8, max_steps=3, n_per_class=2, precision="64-true", **kept),
     }
     X = waves()
     found: Outputs = {}
@@ -118,10 +118,10 @@ def discriminant() -> Outputs:
     X, asked = waves(48, shortest=16), waves(5, shortest=14, seed=2)
     labels = uneven_labels(48, 4)
     settings: dict[str, Any] = {
-        f"classes={classes!r}": tl.Discriminant(tl.StatisticsEncoder(), classes=classes, random_state=0)
+        f"classes={classes!r}": tl.Discriminant(tl.encode.StatisticsEncoder(), classes=classes, random_state=0)
         for classes in ("both", "known", "open")
     }
-    settings["whitened"] = tl.metric.Whitened(tl.StatisticsEncoder(), random_state=0)
+    settings["whitened"] = tl.metric.WhitenedCosine(tl.encode.StatisticsEncoder(), random_state=0)
     found: Outputs = {}
     for name, metric in settings.items():
         metric.fit(X, labels)
@@ -133,7 +133,7 @@ def fused() -> Outputs:
     """Weights and distances of two metrics that are fused."""
     X, asked = waves(24, shortest=16), waves(5, shortest=14, seed=2)
     labels = uneven_labels(24, 3)
-    parts = [tl.DTW(normalize="length"), tl.metric.Whitened(tl.StatisticsEncoder(), random_state=0)]
+    parts = [tl.DTW(normalize="length"), tl.metric.WhitenedCosine(tl.encode.StatisticsEncoder(), random_state=0)]
     metric = tl.Fused(parts, random_state=0).fit(X, labels)
     return {"weights": summarize(metric.weights_), "distances": summarize(metric.pairwise(asked, X, n_jobs=1))}
 

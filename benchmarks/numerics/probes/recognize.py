@@ -8,7 +8,7 @@ import numpy as np
 
 import timelike as tl
 from benchmarks.numerics.probes.small_data import TRAINING, Outputs, pictures, summarize, uneven_labels, waves
-from timelike.recognize.attacks import FGSM, PGD
+from timelike.attacks import FGSM, PGD
 
 _SMALL: dict[str, Any] = {"channels": 4, "depth": 2, "reduced": 4, "n_features": 6}
 
@@ -20,21 +20,21 @@ def prototypes() -> Outputs:
     options: dict[str, dict[str, Any]] = {
         "default": {"encoder": None, "beside": []},
         "causal encoder": {"beside": []},
-        "another encoder beside it": {"encoder": None, "beside": [tl.StatisticsEncoder()]},
+        "another encoder beside it": {"encoder": None, "beside": [tl.encode.StatisticsEncoder()]},
         "learned": {"beside": [], "similarity": "learned", "hidden": 8},
         "learned, two each": {"beside": [], "similarity": "learned", "hidden": 8, "n_prototypes": 2},
         "no auxiliary loss": {"beside": [], "auxiliary": None},
         "margin": {"beside": [], "auxiliary": "margin"},
         "by gradient": {"beside": [], "averaging": "gradient"},
         "smoothed": {"beside": [], "similarity": "learned", "hidden": 8, "smoothing": 0.2, "soft_pairs": True},
-        "frozen": {"encoder": tl.StatisticsEncoder(), "freeze": True, "similarity": "learned", "hidden": 8},
+        "frozen": {"encoder": tl.encode.StatisticsEncoder(), "freeze": True, "similarity": "learned", "hidden": 8},
         "adversarial": {"beside": [], "adversary": PGD(0.1, steps=2)},
     }
     found: Outputs = {}
     for name, more in options.items():
         if "encoder" not in more:
             more = more | {"encoder": tl.CausalEncoder(**_SMALL)}
-        model = tl.Prototypes(batch_size=6, per_class=2, max_steps=3, **TRAINING, **more).fit(known, labels)
+        model = tl.Prototypes(batch_size=6, n_per_class=2, max_steps=3, **TRAINING, **more).fit(known, labels)
         found[f"{name}: losses"] = summarize(model.history_["loss"])
         found[f"{name}: scores"] = summarize(model.predict_proba(asked))
         found[f"{name}: vectors"] = summarize(model.encode(asked))
@@ -45,8 +45,8 @@ def prototypes() -> Outputs:
     found["paper: similarities"] = summarize(model.similarity(asked, known))
     images, digits = _images()
     model = tl.Prototypes(
-        encoder=tl.ImageEncoder(architecture="lenet", dropout=0.1),
-        similarity="learned",
+        encoder=tl.encode.ImageEncoder(architecture="lenet", dropout=0.1),
+        similarity_fn="learned",
         hidden=8,
         symmetrize=False,
         batch_size=6,
@@ -55,7 +55,9 @@ def prototypes() -> Outputs:
     ).fit(images, digits)
     found["images: losses"] = summarize(model.history_["loss"])
     newcomer = waves(3, shortest=16, seed=5)
-    model = tl.Prototypes(beside=[], encoder=tl.CausalEncoder(**_SMALL), max_steps=2, **TRAINING).fit(known, labels)
+    model = tl.Prototypes(extra_encoders=[], encoder=tl.CausalEncoder(**_SMALL), max_steps=2, **TRAINING).fit(
+        known, labels
+    )
     model.enroll(newcomer, np.full(3, 3))
     found["enrolled: scores"] = summarize(model.predict_proba(asked))
     return found
@@ -65,7 +67,7 @@ def attacks() -> Outputs:
     """What attacks make of images, on a network that was trained for two steps."""
     images, digits = _images()
     model = tl.Prototypes(
-        encoder=tl.ImageEncoder(architecture="lenet", dropout=0.1), max_steps=2, batch_size=6, **TRAINING
+        encoder=tl.encode.ImageEncoder(architecture="lenet", dropout=0.1), max_steps=2, batch_size=6, **TRAINING
     ).fit(images, digits)
     limits: dict[str, Any] = {"bounds": (0.0, 1.0)}
     several: dict[str, Any] = {

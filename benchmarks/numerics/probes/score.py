@@ -7,7 +7,7 @@ import numpy as np
 import timelike as tl
 from benchmarks.numerics.probes.small_data import Outputs, pictures, summarize, vectors, waves
 from timelike import score
-from timelike.recognize import evaluate_episodes
+from timelike.evaluate import few_shot
 
 
 def retrieval_scores() -> Outputs:
@@ -19,17 +19,17 @@ def retrieval_scores() -> Outputs:
     subjects = np.stack([np.arange(40) // 4, np.arange(40) // 4 + 10 * ~genuine], axis=1)
     errors = score.verification_errors(far, genuine)
     X = waves(18, shortest=10)
-    tasks = evaluate_episodes(tl.DTW(), X, X.labels, n_way=2, k_shot=2, n_query=2, n_tasks=20, random_state=0)
+    tasks = few_shot(tl.DTW(), X, X.labels, n_way=2, k_shot=2, n_query=2, n_tasks=20, random_state=0)
     return {
         "average precision": summarize(score.average_precision(distances, asked, labels)),
         "mean average precision": [score.mean_average_precision(distances, asked, labels)],
-        "recall": summarize(score.recall_at(distances, asked, labels, k=2)),
+        "recall": summarize(score.recall_at_k(distances, asked, labels, k=2)),
         "nearest": [score.nearest_accuracy(distances, asked, labels)],
-        "verification": [errors.equal, errors.minimum_cost(0.01)],
+        "verification": [errors.equal_error_rate, errors.minimum_cost(0.01)],
         "resampled": summarize(
             score.resampled_errors(far, genuine, subjects, n_resamples=20, random_state=0),
         ),
-        "tasks": [tasks.accuracy, tasks.half],
+        "tasks": [tasks.accuracy, tasks.half_width],
     }
 
 
@@ -41,7 +41,7 @@ def forecast_scores() -> Outputs:
     return {
         "errors": [float(score.mse(truth, forecast)), float(score.mae(truth, forecast))],
         "CRPS": [float(score.crps(truth, samples))],
-        "pinball": [float(score.pinball(truth, forecast, 0.9))],
+        "pinball": [float(score.pinball_loss(truth, forecast, 0.9))],
         "coverage": [float(score.coverage(truth, forecast - 1, forecast + 1))],
         "PSNR": summarize(score.psnr(clips, clips[:, ::-1], per="each")),
         "SSIM": summarize(score.ssim(clips, clips[:, ::-1], per="each")),
@@ -58,7 +58,7 @@ def score_intervals() -> Outputs:
 def comparison() -> Outputs:
     """Accuracy and MAP of a test part as `compare` tells them."""
     X, asked = waves(16, shortest=12, seed=1), waves(12, shortest=12, seed=2)
-    model = tl.EmbeddingClassifier(tl.StatisticsEncoder(), head="1nn")
+    model = tl.EmbeddingClassifier(tl.encode.StatisticsEncoder(), head="1nn")
     found = tl.compare(
         X,
         X.labels,

@@ -25,5 +25,5 @@ def generators() -> Outputs:
             generate.pendulum(3, 8, rod=0.7, angle=(0.5, 2.0), interval=0.15, random_state=0).states
         ),
         "digits": summarize(np.stack(list(digits.sequences))),
-        "drawn digits": summarize(generate.draw_digits(digits.patches, digits.positions, size=32)),
+        "drawn digits": summarize(generate.rasterize_digits(digits.patches, digits.positions, size=32)),
     }

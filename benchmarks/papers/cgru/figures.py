@@ -12,7 +12,7 @@ from benchmarks.papers.cgru.workshop import Workshop
 from benchmarks.papers.results import Rows
 
 import timelike as tl
-from timelike.draw import curves
+from timelike.plotting import curves
 
 COMPARED = ("siamese", "coupled")
 KINDS = ("positive", "negative")
@@ -57,7 +57,7 @@ def noise(rows: Rows, path: Path) -> None:
     known = {METHODS[name].title: rows[Part(name, TEST, 0).key]["noise"] for name in COMPARED}
     levels = np.array(next(iter(known.values()))["levels"])
     kinds = {title: {kind: np.array([found[kind]]) for kind in KINDS} for title, found in known.items()}
-    curves.against_noise(levels, kinds).savefig(path, dpi=120)
+    curves.plot_noise_curves(levels, kinds).savefig(path, dpi=120)
 
 
 def measure_noise(rows: Rows, workshop: Workshop) -> None:

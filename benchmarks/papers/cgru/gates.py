@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import timelike as tl
-from timelike.metric.comparer import Features
+from timelike.metric.distance_network import Features
 
 SETS = ("HAR", "NATOPS", "JapaneseVowels", "ArticularyWordRecognition")
 NETWORKS = ("plain", "front")

@@ -89,8 +89,8 @@ class SiameseFrom(tl.SiameseGRU):
 
     start: nn.GRU
 
-    def _comparer(self, n_channels: int) -> Any:
-        network: Any = super()._comparer(n_channels)
+    def _build_distance_network(self, n_channels: int) -> Any:
+        network: Any = super()._build_distance_network(n_channels)
         network.cells.load_state_dict(self.start.state_dict())
         return network
 
@@ -100,8 +100,8 @@ class CoupledFrom(tl.CoupledGRU):
 
     start: nn.GRU
 
-    def _comparer(self, n_channels: int) -> Any:
-        network: Any = super()._comparer(n_channels)
+    def _build_distance_network(self, n_channels: int) -> Any:
+        network: Any = super()._build_distance_network(n_channels)
         network.load_state_dict(CoupledNetwork.from_gru(self.start).state_dict() | _coupling(network))
         return network
 
@@ -126,7 +126,7 @@ def begun(n_channels: int, hidden: int, seed: int, *, chaotic: bool) -> nn.GRU:
 
 def exponent(gru: nn.GRU, steps: int = 500, starts: int = 8) -> float:
     """The largest Lyapunov exponent of a GRU without input."""
-    return CoupledNetwork.from_gru(gru).lyapunov(steps=steps, starts=starts, random_state=0)
+    return CoupledNetwork.from_gru(gru).lyapunov_exponent(steps=steps, starts=starts, random_state=0)
 
 
 # --- a row
@@ -147,5 +147,9 @@ def work(case: str, method: str, seed: int, *, quick: bool) -> dict[str, Any]:
 
     metric, found = tuned(make, parts)
     network = metric.network_
-    after = exponent(network.cells) if kind is SiameseFrom else network.lyapunov(steps=500, starts=8, random_state=0)
+    after = (
+        exponent(network.cells)
+        if kind is SiameseFrom
+        else network.lyapunov_exponent(steps=500, starts=8, random_state=0)
+    )
     return found | judged(metric, parts.asked, parts.learned) | {"exponent before": exponent(gru), "exponent": after}

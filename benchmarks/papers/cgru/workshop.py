@@ -61,7 +61,7 @@ class Workshop:
         """Figure 3: mean distances within and between classes of a sample of the test part, the more noise there is."""
         test = self.whole.queries
         some = test[positions(test, 0, self.per_class)]
-        curve = metric.against_noise(some, n_repeats=NOISES, random_state=0, n_jobs=1)
+        curve = metric.noise_curve(some, n_repeats=NOISES, random_state=0, n_jobs=1)
         means = {name: values.mean(axis=0).round(5).tolist() for name, values in curve.kinds.items()}
         return {"levels": curve.levels.tolist(), "repeats": NOISES, **means}
 

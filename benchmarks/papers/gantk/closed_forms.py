@@ -71,14 +71,14 @@ class ClosedForms(Program[Check]):
 
     def _ipm(self, row: Check) -> Found:
         fake, real, asked = _points(row.seed)
-        kernel = studies.kernel(row.architecture)
-        ours, theirs = IPM(kernel).against(fake, real)(asked), witness(fake, real, kernel)(asked)
+        kernel = studies.thesis_kernel(row.architecture)
+        ours, theirs = IPM(kernel).train_critic(fake, real)(asked), witness(fake, real, kernel)(asked)
         return {"error": _relative(ours, theirs)}
 
     def _lsgan(self, row: Check) -> Found:
         fake, real, asked = _points(row.seed)
-        kernel, time = studies.kernel(row.architecture), float(row.setting.split()[1])
-        ours = LSGAN(kernel, time=time).against(fake, real)(asked)
+        kernel, time = studies.thesis_kernel(row.architecture), float(row.setting.split()[1])
+        ours = LSGAN(kernel, time=time).train_critic(fake, real)(asked)
         return {"error": _relative(ours, integrated(kernel, fake, real, asked, time))}
 
     def _peer(self, row: Check) -> Found:

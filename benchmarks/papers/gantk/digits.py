@@ -48,7 +48,7 @@ class Digits(Program[Trial]):
         n, steps = (20, 3) if self.quick else (int(row.dataset.split()[0]), STEPS[row.dataset])
         with np.load(self.data / FILE) as held:
             points = studies.digits(held["X_train"], n, random_state=row.seed)
-        kernel = studies.kernel(row.method, points.real.shape[1])
+        kernel = studies.thesis_kernel(row.method, points.real.shape[1])
         scores: dict[str, Any] = {
             "nearest": lambda particles, real: nearest(particles, real)["distance"],
             "mmd": lambda particles, real: mmd(particles, real, kernel),
@@ -59,7 +59,7 @@ class Digits(Program[Trial]):
             IPM(kernel),
             steps=steps,
             step=STEP,
-            every=max(steps // 8, 1),
+            record_every=max(steps // 8, 1),
             scores=scores,
             progress=False,
         )

@@ -11,5 +11,5 @@ from timelike.distributions import studies
 def draw(particles: dict[str, Any], folder: Path) -> None:
     """The first 64 particles of every architecture, uncurated."""
     if particles:
-        figure = studies.pictures(particles)
+        figure = studies.plot_particle_images(particles)
         figure.savefig(folder / "gantk_digits.png", dpi=80, metadata={"Software": None})

@@ -55,11 +55,11 @@ class Floors(Program[Floor]):
         flow = descend(
             points.start,
             points.real,
-            studies.discriminator("IPM", "ReLU"),
+            studies.thesis_discriminator("IPM", "ReLU"),
             steps=arriving + staying,
             step=LARGEST,
             schedule=lambda done: 1.0 if done < arriving else share,
-            every=max(staying // (2 * LOOKS), 1),
+            record_every=max(staying // (2 * LOOKS), 1),
             scores=("sinkhorn",),
             progress=False,
         )

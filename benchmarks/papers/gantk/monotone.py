@@ -51,11 +51,18 @@ class Monotone(Program[Falling]):
     def work(self, row: Falling) -> Found:
         n, steps = (20, 5) if self.quick else (N, STEPS)
         points = studies.eight_gaussians(n, random_state=row.seed)
-        kernel = studies.kernel(row.architecture)
+        kernel = studies.thesis_kernel(row.architecture)
         step = row.share * studies.thesis_step("IPM", row.architecture)
         scores = {"mmd": lambda particles, real: mmd(particles, real, kernel)}
         flow = descend(
-            points.start, points.real, IPM(kernel), steps=steps, step=step, every=1, scores=scores, progress=False
+            points.start,
+            points.real,
+            IPM(kernel),
+            steps=steps,
+            step=step,
+            record_every=1,
+            scores=scores,
+            progress=False,
         )
         values = flow.history["mmd"]
         largest = float(np.abs(kernel(np.concatenate([points.real, flow.particles]))).max())

@@ -4,8 +4,8 @@
 
 8 Gaussians, and two shapes drawn by code in place of the thesis's pictures: 500 particles onto 500 points, RBF, ReLU,
 ReLU without bias and sigmoid, IPM and LSGAN, infinitely wide and of width 128. The steps of particles are the thesis's
-(η / N), their number is not: it is written beside each row. `smaller last steps`: the last third of the steps has a
-tenth of the size, then a hundredth.
+(η / N), their number is not: it is written beside each row. `reduction_hint last steps`: the last third of the steps
+has a tenth of the size, then a hundredth.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.papers.resumable import Program
 
 from timelike.distributions import descend, sinkhorn_divergence, studies
 from timelike.distributions.flows.record import FlowDiverged
-from timelike.distributions.studies.cells import NAMED
+from timelike.distributions.studies.cells import NAMED_PROBLEMS
 from timelike.distributions.studies.settings import ARCHITECTURES, LOSSES
 
 N, WIDTH = 500, 128
@@ -51,14 +51,16 @@ class Particles(Program[Cell]):
     def planned(self) -> Iterator[Cell]:
         seeds, infinite = range(self.given.seeds), "∞"
         for seed in seeds:
-            yield from (Cell(problem, "IPM", "ReLU", infinite, "one step", seed) for problem in NAMED)
-            shapes = [problem for problem in NAMED if problem != "8 Gaussians"]
+            yield from (Cell(problem, "IPM", "ReLU", infinite, "one step", seed) for problem in NAMED_PROBLEMS)
+            shapes = [problem for problem in NAMED_PROBLEMS if problem != "8 Gaussians"]
             yield from (Cell(problem, "IPM", "ReLU", infinite, "smaller last steps", seed) for problem in shapes)
             others = [name for name in ARCHITECTURES if name != "ReLU"]
-            yield from (Cell(problem, "IPM", name, infinite, "one step", seed) for problem in NAMED for name in others)
-            for problem in NAMED:
+            yield from (
+                Cell(problem, "IPM", name, infinite, "one step", seed) for problem in NAMED_PROBLEMS for name in others
+            )
+            for problem in NAMED_PROBLEMS:
                 yield from (Cell(problem, "LSGAN", name, infinite, "one step", seed) for name in ARCHITECTURES)
-            for problem in NAMED:
+            for problem in NAMED_PROBLEMS:
                 networks = [(loss, name) for loss in LOSSES for name in ARCHITECTURES if name != "RBF"]
                 yield from (Cell(problem, loss, name, str(WIDTH), "one step", seed) for loss, name in networks)
 
@@ -68,8 +70,8 @@ class Particles(Program[Cell]):
     def work(self, row: Cell) -> Found:
         n, steps = (30, 5) if self.quick else (N, STEPS[row.loss, row.width])
         width = None if row.width == "∞" else 8 if self.quick else int(row.width)
-        points = NAMED[row.problem](n, random_state=row.seed)
-        against = studies.discriminator(row.loss, row.architecture, width=width, random_state=row.seed)
+        points = NAMED_PROBLEMS[row.problem](n, random_state=row.seed)
+        against = studies.thesis_discriminator(row.loss, row.architecture, width=width, random_state=row.seed)
         step = studies.thesis_step(row.loss, row.architecture, width=width)
         how: dict[str, Any] = {
             "step": step,
@@ -78,10 +80,10 @@ class Particles(Program[Cell]):
         }
         diverged = 0
         try:
-            flow = descend(points.start, points.real, against, every=max(steps // 10, 1), progress=False, **how)
+            flow = descend(points.start, points.real, against, record_every=max(steps // 10, 1), progress=False, **how)
         except FlowDiverged as error:
             flow, diverged = error.flow, error.step
-        found: Found = {name: flow.history[name].tolist() for name in flow.scored}
+        found: Found = {name: flow.history[name].tolist() for name in flow.score_names}
         found |= {"steps": flow.frame_steps.tolist(), "step": step, "n": n, "diverged": diverged}
         found["start"] = sinkhorn_divergence(points.start, points.real, blur=1e-3, scaling=0.95)
         return found | {"final": found["sinkhorn"][-1]}

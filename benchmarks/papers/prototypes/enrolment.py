@@ -77,7 +77,7 @@ def predicted(
         return labels(train)[tl.DTW().neighbors(train, asked, k=1).ids[:, 0]]
     rocket = tl.Rocket(random_state=seed)
     metric: Any = {
-        "Whitened Rocket": tl.metric.Whitened(rocket, random_state=seed),
+        "Whitened Rocket": tl.metric.WhitenedCosine(rocket, random_state=seed),
         "Discriminant, open": tl.Discriminant(rocket, classes="open", random_state=seed),
         "SiameseGRU": tl.SiameseGRU(max_steps=steps, random_state=seed),
     }[method].fit(known, known.labels)

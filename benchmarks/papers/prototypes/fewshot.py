@@ -5,7 +5,7 @@
 
 A row is one data set, one method and one seed, which says which classes are unseen. Every method is at its defaults and
 learns from the seen classes, from all of them at once and not from tasks; then tasks of the unseen classes are drawn,
-the same for every method (`evaluate_episodes`). A query goes to the nearest class: by the mean distance to its shots
+the same for every method (`few_shot`). A query goes to the nearest class: by the mean distance to its shots
 for metrics, to the mean vector for encoders and `Prototypes`, and once more by the nearest shot. A
 learned S is read in three ways, of one training: by itself, by the cosine of its vectors, and by the mean of both.
 Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D and CricketX are development sets.
@@ -23,7 +23,7 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 
 import timelike as tl
-from timelike.recognize import evaluate_episodes
+from timelike.evaluate import few_shot
 
 TASKS = 600
 
@@ -62,8 +62,8 @@ class FewShot(Program[Trial]):
         compared = model if hasattr(model, "encode") else model.pairwise(new)  # once for both numbers of shots
         found = {}
         for name, how in SHOTS.items():
-            tasks = evaluate_episodes(compared, new, **how, n_tasks=TASKS, random_state=seed)
-            found[name] = (tasks.accuracy, tasks.half)
+            tasks = few_shot(compared, new, **how, n_tasks=TASKS, random_state=seed)
+            found[name] = (tasks.accuracy, tasks.half_width)
         return found
 
     def said(self, found: Found) -> str:

@@ -39,9 +39,9 @@ from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 from numpy.typing import NDArray
 
-from timelike.recognize.attacks import FGSM, PGD, Attack, Robustness, robustness
-from timelike.recognize.attacks.target import LogitsOf, target_of
-from timelike.recognize.prototypes.network import Head
+from timelike.attacks import FGSM, PGD, Attack, Robustness, robustness
+from timelike.attacks.target import LogitsFunction, make_target
+from timelike.prototypes.network import Head
 
 ATTACKED, FEWER = 300, 100  # test images: of the table, of ablations
 HEADS: Mapping[str, Head] = {"SIM": "similarity", "DOL": "dense"}
@@ -154,9 +154,9 @@ def _lent(model: Any, some: Digits, head: Head | None, attack: Attack, source: A
     return robustness(model, some.images, some.labels, {"own": attack}, **given).correct["own from lent"]
 
 
-def _softmax(model: Any, head: Head | None) -> LogitsOf:
+def _softmax(model: Any, head: Head | None) -> LogitsFunction:
     """Probabilities in the place of logits, in single precision: the loss takes the softmax once more."""
-    target = target_of(model, head)
+    target = make_target(model, head)
     return lambda x, lengths: target(x, lengths).float().softmax(dim=1)
 
 
@@ -165,7 +165,7 @@ def _clean(model: Any, head: Head | None, test: Digits) -> float:
         return float(np.mean(model.set_params(inference=head).predict(test.images) == test.labels))
     every = range(0, len(test.labels), 1000)
     with torch.no_grad():
-        answers = [model(test.images[first : first + 1000].tensor().values).argmax(1).numpy() for first in every]
+        answers = [model(test.images[first : first + 1000].to_tensor().values).argmax(1).numpy() for first in every]
     return float(np.mean(np.concatenate(answers) == test.labels))
 
 

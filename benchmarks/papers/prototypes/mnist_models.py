@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import timelike as tl
-from timelike.recognize.attacks import PGD, Attack
-from timelike.sequences.moments import Moments
-from timelike.train import Batch, Objective, OneCycle, fit, seeded, shuffled
-from timelike.train.loop import evaluating
+from timelike.attacks import PGD, Attack
+from timelike.sequences.moments import ChannelScaler
+from timelike.train import Batch, Objective, OneCycle, fit, shuffled_batches, use_seed
+from timelike.train.loop import evaluation_mode
 
 FILE, BOUNDS, BUDGET = "mnist.npz", (0.0, 1.0), 0.3
 STEPS = {"clean": 10_000, "adversarial": 2000, "ablation": 2000}
@@ -55,8 +55,8 @@ def _digits(held: Any, part: str) -> Digits:
     return Digits(tl.Sequences(images, layout="nchw"), held[f"y_{part}"].astype(np.int64))
 
 
-def encoder() -> tl.ImageEncoder:
-    return tl.ImageEncoder(architecture="lenet", dropout=DROPPED)
+def encoder() -> tl.encode.ImageEncoder:
+    return tl.encode.ImageEncoder(architecture="lenet", dropout=DROPPED)
 
 
 def prototypes(
@@ -87,7 +87,7 @@ class Plain(nn.Module):
     mean: Tensor
     scale: Tensor
 
-    def __init__(self, frame: tuple[int, ...], moments: Moments) -> None:
+    def __init__(self, frame: tuple[int, ...], moments: ChannelScaler) -> None:
         super().__init__()
         self.encoder = encoder().network(frame)
         self.dense = nn.Linear(50, 10)
@@ -109,21 +109,21 @@ class Classifying(Objective):
         return torch.optim.AdamW(self.module.parameters(), lr=RATE, weight_decay=DECAY)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        for ids in shuffled(len(self.train.labels), BATCH, rng):
-            yield Batch.of(self.train.images, ids, labels=self.train.labels)
+        for ids in shuffled_batches(len(self.train.labels), BATCH, rng):
+            yield Batch.from_sequences(self.train.images, ids, labels=self.train.labels)
 
     def loss(self, batch: Batch) -> Tensor:
         x, lengths, labels = (batch[name] for name in ("x", "lengths", "labels"))
         if self.adversary is not None:
-            with evaluating(self.module):
-                x = self.adversary.perturbed(x, lengths, labels, self.module)
+            with evaluation_mode(self.module):
+                x = self.adversary.perturb(x, lengths, labels, self.module)
         return F.cross_entropy(self.module(x, lengths), labels, label_smoothing=SMOOTHED)
 
 
 def plain(train: Digits, steps: int, seed: int, adversary: Attack | None) -> Plain:
     """The classifier, trained."""
-    with seeded(seed):
-        module = Plain(train.images.frame, Moments.per_channel(train.images))
+    with use_seed(seed):
+        module = Plain(train.images.frame, ChannelScaler.per_channel(train.images))
     fit(
         Classifying(module, train, adversary),
         max_steps=steps,

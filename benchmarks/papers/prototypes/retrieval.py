@@ -59,9 +59,9 @@ class Retrieval(Program[Trial]):
     def _scores(self, model: object, new: object) -> dict[str, float]:
         distances = model.pairwise(new)  # type: ignore[attr-defined]
         labels = new.labels  # type: ignore[attr-defined]
-        ranks = {f"recall@{k}": float(np.nanmean(score.recall_at(distances, labels, k=k))) for k in RANKS}
+        ranks = {f"recall@{k}": float(np.nanmean(score.recall_at_k(distances, labels, k=k))) for k in RANKS}
         precision = score.interval(score.average_precision(distances, labels))
-        return ranks | {"map": precision.mean, "half": precision.half}
+        return ranks | {"map": precision.mean, "half": precision.half_width}
 
     def said(self, found: Found) -> str:
         each = found["readings"].items()

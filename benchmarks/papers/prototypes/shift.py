@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import timelike as tl
-from timelike.recognize.prototypes.objective import Learning
+from timelike.prototypes.objective import PrototypeObjective
 from timelike.train import Batch
 
 FOLDS = 5
@@ -50,21 +50,21 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
 SECONDS = {"Discriminant": 10.0, "Rocket, ridge": 10.0}
 
 
-class DenseAlone(Learning):
+class DenseAlone(PrototypeObjective):
     """L_aux without the others."""
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor]:
-        vectors, labels = self._vectors(batch), batch["labels"]
-        self.module.average(vectors, labels, self.recipe.keep)  # by which a training is told from none
+        vectors, labels = self._encode_batch(batch), batch["labels"]
+        self.module.update_averages(vectors, labels, self.recipe.momentum)  # by which a training is told from none
         assert self.module.dense is not None
-        return {"loss": self._dense(self.module.dense, vectors, labels)}
+        return {"loss": self._auxiliary_loss(self.module.dense, vectors, labels)}
 
 
 class Classifier(tl.Prototypes):
     """The encoder of Prototypes as a plain classifier."""
 
-    def _objective(self, sequences: tl.Sequences, targets: NDArray[np.int64]) -> Learning:
-        made = super()._objective(sequences, targets)
+    def _make_objective(self, sequences: tl.Sequences, targets: NDArray[np.int64]) -> PrototypeObjective:
+        made = super()._make_objective(sequences, targets)
         return DenseAlone(made.module, made.sequences, made.codes, made.recipe)
 
 

@@ -13,8 +13,8 @@ from benchmarks.papers.results import Trial
 from numpy.typing import NDArray
 
 import timelike as tl
-from timelike.recognize.prototypes.cosine import CosineSimilarity, FusedSimilarity
-from timelike.recognize.prototypes.similarity import Similarity
+from timelike.prototypes.cosine import CosineSimilarity, FusedSimilarity
+from timelike.prototypes.similarity import Similarity
 
 HOLDS = "omniglot_strokes.npz, msr_action3d.npz, ucr/CricketX.npz and uea/ArticularyWordRecognition.npz"
 FRAMES = 40  # sequences that are longer are resampled to so many
@@ -82,8 +82,8 @@ def learned(method: str, seen: tl.Sequences, seed: int, quick: bool = False) -> 
         "T-Loss": tl.CausalEncoder(random_state=seed, **short),
         "TAP": tl.TAP(random_state=seed, **short),
         "Prototypes": tl.Prototypes(random_state=seed, **short),
-        NETWORK: tl.Prototypes(beside=[], random_state=seed, **short),
-        PERCEPTRON: tl.Prototypes(similarity="learned", random_state=seed, **short),
+        NETWORK: tl.Prototypes(extra_encoders=[], random_state=seed, **short),
+        PERCEPTRON: tl.Prototypes(similarity_fn="learned", random_state=seed, **short),
     }[method]
     return model.fit(seen, seen.labels) if hasattr(model, "fit") else model
 

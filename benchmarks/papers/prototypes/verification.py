@@ -22,7 +22,7 @@ from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 
 from timelike.score import resampled_errors, verification_errors
-from timelike.score.intervals import quantiles
+from timelike.score.intervals import percentile_bounds
 
 RESAMPLES = 300
 PRIOR = 0.01
@@ -53,8 +53,8 @@ class Verification(Program[Trial]):
             far, same, subjects = data.pairs(matrix, problem)
             errors = verification_errors(far, same)
             draws = resampled_errors(far, same, subjects, n_resamples=20 if self.quick else RESAMPLES, random_state=0)
-            low, high = quantiles(draws)
-            found[how] = {"eer": errors.equal, "low": low, "high": high, "cost": errors.minimum_cost(PRIOR)}
+            low, high = percentile_bounds(draws)
+            found[how] = {"eer": errors.equal_error_rate, "low": low, "high": high, "cost": errors.minimum_cost(PRIOR)}
             found |= {"n_genuine": int(same.sum()), "n_impostors": int((~same).sum())}
         return found
 

@@ -60,7 +60,7 @@ def _alone(make: Callable[[int, bool], Any], normalize: Any = None) -> Callable[
         gate = tl.Verifier(make(seed, quick), normalize=normalize).fit(given.train, given.train.labels)
         if normalize is not None:
             with warnings.catch_warnings():  # the cohort is kept; no threshold is asked for, and none is promised
-                warnings.simplefilter("ignore", tl.recognize.CalibrationWarning)
+                warnings.simplefilter("ignore", tl.score.CalibrationWarning)
                 gate.calibrate(given.train, false_accept=0.5)
         return {"distance": -gate.scores(given.test)}
 
@@ -122,7 +122,7 @@ def _pieces(given: Problem, seed: int) -> NDArray[Any]:
 
 
 def _whitened(given: Problem, seed: int, quick: bool) -> Any:
-    return tl.metric.Whitened(tl.Rocket(random_state=seed), random_state=seed)
+    return tl.metric.WhitenedCosine(tl.Rocket(random_state=seed), random_state=seed)
 
 
 def _pretrained(given: Problem, seed: int, quick: bool) -> Any:

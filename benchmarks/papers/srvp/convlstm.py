@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from timelike.train import Batch, History, Objective, OneCycle, fit, seeded, shuffled
+from timelike.train import Batch, History, Objective, OneCycle, fit, shuffled_batches, use_seed
 
 PATCH = 4
 _DARK = -2.0  # at first frames are almost black, as clips of digits are
@@ -92,7 +92,7 @@ class Continued(Objective):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         clips = np.stack(list(self.source(rng)))
-        for ids in shuffled(len(clips), self.how["batch_size"], rng):
+        for ids in shuffled_batches(len(clips), self.how["batch_size"], rng):
             yield Batch(ids, x=clips[ids])
 
     def loss(self, batch: Batch) -> Tensor:
@@ -129,7 +129,7 @@ class ConvLSTM:
         self.conditioning, self.kind, self.max_steps, self.max_time = conditioning, loss, max_steps, max_time
         self.how = {"batch_size": batch_size, "learning_rate": learning_rate}
         self.checkpoint, self.random_state = checkpoint, random_state
-        with seeded(random_state):
+        with use_seed(random_state):
             self.network_ = ConvLSTMNetwork(hidden, layers, kernel).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def fit(self, source: Callable[[np.random.Generator], Any]) -> ConvLSTM:

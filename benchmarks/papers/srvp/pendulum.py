@@ -98,7 +98,7 @@ class Pendulums(Program[Trial]):
         model = tl.SRVP(**NETWORKS[row.method], max_steps=steps, progress=False, random_state=row.seed).fit(train)
         parts = model.elbo(test[:4] if self.quick else test, n_samples=DRAWS, random_state=row.seed)
         told = {name: float(getattr(parts, name).mean()) for name in ("likelihood", "first", "random")}
-        deviation = float(model.network_.observed.detach()) * float(np.mean(model.moments_.scale))
+        deviation = float(model.network_.observation_std.detach()) * float(np.mean(model.scaler_.scale))
         return parts.elbo, told | {"steps": steps, "deviation": deviation}
 
     def seconds(self, row: Trial) -> float:

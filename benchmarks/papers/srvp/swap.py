@@ -30,7 +30,7 @@ Both = tuple[Any, Any, Found]  # frames of predictions, of swaps, and what a tra
 def truths(test: Clips) -> list[Any]:
     """Digits of every clip along the paths of the one before it, which digit on which path both ways."""
     paths = np.roll(test.positions, 1, axis=0)
-    return [generate.draw_digits(patches, paths, size=SIZE) for patches in (test.patches, test.patches[:, ::-1])]
+    return [generate.rasterize_digits(patches, paths, size=SIZE) for patches in (test.patches, test.patches[:, ::-1])]
 
 
 def swapped(model: Any, test: Clips, horizon: int, seed: int) -> Any:

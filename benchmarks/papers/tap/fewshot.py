@@ -158,7 +158,7 @@ class FewShot(Program[Shots]):
         both = distances(method, int(shots[0]), seen, new, row.seed, self.quick)
         tasks = accuracies(both, labels_of(new), int(shots[0]), row.seed, 50 if self.quick else TASKS)
         over = interval(tasks)
-        return {"accuracy": over.mean, "half": over.half, "tasks": len(tasks)}
+        return {"accuracy": over.mean, "half": over.half_width, "tasks": len(tasks)}
 
     def said(self, found: Found) -> str:
         return f"{100 * found['accuracy']:.2f} ± {100 * found['half']:.2f} %"

@@ -26,7 +26,14 @@ from benchmarks.papers.tap.methods import UNJUDGED, from_classes, tap
 from torch import Tensor
 
 import timelike as tl
-from timelike.metric import Aligned, Aligning, SelfSupervised, TAPNetwork, alignment_error, augmented
+from timelike.metric import (
+    AlignedFramesNetwork,
+    AlignmentNetwork,
+    SelfSupervisedObjective,
+    TAPNetwork,
+    alignment_error,
+    augment_batch,
+)
 from timelike.train import fit
 
 EPOCHS, BATCH = 100, 16
@@ -36,7 +43,7 @@ FIXED = {
     "lDTW": tl.DTW(normalize="length"),
     "nDTW": tl.DTW(normalize="steps"),
     "Sinkhorn": tl.Sinkhorn(),
-    "TCOT": tl.TCOT(),
+    "TCOT": tl.align.TCOT(),
     "OPW": tl.OPW(),
     "SoftDTW": tl.SoftDTW(),
 }
@@ -51,12 +58,12 @@ def unlabelled(supervision: Any, given: Task, seed: int, epochs: int) -> tl.TAP:
     return tap(supervision=supervision, **UNJUDGED, **how).fit(given.train)
 
 
-def collapsing(given: Task, seed: int, epochs: int) -> Aligned:
+def collapsing(given: Task, seed: int, epochs: int) -> AlignedFramesNetwork:
     """SoftDTW*: nothing keeps its frames apart."""
     torch.manual_seed(seed)
-    network = Aligned(given.train.frame[0], aligner="softdtw", normalize=False)
+    network = AlignedFramesNetwork(given.train.frame[0], aligner="softdtw", normalize=False)
     fit(
-        SelfSupervised(network, given.train, joint=True, alignment=0.0, batch_size=BATCH),
+        SelfSupervisedObjective(network, given.train, joint=True, alignment=0.0, batch_size=BATCH),
         max_epochs=epochs,
         random_state=seed,
     )
@@ -64,28 +71,28 @@ def collapsing(given: Task, seed: int, epochs: int) -> Aligned:
 
 
 @torch.no_grad()
-def misaligned(network: Aligning, given: Task, seed: int, *, rows: bool = False) -> float:
+def misaligned(network: AlignmentNetwork, given: Task, seed: int, *, rows: bool = False) -> float:
     """The mean squared error of alignments with augmentations; `rows` divides each row by its sum."""
     errors: list[Tensor] = []
     for turn in range(AUGMENTATIONS):
         for begin in range(0, len(given.test), 32):
-            x, lengths = given.test[begin : begin + 32].tensor()
-            new = augmented(x, lengths, random_state=10_000 * seed + 1000 * turn + begin)
-            found = network.attend(network.features(new.x, new.lengths), network.features(x, lengths))[1]
+            x, lengths = given.test[begin : begin + 32].to_tensor()
+            new = augment_batch(x, lengths, random_state=10_000 * seed + 1000 * turn + begin)
+            found = network.align_pairs(network.features(new.x, new.lengths), network.features(x, lengths))[1]
             if rows:
                 found = found / found.sum(-1, keepdim=True).clamp(min=1e-9)
             errors.append(alignment_error(found, new.alignment, new.lengths, lengths))
     return torch.cat(errors).mean().item()
 
 
-def aligner(row: Trial, given: Task, quick: bool) -> Aligning:
+def aligner(row: Trial, given: Task, quick: bool) -> AlignmentNetwork:
     """What aligns in a row."""
     n, name = given.train.frame[0], row.method.removeprefix("align ")
     if name == "TAP":
         return unlabelled("alignment", given, row.seed, 1 if quick else EPOCHS).network_.eval()
     if name.startswith("SoftDTW") and not name.endswith("-s"):
         gamma = 0.1 if name.endswith("0.1") else 1.0
-        return Aligned(n, aligner=tl.nn.SoftDTW(gamma), transform=False)
+        return AlignedFramesNetwork(n, aligner=tl.nn.SoftDTW(gamma), transform=False)
     metric = from_classes(name.removesuffix("-s"), PLANS[row.dataset], row.seed, quick=quick)
     return metric.fit(given.train, labels_of(given.train)).network_.eval()
 
@@ -97,9 +104,9 @@ def timed(row: Trial) -> float:
     steps, channels = (int(size), 500) if what == "length" else (500, int(size))
     torch.manual_seed(0)
     x, y = torch.randn(2, 1, steps, channels)
-    network: Aligning = TAPNetwork(channels, transform=False)
+    network: AlignmentNetwork = TAPNetwork(channels, transform=False)
     if row.method == "time SoftDTW":
-        network = Aligned(channels, aligner="softdtw", transform=False)
+        network = AlignedFramesNetwork(channels, aligner="softdtw", transform=False)
     taken = []
     for _ in range(4):
         began = time.perf_counter()
@@ -158,8 +165,8 @@ class Unlabelled(Program[Trial]):
         if row.method == "SoftDTW*":
             network = collapsing(given, row.seed, epochs)
             with torch.no_grad():
-                sides = [network.features(*part.tensor()) for part in (given.test, given.train)]
-                return scores(network.matrix(sides[0], sides[1]).numpy(), given)
+                sides = [network.features(*part.to_tensor()) for part in (given.test, given.train)]
+                return scores(network.distance_matrix(sides[0], sides[1]).numpy(), given)
         metric: Any = FIXED.get(row.method) or unlabelled("augmentation", given, row.seed, epochs)
         return scores(metric.pairwise(given.test, given.train, n_jobs=1), given)
 

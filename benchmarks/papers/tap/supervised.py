@@ -49,7 +49,7 @@ def learned(row: Trial, plan: Plan, *, quick: bool) -> Any:
 
 def probed(metric: tl.metric.AlignedFrames, given: Task) -> dict[str, float]:
     """Table 11: a linear classifier on the mean of the frames that the network makes; and table 3, ‖g‖ / ‖D‖."""
-    train, test = (metric.mean_pooled(part, n_jobs=1) for part in (given.train, given.test))
+    train, test = (metric.pool_frames(part, n_jobs=1) for part in (given.train, given.test))
     classifier = LogisticRegression(C=100.0, max_iter=3000).fit(train, labels_of(given.train))
     order = classifier.classes_[classifier.predict_proba(test).argsort(axis=1)[:, ::-1]]
     right = order == labels_of(given.test)[:, None]

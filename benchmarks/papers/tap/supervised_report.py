@@ -176,7 +176,7 @@ PROBES = """\
 ## The frames alone, and how much g changes (tables 11 and 3)
 
 A linear classifier (logistic regression, C = 100) on the mean of a sequence's frames after the network
-(`mean_pooled`). ‖g‖/‖D‖ (`norm_ratio`) is the mean over pairs of about 30 test and 30 training sequences; in the
+(`pool_frames`). ‖g‖/‖D‖ (`norm_ratio`) is the mean over pairs of about 30 test and 30 training sequences; in the
 oldest rows it is over the i-th test and the i-th training sequence. The paper does not say which pairs it takes. The
 ratio follows the weight of eq. 10: see [the trial of weights](tap_consistency.md). """
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from timelike.encode.decisions import Nearest, SupportVectors
+from timelike.encode.heads.numpy_heads import NearestHead, SVMHead
 
 Vectors = NDArray[np.float32]
-HEADS: dict[str, Any] = {"svm": SupportVectors, "1-nn": Nearest}
+HEADS: dict[str, Any] = {"svm": SVMHead, "1-nn": NearestHead}
 
 
 def accuracy(head: str, train: Vectors, labels: NDArray[Any], test: Vectors, truth: NDArray[Any]) -> float:

@@ -31,8 +31,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import timelike as tl
-from timelike.encode.base import directions
-from timelike.encode.spread import Spread
+from timelike.encode.base import normalize_vectors
+from timelike.encode.whitening import Whitener
 from timelike.score import mean_average_precision
 
 DEVELOPMENT = ("NATOPS", "BasicMotions", "GunPoint", "Lightning7", "ArrowHead", "CricketX")
@@ -85,8 +85,8 @@ class Study(Program[Trial]):
         given = thinned(given) if self.quick else given
         encoder, cpu = learned(given, SETTINGS[row.method], row.seed, 2 if self.quick else None)
         train, test = (encoder.encode(side).astype(np.float64) for side in (given.train, given.test))
-        spread = Spread.of(train, "standardized")
-        inputs = spread.applied(train), spread.applied(test)
+        spread = Whitener.from_vectors(train, "standardized")
+        inputs = spread.transform(train), spread.transform(test)
         told = {"cpu": cpu, "steps": encoder.history_.n_steps, "score_step": encoder.history_.best_step}
         return told | precisions(given, train, test) | accuracies(given, *inputs)
 
@@ -115,9 +115,9 @@ def precisions(given: Problem, train: NDArray[Any], test: NDArray[Any]) -> dict[
     """Mean average precision of the test part in the training part, by how vectors are spread and compared."""
     found = {}
     for how in ("plain", "standardized", "whitened"):
-        sides = (train, test) if how == "plain" else map(Spread.of(train, how).applied, (train, test))
+        sides = (train, test) if how == "plain" else map(Whitener.from_vectors(train, how).transform, (train, test))
         gallery, queries = (side.astype(np.float64) for side in sides)
-        for geometry, change in (("euclidean", np.asarray), ("cosine", directions)):
+        for geometry, change in (("euclidean", np.asarray), ("cosine", normalize_vectors)):
             distances = cdist(change(queries), change(gallery))
             found[f"{how} {geometry}"] = mean_average_precision(distances, given.test_labels, given.train_labels)
     return found
@@ -134,7 +134,7 @@ def accuracies(given: Problem, train: NDArray[Any], test: NDArray[Any]) -> dict[
     right = {name: float(head.fit(train, labels).score(test, given.test_labels)) for name, head in heads.items()}
     folds = StratifiedKFold(max(2, min(5, int(np.unique(labels, return_counts=True)[1].min()))))
     judged = {name: float(cross_val_score(head, train, labels, cv=folds).mean()) for name, head in heads.items()}
-    near = cdist(directions(test.astype(np.float64)), directions(train.astype(np.float64))).argmin(axis=1)
+    near = cdist(normalize_vectors(test.astype(np.float64)), normalize_vectors(train.astype(np.float64))).argmin(axis=1)
     return right | {
         "head": right[max(judged, key=lambda name: judged[name])],
         "1-nn": float(np.mean(labels[near] == given.test_labels)),

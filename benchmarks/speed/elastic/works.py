@@ -85,7 +85,7 @@ def named(name: str, s: Settings) -> Any:
     for folder in folders:
         if (folder / f"{name}.npz").exists():
             return sequences.load(folder / f"{name}.npz")
-    return sequences.load(name) if name in sequences.available() else None
+    return sequences.load(name) if name in sequences.list_datasets() else None
 
 
 def absent(title: str, bar: str, name: str) -> Work:

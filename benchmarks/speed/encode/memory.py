@@ -13,8 +13,8 @@ import sys
 import numpy as np, torch
 from benchmarks.memory import peak_memory
 import timelike as tl
-import timelike.encode.tloss as contrast
-from timelike.encode.tloss import Crops, Triplets
+import timelike.encode.crop_encoder as contrast
+from timelike.encode.crop_encoder import Crops, Triplets
 length, k, batch, threads = map(int, sys.argv[1:])
 torch.set_num_threads(threads)
 

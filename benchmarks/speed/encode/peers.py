@@ -36,7 +36,7 @@ def compared(name: str, effort: Effort, threads: int) -> Iterator[Row]:
 
 def agree(encoder: tl.CausalEncoder, theirs: PaddedNetwork, given: tl.Sequences) -> None:
     some = given[np.arange(4)]
-    x, lengths = some.tensor()
+    x, lengths = some.to_tensor()
     with torch.no_grad():
         expected = theirs.each(x.float(), lengths)
     torch.testing.assert_close(torch.from_numpy(encoder.encode(some)), expected, rtol=1e-3, atol=1e-4)
@@ -73,7 +73,7 @@ def encoding_rows(
     @torch.no_grad()
     def padded() -> None:
         for begin in range(0, len(given), BATCH):
-            x, lengths = given[np.arange(begin, min(begin + BATCH, len(given)))].tensor()
+            x, lengths = given[np.arange(begin, min(begin + BATCH, len(given)))].to_tensor()
             theirs.each(x.float(), lengths)
 
     def encode(native: bool) -> None:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from benchmarks.speed.encode.padded_network import PaddedNetwork
 
 import timelike as tl
-from timelike.encode.tloss import Contrast
+from timelike.encode.crop_encoder import TLossObjective
 from timelike.train import Batch
 
 K, BATCH = 10, 10
@@ -30,7 +30,7 @@ def padded_step(network: PaddedNetwork, optimizer: torch.optim.Optimizer, batch:
     return float(loss.detach())
 
 
-def our_step(objective: Contrast, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
+def our_step(objective: TLossObjective, optimizer: torch.optim.Optimizer, batch: Batch) -> float:
     optimizer.zero_grad()
     loss = objective.loss(batch)
     torch.autograd.backward(loss)
@@ -38,11 +38,11 @@ def our_step(objective: Contrast, optimizer: torch.optim.Optimizer, batch: Batch
     return float(loss.detach())
 
 
-def contrast(series: tl.Sequences, network: tl.encode.CausalNetwork) -> Contrast:
-    return Contrast(network, series, n_negatives=K, batch_size=BATCH, learning_rate=1e-3, by_terms=False)
+def contrast(series: tl.Sequences, network: tl.encode.CausalNetwork) -> TLossObjective:
+    return TLossObjective(network, series, n_negatives=K, batch_size=BATCH, learning_rate=1e-3, is_low_memory=False)
 
 
-def endless(objective: Contrast) -> Iterator[Batch]:
+def endless(objective: TLossObjective) -> Iterator[Batch]:
     rng = np.random.default_rng(0)
     while True:
         yield from objective.batches(0, rng)

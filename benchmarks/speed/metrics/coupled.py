@@ -54,7 +54,7 @@ def coupled(peer: str) -> Row:
     lengths = torch.full((256,), 128)
 
     def ours() -> Tensor:
-        return network.matrix(network.features(x, lengths), network.features(y, lengths))
+        return network.distance_matrix(network.features(x, lengths), network.features(y, lengths))
 
     work = "CoupledGRU all pairs, 256 × 256 × 128 steps × 9 channels"
     seconds, found = best(ours), ours()

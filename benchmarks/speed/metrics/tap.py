@@ -11,7 +11,7 @@ from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import best, timed
 from torch import Tensor
 
-from timelike.metric import Aligned, Aligning, TAPNetwork
+from timelike.metric import AlignedFramesNetwork, AlignmentNetwork, TAPNetwork
 
 TAP_FLOPS = 2 * (2 * 30 * 25 + 30 * 30 * 25 + 30 * 9)  # of the convolutions, for a pair of steps
 SAMPLE = 256  # pairs of the loop
@@ -44,9 +44,9 @@ def tap_times() -> tuple[float, float, float]:
         return [one_by_one(network, sides[0].values[i], sides[1].values[j]) for i, j in pairs]
 
     def ours() -> Tensor:
-        return network.matrix(network.features(x, lengths), network.features(y, lengths))
+        return network.distance_matrix(network.features(x, lengths), network.features(y, lengths))
 
-    found = network.matrix(*(side.take(slice(0, 12)) for side in sides))  # what comes first does not count
+    found = network.distance_matrix(*(side.take(slice(0, 12)) for side in sides))  # what comes first does not count
     for i in range(12):
         one = one_by_one(network, sides[0].values[i], sides[1].values[11 - i])
         torch.testing.assert_close(one, found[i, 11 - i], rtol=1e-4, atol=1e-5)
@@ -78,10 +78,10 @@ def inference(steps: int) -> Row:
     count, channels = (16, 20) if steps < 100 else (2, 20)
     x, y = float_walks(0, count, steps, channels), float_walks(1, count, steps, channels)
     lengths = torch.full((count,), steps)
-    networks = Aligned(channels, aligner="softdtw", transform=False), TAPNetwork(channels, transform=False)
+    networks = AlignedFramesNetwork(channels, aligner="softdtw", transform=False), TAPNetwork(channels, transform=False)
 
-    def run(network: Aligning) -> Tensor:
-        return network.matrix(network.features(x, lengths), network.features(y, lengths))
+    def run(network: AlignmentNetwork) -> Tensor:
+        return network.distance_matrix(network.features(x, lengths), network.features(y, lengths))
 
     theirs, ours = (best(partial(run, network.eval()), 3) / count**2 for network in networks)
     work = f"TAP inference, a pair of length {steps} and {channels} channels, no network for frames"

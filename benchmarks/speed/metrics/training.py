@@ -12,18 +12,18 @@ from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import best
 from torch import Tensor
 
-from timelike.metric import Comparer, CoupledNetwork, SiameseNetwork, TAPNetwork
+from timelike.metric import CoupledNetwork, DistanceNetwork, SiameseNetwork, TAPNetwork
 
 
-def step(network: Comparer, x: Tensor) -> list[Tensor]:
+def step(network: DistanceNetwork, x: Tensor) -> list[Tensor]:
     """Distances of all pairs, and the gradients of a loss by the weights."""
     features = network.features(x, torch.full((len(x),), x.shape[1]))
-    distances = network.matrix(features, features)
+    distances = network.distance_matrix(features, features)
     loss = distances.square().mean() + network.penalty()
     return [distances.detach(), *torch.autograd.grad(loss, list(network.parameters()))]
 
 
-def beside_torch(name: str, peer: str, make: Callable[[], Comparer], x: Tensor, repeats: int = 5) -> Row:
+def beside_torch(name: str, peer: str, make: Callable[[], DistanceNetwork], x: Tensor, repeats: int = 5) -> Row:
     torch.manual_seed(0)
     network = make()
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw import alignments, html
-from ..sequences import Sequences, as_one, doors
-from ..sequences.looking import overlaid
+from ..core.validation import arrays
+from ..plotting import alignments, html
+from ..sequences import Sequences, as_single_sequence
+from ..sequences.describe import overlay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,8 +105,8 @@ class Alignment:
     def apply(self, y: Any = None) -> NDArray[Any]:
         """`y` (by default the one that was aligned) on x's time: at each step the mean of what it is matched with."""
         if isinstance(y, Sequences):
-            y = as_one(y, "y")[0]
-        y = self.y if y is None else doors.plain_array(y, "y")
+            y = as_single_sequence(y, "y")[0]
+        y = self.y if y is None else arrays.validate_array(y, "y")
         if np.ndim(y) == 0 or len(y) != len(self.y):
             raise ValueError(f"y has shape {np.shape(y)}: the alignment was made with {len(self.y)} time steps")
         if self.path is None:
@@ -129,15 +130,17 @@ class Alignment:
         `channel` is a position, or a name where `Sequences` with names were aligned: `align(X[:1], X[1:2])`; their ids
         are in the legend, and their times, from the first sample of each, on the axis. `dark` is for a dark page.
         """
-        sides = self.sides if self.sides is not None else (as_one(self.x, "x"), as_one(self.y, "y"))
-        place = overlaid.one_channel(sides[0], channel)
-        clocks, time = overlaid.clocks(*sides)
+        sides = (
+            self.sides if self.sides is not None else (as_single_sequence(self.x, "x"), as_single_sequence(self.y, "y"))
+        )
+        place = overlay.channel_index(sides[0], channel)
+        clocks, time = overlay.pair_times(*sides)
         x, y = (name if side.ids is None else f"{name}: {side.ids[0]}" for name, side in zip("xy", sides, strict=True))
-        said = alignments.Said((x, y), clocks, time, overlaid.unit(sides[0], place))
-        return alignments.figure(self, channel=place, said=said, dark=dark)
+        said = alignments.SignalLabels((x, y), clocks, time, overlay.value_name(sides[0], place))
+        return alignments.plot_alignment(self, channel=place, labels=said, dark=dark)
 
     def _repr_html_(self) -> str:
-        return html.picture(self.plot(), repr(self))
+        return html.figure_html(self.plot(), repr(self))
 
     def __repr__(self) -> str:
         how = "a plan" if self.path is None else f"path of {len(self.path)}"

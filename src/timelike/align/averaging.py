@@ -10,21 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
-from ..draw import html
+from ..core.parameters import check_float, check_int
+from ..core.progress import ProgressMeter, check_progress
 from ..native import soft as executor
-from ..sequences import Sequences, as_one, as_sequences, bars
-from ..sequences.arguments import real, whole
+from ..plotting import html
+from ..sequences import Sequences, as_sequences, as_single_sequence
 from .band import refuse_infeasible
 from .base import Aligner
+from .distance_matrix import pair_dtype
 from .dtw import DTW
-from .elastic import steps
-from .matrix import computed
+from .elastic import pack_steps
 from .soft_dtw import SoftDTW
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CANDIDATES = 50  # members among which the medoid is looked for
+_MAX_CANDIDATES = 50  # members among which the medoid is looked for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,7 +45,7 @@ class Barycenter:
     times: NDArray[Any] | None = None
 
     def _repr_html_(self) -> str:
-        return html.picture(self.plot(), repr(self))
+        return html.figure_html(self.plot(), repr(self))
 
     def plot(self, *, channel: int | str = 0, dark: bool = False) -> Figure:
         """The members, at most thirty, as thin lines and the barycenter as a thick one.
@@ -52,10 +53,12 @@ class Barycenter:
         `channel` is a position or a name, `dark` is for a dark page. Members with times are drawn from their first
         sample on, the barycenter over as long a time as they last on average.
         """
-        from .looking import averaged
+        from .plots import plot_averages
 
         everyone = np.arange(len(self.members))
-        return averaged(self.members, [("", everyone, self.sequence, self.times, "barycenter")], channel, dark=dark)
+        return plot_averages(
+            self.members, [("", everyone, self.sequence, self.times, "barycenter")], channel, dark=dark
+        )
 
     def __repr__(self) -> str:
         how = "converged" if self.converged else "not converged"
@@ -117,18 +120,18 @@ def barycenter(
     """
     sequences = as_sequences(X, "X")
     sequences.refuse_missing("barycenter", "X")
-    shares = _weights(weights, len(sequences))
+    shares = _validate_weights(weights, len(sequences))
     sequences, shares = sequences[shares > 0], shares[shares > 0]
     aligner = DTW() if metric is None else metric
     if not isinstance(aligner, Aligner):
         raise TypeError(f"metric={metric!r}: expected an Aligner such as timelike.DTW(), which says how steps match")
-    whole(max_iter, "max_iter", 1)
-    real(tolerance, "tolerance", 0)
-    average, times = _start(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
-    task = _Task(sequences, shares, max_iter, tolerance, bars.checked(progress))
+    check_int(max_iter, "max_iter", 1)
+    check_float(tolerance, "tolerance", 0)
+    average, times = _initial_average(sequences, shares, aligner, length, init, np.random.default_rng(random_state))
+    task = _Task(sequences, shares, max_iter, tolerance, check_progress(progress))
     if isinstance(aligner, SoftDTW):
-        return _descended(aligner, average, task)
-    return _averaged(aligner, average, times, task)
+        return _minimize_soft_cost(aligner, average, task)
+    return _average_along_paths(aligner, average, times, task)
 
 
 class _Task(NamedTuple):
@@ -141,13 +144,13 @@ class _Task(NamedTuple):
     progress: bool | None
 
 
-def _averaged(aligner: Aligner, start: NDArray[Any], times: NDArray[Any] | None, task: _Task) -> Barycenter:
+def _average_along_paths(aligner: Aligner, start: NDArray[Any], times: NDArray[Any] | None, task: _Task) -> Barycenter:
     """The best of the averages, each of which is the mean along the paths to the one before (DBA)."""
     costs: list[float] = []
     best = average = start
     converged = False
-    for _ in _rounds(task.max_iter + 1, task.progress):  # the last only measures
-        cost, following = _round(aligner, average, times, task)
+    for _ in _iterate_with_progress(task.max_iter + 1, task.progress):  # the last only measures
+        cost, following = _average_once(aligner, average, times, task)
         if not costs or cost < min(costs):
             best = average
         costs.append(cost)
@@ -158,14 +161,14 @@ def _averaged(aligner: Aligner, start: NDArray[Any], times: NDArray[Any] | None,
     return Barycenter(best, min(costs), np.array(costs), len(costs) - 1, converged, task.members, times)
 
 
-def _round(
+def _average_once(
     aligner: Aligner, average: NDArray[Any], times: NDArray[Any] | None, task: _Task
 ) -> tuple[float, NDArray[Any]]:
     """The cost of an average and the average after it."""
     sums, mass, cost = np.zeros(average.shape), np.zeros(len(average)), 0.0
     clocked = average if times is None else Sequences(average[None], times=times)
     for i, (sequence, weight) in enumerate(zip(task.members, task.weights.tolist(), strict=True)):
-        alignment = aligner.align(clocked, task.members[i : i + 1] if aligner.timed else sequence)
+        alignment = aligner.align(clocked, task.members[i : i + 1] if aligner.uses_times else sequence)
         if alignment.path is None:
             raise TypeError(f"{type(aligner).__name__} gives no path: expected an aligner that matches steps, as DTW")
         own, matched = alignment.path.T
@@ -178,17 +181,17 @@ def _round(
     return cost, following.astype(average.dtype)
 
 
-def _descended(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> Barycenter:
+def _minimize_soft_cost(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> Barycenter:
     """The best average that L-BFGS reaches: the cost under soft-DTW is smooth."""
     from scipy.optimize import minimize
 
-    refuse_infeasible(aligner._soft.window, np.array([len(start)]), task.members.lengths)
-    objective = _Objective(
-        aligner, steps(task.members, np.dtype(np.float64)), task.weights, start.shape, native.cores()
+    refuse_infeasible(aligner._soft_minimum.band, np.array([len(start)]), task.members.lengths)
+    objective = _BarycenterObjective(
+        aligner, pack_steps(task.members, np.dtype(np.float64)), task.weights, start.shape, native.cpu_count()
     )
     first, _ = objective(start.astype(np.float64).reshape(-1))
     scale = abs(first) or 1.0  # SciPy's tolerance is a share only of costs above 1
-    costs, rounds = [first], _rounds(task.max_iter, task.progress)
+    costs, rounds = [first], _iterate_with_progress(task.max_iter, task.progress)
 
     def scaled(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         cost, gradient = objective(flat)
@@ -211,50 +214,50 @@ def _descended(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> Barycenter
 
 
 @dataclass
-class _Objective:
+class _BarycenterObjective:
     """Σ w_i d(average, x_i) and its gradient by the average, for averages of one shape."""
 
     metric: SoftDTW
-    members: native.Steps
+    members: native.PackedSequences
     weights: NDArray[np.float64]
     shape: tuple[int, ...]
     threads: int
 
     def __post_init__(self) -> None:
-        self.own = self._with(self.members, self.members)[0] if self.metric.divergence else np.zeros(1)
+        self.own = self._totals_and_gradients(self.members, self.members)[0] if self.metric.divergence else np.zeros(1)
 
     def __call__(self, flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        copies = _repeated(flat.reshape(self.shape[0], -1), len(self.weights))
-        totals, by_average, _ = self._with(copies, self.members, self.weights)
+        copies = _repeat_sequence(flat.reshape(self.shape[0], -1), len(self.weights))
+        totals, by_average, _ = self._totals_and_gradients(copies, self.members, self.weights)
         cost, gradient = float(self.weights @ (totals - self.own / 2)), by_average.sum(0)
         if self.metric.divergence:
-            alone = _repeated(flat.reshape(self.shape[0], -1), 1)
+            alone = _repeat_sequence(flat.reshape(self.shape[0], -1), 1)
             half = -self.weights.sum(keepdims=True) / 2
-            own, first, second = self._with(alone, alone, half)
+            own, first, second = self._totals_and_gradients(alone, alone, half)
             cost += float(half[0] * own[0])
             gradient = gradient + (first + second)[0]
         return cost, gradient.reshape(-1)
 
-    def _with(
-        self, x: native.Steps, y: native.Steps, scales: NDArray[np.float64] | None = None
+    def _totals_and_gradients(
+        self, x: native.PackedSequences, y: native.PackedSequences, scales: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Totals and, where they are asked for, gradients; x's are (item, time, channel)."""
         items = np.arange(len(x.lengths))
-        totals = executor.pairs(self.metric._soft, x, y, items, items, self.threads)
+        totals = executor.pair_totals(self.metric._soft_minimum, x, y, items, items, self.threads)
         if scales is None:
             return totals, totals, totals
-        by_x, by_y = executor.gradients(self.metric._soft, x, y, scales, None, self.threads)
+        by_x, by_y = executor.gradients(self.metric._soft_minimum, x, y, scales, None, self.threads)
         assert by_x is not None
         assert by_y is not None
         return totals, by_x.reshape(len(items), self.shape[0], -1), by_y
 
 
-def _repeated(sequence: NDArray[np.float64], times: int) -> native.Steps:
+def _repeat_sequence(sequence: NDArray[np.float64], times: int) -> native.PackedSequences:
     length = len(sequence)
-    return native.Steps(np.tile(sequence, (times, 1)), np.arange(times) * length, np.full(times, length))
+    return native.PackedSequences(np.tile(sequence, (times, 1)), np.arange(times) * length, np.full(times, length))
 
 
-def _weights(weights: Any, n_items: int) -> NDArray[np.float64]:
+def _validate_weights(weights: Any, n_items: int) -> NDArray[np.float64]:
     if n_items == 0:
         raise ValueError("X holds no sequences: expected at least one")
     if weights is None:
@@ -267,7 +270,7 @@ def _weights(weights: Any, n_items: int) -> NDArray[np.float64]:
     return array
 
 
-def _start(
+def _initial_average(
     sequences: Sequences,
     weights: NDArray[np.float64],
     aligner: Aligner,
@@ -276,31 +279,31 @@ def _start(
     rng: np.random.Generator,
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """The first average and, where the metric reads times, its own."""
-    start = _medoid(sequences, weights, aligner, rng) if init is None else as_one(init, "init")
-    start = start if aligner.timed else start.replace(times=None)
+    start = _medoid(sequences, weights, aligner, rng) if init is None else as_single_sequence(init, "init")
+    start = start if aligner.uses_times else start.replace(times=None)
     start.refuse_missing("barycenter", "init")
     if start.frame != sequences.frame:
         raise ValueError(
             f"init has frames of shape {start.frame} and X of {sequences.frame}: expected the same channels"
         )
     if length is not None:
-        start = start.resample(whole(length, "length", 1))
-    return start[0].astype(computed(sequences, start)), start.times
+        start = start.resample(check_int(length, "length", 1))
+    return start[0].astype(pair_dtype(sequences, start)), start.times
 
 
 def _medoid(
     sequences: Sequences, weights: NDArray[np.float64], aligner: Aligner, rng: np.random.Generator
 ) -> Sequences:
     chosen = np.arange(len(sequences))
-    if len(sequences) > _CANDIDATES:
-        chosen = np.sort(rng.choice(len(sequences), _CANDIDATES, replace=False))
+    if len(sequences) > _MAX_CANDIDATES:
+        chosen = np.sort(rng.choice(len(sequences), _MAX_CANDIDATES, replace=False))
     few = sequences[chosen]
     position = int((aligner.pairwise(few) @ weights[chosen]).argmin()) if len(few) > 1 else 0
     return few[position : position + 1]
 
 
-def _rounds(count: int, progress: bool | None) -> Iterator[int]:
-    with bars.Bar(count, progress, name="barycenter") as bar:
+def _iterate_with_progress(count: int, progress: bool | None) -> Iterator[int]:
+    with ProgressMeter(count, progress, name="barycenter") as bar:
         for done in range(count):
             yield done
-            bar.step()
+            bar.update()

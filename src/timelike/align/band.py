@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import SHAPES, Shape, Window as Bound
+from ..native import BAND_SHAPES, BandShape, WarpingBand as Bound
 
 Window = int | float | None
-Band = Shape
+Band = BandShape
 
 
-def bound(window: Window, band: Band = "sakoe") -> Bound:
+def check_band(window: Window, band: Band = "sakoe") -> Bound:
     """What the executors understand: a share of Sakoe and Chiba's band is widened by the difference of the lengths.
 
-    >>> bound(0.1)
+    >>> check_band(0.1)
     Window(shape='widened', cells=None, share=0.1)
-    >>> bound(0.1).radius(60, 60)
+    >>> check_band(0.1).radius(60, 60)
     array(6)
     """
-    if band not in SHAPES:
-        raise ValueError(f"band={band!r}: expected one of {', '.join(map(repr, SHAPES))}")
+    if band not in BAND_SHAPES:
+        raise ValueError(f"band={band!r}: expected one of {', '.join(map(repr, BAND_SHAPES))}")
     if window is not None and (
         isinstance(window, bool) or not isinstance(window, int | float | np.integer | np.floating)
     ):
@@ -46,36 +46,42 @@ def bound(window: Window, band: Band = "sakoe") -> Bound:
 
 def refuse_infeasible(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> None:
     """Raise if some pair of lengths has no path inside the band."""
-    blocked = _blocked(limit, x_lengths, y_lengths)
+    blocked = _find_blocked_lengths(limit, x_lengths, y_lengths)
     if blocked is not None:
-        _refuse(limit, *blocked)
+        _raise_infeasible(limit, *blocked)
 
 
-def feasible(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> bool:
+def is_feasible(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> bool:
     """Whether all pairs of lengths have a path inside the band."""
-    return _blocked(limit, x_lengths, y_lengths) is None
+    return _find_blocked_lengths(limit, x_lengths, y_lengths) is None
 
 
-def _blocked(limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]) -> tuple[int, int] | None:
+def _find_blocked_lengths(
+    limit: Bound, x_lengths: NDArray[np.int64], y_lengths: NDArray[np.int64]
+) -> tuple[int, int] | None:
     """Two lengths without a path, if there are any."""
-    if limit.open or limit.shape in ("slanted", "widened", "aeon"):  # these always hold a way from corner to corner
+    if limit.is_unbounded or limit.shape in (
+        "slanted",
+        "widened",
+        "aeon",
+    ):  # these always hold a way from corner to corner
         return None
     n, m = np.unique(x_lengths), np.unique(y_lengths)
     if limit.shape == "sakoe":
         gaps = np.abs(n[:, None] - m)
         blocked: Any = np.argwhere(gaps > limit.radius(n[:, None], m)).tolist()
     else:
-        blocked = [(a, b) for a, i in enumerate(n) for b, j in enumerate(m) if not _connected(limit, int(i), int(j))]
+        blocked = [(a, b) for a, i in enumerate(n) for b, j in enumerate(m) if not _is_connected(limit, int(i), int(j))]
     return (int(n[blocked[0][0]]), int(m[blocked[0][1]])) if blocked else None
 
 
-def _connected(limit: Bound, n: int, m: int) -> bool:
+def _is_connected(limit: Bound, n: int, m: int) -> bool:
     lo, hi = limit.bounds(n, m)
     steps = lo[1:] <= hi[:-1] + 1
     return bool(lo[0] == 0 and hi[-1] == m - 1 and (lo <= hi).all() and steps.all())
 
 
-def _refuse(limit: Bound, n: int, m: int) -> None:
+def _raise_infeasible(limit: Bound, n: int, m: int) -> None:
     if limit.shape == "itakura":
         raise ValueError(
             f'band="itakura" with slope {limit.share:g} admits no path between lengths {n} and {m}: use a larger '

@@ -12,21 +12,25 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences import Sequences, as_one, as_sequences
-from ..sequences.arguments import RandomState, whole
-from ..sequences.doors import read_targets, refuse_order
-from .alignment import Alignment
-from .cluster import over_cluster
-from .gallery import Gallery, Ids, Matches
-from .matrix import (
-    Report,
-    checked_out,
-    computed,
-    empty_matrix,
-    progress_bar,
-    refuse_nonfinite,
-    threads_of,
+from ..core.parameters import check_int
+from ..core.random import RandomState
+from ..core.threads import (
+    check_n_jobs,
 )
+from ..core.validation.arrays import refuse_reordered_channels
+from ..sequences import Sequences, as_sequences, as_single_sequence
+from ..sequences.validation import validate_targets
+from .alignment import Alignment
+from .distance_matrix import (
+    ProgressCallback,
+    allocate_matrix,
+    pair_dtype,
+    refuse_nonfinite,
+    report_progress,
+    validate_out,
+)
+from .distributed import fill_distributed
+from .gallery import Gallery, Ids, Matches
 from .noise import LEVELS, NoiseCurve, noise_curve
 
 
@@ -38,9 +42,9 @@ class Metric(abc.ABC):
     """
 
     symmetric: ClassVar[bool] = True
-    timed: ClassVar[bool] = False  # whether a mean under it needs a clock of its own
+    uses_times: ClassVar[bool] = False  # whether a mean under it needs a clock of its own
     # promises of tests/contract that the method cannot keep, each with the reason
-    departs: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""
@@ -49,15 +53,17 @@ class Metric(abc.ABC):
         return f"{type(self).__name__}({', '.join(said)})"
 
     @abc.abstractmethod
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
         """Distances of all pairs into `out`; y is None when the collection is compared with itself."""
 
     def distance(self, x: Any, y: Any) -> float:
         """The distance of two sequences, each (time,) or (time, channel)."""
-        first, second = as_one(x, "x"), as_one(y, "y")
-        self._refuse(first, second, ("x", "y"))
-        out = np.empty((1, 1), computed(first, second))
-        self._fill(first, second, out, 1, None)
+        first, second = as_single_sequence(x, "x"), as_single_sequence(y, "y")
+        self._validate_sides(first, second, ("x", "y"))
+        out = np.empty((1, 1), pair_dtype(first, second))
+        self._fill_matrix(first, second, out, 1, None)
         found = float(out[0, 0])
         if not math.isfinite(found):  # asked for every pair, so NumPy is left out of it
             refuse_nonfinite(out, ("x", "y"))
@@ -80,18 +86,18 @@ class Metric(abc.ABC):
         """
         x = as_sequences(X, "X")
         y = None if Y is None else as_sequences(Y, "Y")
-        threads = threads_of(n_jobs)
-        self._refuse(x, y, ("X", "Y"))
-        shape, dtype = (len(x), len(x if y is None else y)), computed(x, x if y is None else y)
-        out = empty_matrix(shape, dtype) if out is None else checked_out(out, shape, dtype, x, y)
+        threads = check_n_jobs(n_jobs)
+        self._validate_sides(x, y, ("X", "Y"))
+        shape, dtype = (len(x), len(x if y is None else y)), pair_dtype(x, x if y is None else y)
+        out = allocate_matrix(shape, dtype) if out is None else validate_out(out, shape, dtype, x, y)
         other = y if y is not None or self.symmetric else x
-        with progress_bar(progress, type(self).__name__) as report:
-            if not over_cluster(self, x, other, out):
-                self._fill(x, other, out, threads, report)
+        with report_progress(progress, type(self).__name__) as report:
+            if not fill_distributed(self, x, other, out):
+                self._fill_matrix(x, other, out, threads, report)
         refuse_nonfinite(out, ("X", "X" if y is None else "Y"), sides=(x, x if y is None else y))
         return out
 
-    def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
+    def _validate_sides(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
         for name, given in zip(names, (x, y), strict=True):
             if given is None:
                 continue
@@ -108,7 +114,7 @@ class Metric(abc.ABC):
                 f'{one}an array (item, channel, time) needs Sequences(data, layout="nct")'
             )
         if y is not None:
-            refuse_order(x.channel_names, y.channel_names, names)
+            refuse_reordered_channels(x.channel_names, y.channel_names, names)
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""
@@ -139,16 +145,16 @@ class Metric(abc.ABC):
         how: dict[str, Any] = {"among": among, "exclude_self": alone, "n_jobs": n_jobs, "progress": progress}
         return Gallery(self, collection).neighbors(asked, k, **how)
 
-    def prepared(self, X: Any) -> Gallery:
-        """X made ready for many searches: `metric.prepared(X).neighbors(queries, k)`.
+    def prepare_gallery(self, X: Any) -> Gallery:
+        """X made ready for many searches: `metric.prepare_gallery(X).neighbors(queries, k)`.
 
         A metric that computes something of X alone does so here, once.
         """
         collection = as_sequences(X, "X")
-        self._refuse(collection, None, ("X", "X"))
-        return Gallery(self, collection, self._known(collection, threads_of(None)))
+        self._validate_sides(collection, None, ("X", "X"))
+        return Gallery(self, collection, self._precompute_items(collection, check_n_jobs(None)))
 
-    def against_noise(
+    def noise_curve(
         self,
         X: Any,
         y: Any = None,
@@ -175,29 +181,31 @@ class Metric(abc.ABC):
         np.True_
         """
         x = as_sequences(X, "X")
-        self._refuse(x, None, ("X", "X"))
-        classes = x.labels if y is None else read_targets(self, x, y, "class")
+        self._validate_sides(x, None, ("X", "X"))
+        classes = x.labels if y is None else validate_targets(self, x, y, "class")
         given = None if classes is None else np.asarray(classes)
         return noise_curve(self, x, given, levels, n_repeats, random_state, n_jobs)
 
-    def _refuse_search(self, collection: Sequences, asked: Sequences, k: int) -> None:
-        self._refuse(asked, collection, ("queries", "X"))
-        if whole(k, "k", 1) > len(collection):
+    def _validate_search(self, collection: Sequences, asked: Sequences, k: int) -> None:
+        self._validate_sides(asked, collection, ("queries", "X"))
+        if check_int(k, "k", 1) > len(collection):
             raise ValueError(f"k={k}: expected 1 to {len(collection)}, the number of sequences in X")
 
-    def _known(self, sequences: Sequences, threads: int) -> Any:
+    def _precompute_items(self, sequences: Sequences, threads: int) -> Any:
         """What can be computed of sequences before it is known what they are compared with: here nothing."""
         return sequences
 
-    def _some(self, known: Any, items: Ids | slice) -> Any:
+    def _select_items(self, known: Any, items: Ids | slice) -> Any:
         """What is known of some of the sequences."""
         return known[items]
 
-    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         """Distances into `out` (query, item), from what is known of the queries and of the collection."""
-        self._fill(asked, known, out, threads, None)
+        self._fill_matrix(asked, known, out, threads, None)
 
-    def _found(self, asked: Sequences, known: Any, k: int, threads: int, report: Report) -> Matches | None:
+    def _search_nearest(
+        self, asked: Sequences, known: Any, k: int, threads: int, report: ProgressCallback
+    ) -> Matches | None:
         """A faster way to the k nearest than all distances, where a metric has one."""
         return None
 
@@ -211,17 +219,17 @@ class Aligner(Metric):
 
     def align(self, x: Any, y: Any) -> Alignment:
         """How `y` lines up with `x`."""
-        first, second = as_one(x, "x"), as_one(y, "y")
-        self._refuse(first, second, ("x", "y"))
+        first, second = as_single_sequence(x, "x"), as_single_sequence(y, "y")
+        self._validate_sides(first, second, ("x", "y"))
         found = self._align(first, second)
         refuse_nonfinite(np.array([[found.cost]]), ("x", "y"))
-        if _told(first) or _told(second):
+        if _has_metadata(first) or _has_metadata(second):
             found = replace(found, sides=(first, second))
         if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
             return found
         return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
 
 
-def _told(one: Sequences) -> bool:
+def _has_metadata(one: Sequences) -> bool:
     """Whether anything is known of a sequence beside its values, for figures."""
     return one.channel_names is not None or one._ids is not None or one._clock is not None

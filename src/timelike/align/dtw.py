@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
+from ..core.parameters import check_choice, check_float
 from ..native import COSTS, Cost
 from ..sequences import Sequences
-from ..sequences.arguments import one_of, real
 from .alignment import Alignment
-from .elastic import Elastic
-from .matrix import Report
-from .windows import selected
+from .distance_matrix import ProgressCallback
+from .elastic import ElasticDistance
+from .window_selection import select_window
 
 Step = Literal["symmetric1", "symmetric2"]
 Normalize = Literal["length", "steps"]
@@ -25,42 +25,42 @@ Missing = Literal["raise", "ignore"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Warping(Elastic):
+class WarpingDistance(ElasticDistance):
     """Dynamic time warping in any of its forms: it may leave out values that are missing."""
 
     missing: Missing = "raise"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.missing, "missing", get_args(Missing))
+        check_choice(self.missing, "missing", get_args(Missing))
 
     def _takes_missing(self) -> bool:
         return self.missing == "ignore"
 
-    def _lacks(self, x: Sequences, y: Sequences) -> bool:
+    def _has_missing(self, x: Sequences, y: Sequences) -> bool:
         """Whether the program has to look for missing values: where there are none it need not."""
-        return self.missing == "ignore" and (x.missing or y.missing)
+        return self.missing == "ignore" and (x.has_missing or y.has_missing)
 
-    def _rule(self, name: str, x: Sequences, y: Sequences) -> str:
-        return name + "_missing" if self._lacks(x, y) else name
+    def _rule_name(self, name: str, x: Sequences, y: Sequences) -> str:
+        return name + "_missing" if self._has_missing(x, y) else name
 
-    def _rooted(self) -> bool | None:  # how much of a pair is compared scales its total
+    def _is_rooted(self) -> bool | None:  # how much of a pair is compared scales its total
         return None if self.missing == "ignore" else False
 
-    def _fill_together(
-        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report
+    def _fill_dependent(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
     ) -> None:
-        super()._fill_together(x, y, out, threads, report)
-        if self._lacks(x, x if y is None else y):
+        super()._fill_dependent(x, y, out, threads, report)
+        if self._has_missing(x, x if y is None else y):
             out[np.isinf(out)] = np.nan  # no path between the gaps is as little to compare as nothing
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         found = super()._align(x, y)
-        return replace(found, cost=math.nan) if self._lacks(x, y) and math.isinf(found.cost) else found
+        return replace(found, cost=math.nan) if self._has_missing(x, y) and math.isinf(found.cost) else found
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class DTW(Warping):
+class DTW(WarpingDistance):
     """Dynamic time warping: the cheapest way to step through both sequences together.
 
     D(i, j) = c(x_i, y_j) + min(D(i−1, j), D(i, j−1), D(i−1, j−1)), and the distance is D at the last two steps
@@ -128,18 +128,18 @@ class DTW(Warping):
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         return native.Program(
-            rule=self._rule("dtw" if self.step == "symmetric1" else "symmetric2", x, y),
+            rule=self._rule_name("dtw" if self.step == "symmetric1" else "symmetric2", x, y),
             cost=self.cost,
             counted=self.normalize == "steps",
-            window=self._bound,
+            band=self._warping_band,
         )
 
-    def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
+    def _distances_from_totals(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         if self.normalize == "length":
             totals /= n + m
         return np.sqrt(totals, out=totals) if self.root else totals
 
-    def _rooted(self) -> bool | None:
+    def _is_rooted(self) -> bool | None:
         return None if self.normalize or self.missing == "ignore" else self.root
 
     def select_window(
@@ -164,7 +164,7 @@ class DTW(Warping):
         >>> tl.DTW().select_window(s)
         DTW(window=0.25)
         """
-        return selected(self, X, y, windows, n_jobs, progress)
+        return select_window(self, X, y, windows, n_jobs, progress)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -179,12 +179,12 @@ class DDTW(DTW):
     0.0
     """
 
-    def _compared(self, s: Sequences) -> Sequences:
+    def _preprocess_sequences(self, s: Sequences) -> Sequences:
         return s.derivative(rule="keogh")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class WDTW(Warping):
+class WDTW(WarpingDistance):
     """Weighted DTW: matching steps that are far apart in time costs more (Jeong, Jeong and Omitaomu, 2011).
 
     The squared distance of x_i and y_j is multiplied by 1/(1 + exp(−g(|i − j| − L/2))), L the longer length.
@@ -198,14 +198,14 @@ class WDTW(Warping):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real(self.g, "g", 0.0)
+        check_float(self.g, "g", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
-        return native.Program(rule=self._rule("weighted", x, y), first=self.g, window=self._bound)
+        return native.Program(rule=self._rule_name("weighted", x, y), first=self.g, band=self._warping_band)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ADTW(Warping):
+class ADTW(WarpingDistance):
     """Amerced DTW: every step off the diagonal costs a constant (Herrmann and Webb, 2023).
 
     D(i, j) = ‖x_i − y_j‖² + min(D(i−1, j−1), D(i−1, j) + penalty, D(i, j−1) + penalty).
@@ -219,7 +219,7 @@ class ADTW(Warping):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real(self.penalty, "penalty", 0.0)
+        check_float(self.penalty, "penalty", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
-        return native.Program(rule=self._rule("amerced", x, y), first=self.penalty, window=self._bound)
+        return native.Program(rule=self._rule_name("amerced", x, y), first=self.penalty, band=self._warping_band)

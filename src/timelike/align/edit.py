@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
+from ..core.parameters import check_choice, check_float
 from ..sequences import Sequences
-from ..sequences.arguments import one_of, real
-from .elastic import Elastic
-from .matrix import computed
+from .distance_matrix import pair_dtype
+from .elastic import ElasticDistance
 from .warp_problem import step_numbers
 
 Match = Literal["frame", "channels"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ERP(Elastic):
+class ERP(ElasticDistance):
     """Edit distance with real penalty: gaps are compared with a constant (Chen and Ng, 2004). A metric.
 
     D(i, j) = min(D(i−1, j−1) + ‖x_i − y_j‖, D(i−1, j) + ‖x_i − g‖, D(i, j−1) + ‖y_j − g‖), and a sequence against
@@ -36,20 +36,20 @@ class ERP(Elastic):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.gap, Sequence | np.ndarray):
-            object.__setattr__(self, "gap", tuple(real(entry, "gap") for entry in self.gap))
+            object.__setattr__(self, "gap", tuple(check_float(entry, "gap") for entry in self.gap))
         else:
-            real(self.gap, "gap")
+            check_float(self.gap, "gap")
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         n_channels = int(np.prod(x.frame))
         gap = np.atleast_1d(np.asarray(self.gap, np.float64))
         if len(gap) not in (1, n_channels):
             raise ValueError(f"gap has {len(gap)} entries for {n_channels} channels: expected one number, or one each")
-        return native.Program(rule="erp", gap=np.broadcast_to(gap, (n_channels,)), window=self._bound)
+        return native.Program(rule="erp", gap=np.broadcast_to(gap, (n_channels,)), band=self._warping_band)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class EDR(Elastic):
+class EDR(ElasticDistance):
     """Edit distance on real sequences: how many steps must be changed, inserted or deleted (Chen et al., 2005).
 
     D(i, j) = min(D(i−1, j−1) + [x_i and y_j do not match], D(i−1, j) + 1, D(i, j−1) + 1), and against nothing a
@@ -73,25 +73,25 @@ class EDR(Elastic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.match, "match", get_args(Match))
+        check_choice(self.match, "match", get_args(Match))
         if self.epsilon is not None:
-            real(self.epsilon, "epsilon", 0.0)
+            check_float(self.epsilon, "epsilon", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         rule = "edr" if self.match == "frame" else "edr_by_channel"
-        return native.Program(rule=rule, thresholds=_thresholds(self, x, y), window=self._bound)
+        return native.Program(rule=rule, thresholds=_match_thresholds(self, x, y), band=self._warping_band)
 
-    def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
+    def _distances_from_totals(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         if self.normalize:
             totals /= np.maximum(n, m)
         return totals
 
-    def _rooted(self) -> bool | None:
+    def _is_rooted(self) -> bool | None:
         return None if self.normalize else False
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LCSS(Elastic):
+class LCSS(ElasticDistance):
     """One minus the share of the shorter sequence that the longest common subsequence covers (Vlachos et al., 2002).
 
     L(i, j) = max(L(i−1, j), L(i, j−1), L(i−1, j−1) + [x_i and y_j match]); the distance is 1 − L/min(n, m). With
@@ -108,24 +108,24 @@ class LCSS(Elastic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.match, "match", get_args(Match))
-        real(self.epsilon, "epsilon", 0.0)
+        check_choice(self.match, "match", get_args(Match))
+        check_float(self.epsilon, "epsilon", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         rule = "lcss" if self.match == "frame" else "lcss_by_channel"
-        return native.Program(rule=rule, thresholds=_thresholds(self, x, y), window=self._bound)
+        return native.Program(rule=rule, thresholds=_match_thresholds(self, x, y), band=self._warping_band)
 
-    def _finished(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
+    def _distances_from_totals(self, totals: NDArray[Any], n: NDArray[np.int64], m: NDArray[np.int64]) -> NDArray[Any]:
         totals /= np.minimum(n, m)  # the program counts matches downwards, from 0
         totals += 1
         return totals
 
-    def _rooted(self) -> bool | None:
+    def _is_rooted(self) -> bool | None:
         return None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class MSM(Elastic):
+class MSM(ElasticDistance):
     """Move–split–merge: values are moved, or steps are split and merged at a cost `c` (Stefan et al., 2013). A metric.
 
     Splitting or merging costs c, and more by as much as the new value lies outside the interval between its
@@ -141,14 +141,14 @@ class MSM(Elastic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real(self.c, "c", 0.0)
+        check_float(self.c, "c", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
-        return native.Program(rule="msm", first=self.c, window=self._bound)
+        return native.Program(rule="msm", first=self.c, band=self._warping_band)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TWE(Elastic):
+class TWE(ElasticDistance):
     """Time warp edit distance: matching is stiff in time, and deleting has a price (Marteau, 2009). A metric if nu > 0.
 
     Matching x_i and y_j costs ‖x_i − y_j‖ + ‖x_{i−1} − y_{j−1}‖ + ν(|s_i − t_j| + |s_{i−1} − t_{j−1}|), deleting x_i
@@ -167,40 +167,42 @@ class TWE(Elastic):
     3.75
     """
 
-    timed: ClassVar[bool] = True
+    uses_times: ClassVar[bool] = True
 
     nu: float = 0.001
     lmbda: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real(self.nu, "nu", 0.0)
-        real(self.lmbda, "lmbda", 0.0)
+        check_float(self.nu, "nu", 0.0)
+        check_float(self.lmbda, "lmbda", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
         rule = "twe" if x.times is None and y.times is None else "twe_timed"
-        return native.Program(rule=rule, first=self.nu, second=self.lmbda, window=self._bound)
+        return native.Program(rule=rule, first=self.nu, second=self.lmbda, band=self._warping_band)
 
-    def _ready(
+    def _kernel_arguments(
         self, x: Sequences, y: Sequences, dtype: np.dtype[Any]
-    ) -> tuple[native.Program, native.Steps, native.Steps]:
+    ) -> tuple[native.Program, native.PackedSequences, native.PackedSequences]:
         if x.times is None and y.times is None:
-            return super()._ready(x, y, dtype)
-        first = _with_clocks(x, dtype)
-        return self._program(x, y), first, first if y is x else _with_clocks(y, dtype)
+            return super()._kernel_arguments(x, y, dtype)
+        first = _with_times(x, dtype)
+        return self._program(x, y), first, first if y is x else _with_times(y, dtype)
 
 
-def _with_clocks(s: Sequences, dtype: np.dtype[Any]) -> native.Steps:
+def _with_times(s: Sequences, dtype: np.dtype[Any]) -> native.PackedSequences:
     """Steps with their times as two channels more: rounded to `dtype`, and what that leaves."""
-    times = step_numbers(s.lengths) + 1 if s.elapsed is None else s.elapsed
+    times = step_numbers(s.lengths) + 1 if s.elapsed_times is None else s.elapsed_times
     if np.abs(times).max() > np.finfo(dtype).max:
         raise ValueError(f"times reach {np.abs(times).max():g}, too large for {dtype}: give the sequences as float64")
     rounded = times.astype(dtype)
     parts = s.values.reshape(len(times), -1), rounded[:, None], (times - rounded)[:, None]
-    return native.Steps(np.concatenate(parts, axis=1, dtype=dtype, casting="unsafe"), s.offsets[:-1], s.lengths)
+    return native.PackedSequences(
+        np.concatenate(parts, axis=1, dtype=dtype, casting="unsafe"), s.offsets[:-1], s.lengths
+    )
 
 
-def _thresholds(metric: EDR | LCSS, x: Sequences, y: Sequences) -> tuple[NDArray[Any], NDArray[Any]]:
+def _match_thresholds(metric: EDR | LCSS, x: Sequences, y: Sequences) -> tuple[NDArray[Any], NDArray[Any]]:
     """One for every sequence; a pair takes the larger of its two."""
     if metric.match == "frame":
         _refuse_overflow(x, y)
@@ -224,7 +226,7 @@ def _quarter_deviations(s: Sequences) -> NDArray[np.float64]:
 
 def _refuse_overflow(x: Sequences, y: Sequences) -> None:
     """A frame of several channels whose distance from another is infinite would match nothing, without a word."""
-    n_channels, dtype = int(np.prod(x.frame)), computed(x, y)
+    n_channels, dtype = int(np.prod(x.frame)), pair_dtype(x, y)
     if n_channels == 1:
         return
     largest = max(float(np.abs(side.values).max(initial=0)) for side in (x, y))

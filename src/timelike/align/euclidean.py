@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..sequences import Sequences
 from .alignment import Alignment
 from .base import Aligner
+from .distance_matrix import ProgressCallback
 from .dtw import DTW
 from .gallery import Matches
-from .matrix import Report
 
 _DIAGONAL = DTW(window=0, root=True)
 
@@ -27,20 +27,24 @@ class Euclidean(Aligner):
     5.0
     """
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        _refuse_unequal(x, x if y is None else y)
-        _DIAGONAL._fill(x, y, out, threads, report)
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
+        _refuse_unequal_lengths(x, x if y is None else y)
+        _DIAGONAL._fill_matrix(x, y, out, threads, report)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        _refuse_unequal(x, y)
+        _refuse_unequal_lengths(x, y)
         return _DIAGONAL._align(x, y)
 
-    def _found(self, asked: Sequences, known: Sequences, k: int, threads: int, report: Report) -> Matches | None:
-        _refuse_unequal(asked, known)
-        return _DIAGONAL._found(asked, known, k, threads, report)
+    def _search_nearest(
+        self, asked: Sequences, known: Sequences, k: int, threads: int, report: ProgressCallback
+    ) -> Matches | None:
+        _refuse_unequal_lengths(asked, known)
+        return _DIAGONAL._search_nearest(asked, known, k, threads, report)
 
 
-def _refuse_unequal(x: Sequences, y: Sequences) -> None:
+def _refuse_unequal_lengths(x: Sequences, y: Sequences) -> None:
     lengths = np.unique(np.concatenate([x.lengths, y.lengths]))
     if len(lengths) > 1:
         raise ValueError(

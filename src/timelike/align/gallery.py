@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw import html
+from ..core.parameters import check_bool, check_int
+from ..core.threads import check_n_jobs
+from ..core.validation.arrays import refuse_column_vector
+from ..plotting import html
 from ..sequences import Sequences, as_sequences
-from ..sequences.arguments import flag, whole
-from ..sequences.doors import refuse_steps
-from .cluster import over_cluster
-from .matrix import Report, computed, progress_bar, refuse_nonfinite, threads_of
+from .distance_matrix import ProgressCallback, pair_dtype, refuse_nonfinite, report_progress
+from .distributed import fill_distributed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,25 +22,25 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.int64]
 
-_SHOWN = 10  # queries, and neighbours of each, in a table
-_BLOCK = 1 << 24  # distances at a time in a search
-_LOOKS = 100  # parts of a search, where somebody looks
-_ASKED = 1 << 10  # queries of which everything is known at once
-_SELECTED = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
+_MAX_LISTED = 10  # queries, and neighbours of each, in a table
+_BLOCK_DISTANCES = 1 << 24  # distances at a time in a search
+_MAX_REPORTS = 100  # parts of a search, where somebody looks
+_QUERY_BLOCK = 1 << 10  # queries of which everything is known at once
+_SELECTION_BLOCK = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
 
 
-class _Nearest(NamedTuple):
+class _MatchesFields(NamedTuple):
     ids: Ids
     distances: NDArray[Any]
 
 
-class Matches(_Nearest):
+class Matches(_MatchesFields):
     """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first.
 
     It is a pair, `ids, distances = found`, that remembers what was searched as long as it is not sent elsewhere.
     """
 
-    _searched: tuple[Sequences, Sequences] | None = None  # the collection and the queries
+    _sources: tuple[Sequences, Sequences] | None = None  # the collection and the queries
 
     def __getstate__(self) -> None:
         """Nothing but the pair goes to another process: the sequences are there, or too many to be sent."""
@@ -60,20 +61,20 @@ class Matches(_Nearest):
         1: a, low
         distance 0.25
         """
-        from .looking import neighbours
+        from .plots import plot_neighbors
 
-        collection, asked = self._sides(X, queries)
-        place = whole(query, "query")
+        collection, asked = self._resolve_sources(X, queries)
+        place = check_int(query, "query")
         if not -len(self.ids) <= place < len(self.ids):
             raise ValueError(f"query={place}: expected 0 to {len(self.ids) - 1}, one of the queries")
         place %= len(self.ids)
-        return neighbours(collection, asked, place, self.ids[place], self.distances[place], channel, dark)
+        return plot_neighbors(collection, asked, place, self.ids[place], self.distances[place], channel, dark)
 
-    def _sides(self, X: Any, queries: Any) -> tuple[Sequences, Sequences]:
+    def _resolve_sources(self, X: Any, queries: Any) -> tuple[Sequences, Sequences]:
         """What was searched and what was asked, given now or remembered."""
-        if self._searched is None and (X is None or queries is None):
+        if self._sources is None and (X is None or queries is None):
             raise ValueError("these matches do not know the sequences that they are of: give them, as plot(X, queries)")
-        known = self._searched
+        known = self._sources
         collection = as_sequences(X, "X") if X is not None or known is None else known[0]
         asked = as_sequences(queries, "queries") if queries is not None or known is None else known[1]
         if len(asked) != len(self.ids) or (self.ids.size and len(collection) <= self.ids.max()):
@@ -85,21 +86,22 @@ class Matches(_Nearest):
 
     def _repr_html_(self) -> str:
         """A row for each of the first queries: the position and distance of its nearest."""
-        k = min(self.ids.shape[1], _SHOWN)
+        k = min(self.ids.shape[1], _MAX_LISTED)
         header = ["query", *(f"{which}{rank}" for rank in range(1, k + 1) for which in ("id ", "distance "))]
-        pairs = zip(self.ids[:_SHOWN, :k].tolist(), self.distances[:_SHOWN, :k].tolist(), strict=True)
+        pairs = zip(self.ids[:_MAX_LISTED, :k].tolist(), self.distances[:_MAX_LISTED, :k].tolist(), strict=True)
         rows = [[query, *(cell for pair in zip(*row, strict=True) for cell in pair)] for query, row in enumerate(pairs)]
         return html.table(header, rows)
 
 
 class Gallery:
-    """A collection to search in under a metric; `Metric.prepared` makes one that is ready for many searches.
+    """A collection to search in under a metric; `Metric.prepare_gallery` makes one that is ready for many searches.
 
-    `known` is what the metric computed of the collection beforehand. Without it, every search computes what it needs.
+    `precomputed` is what the metric computed of the collection beforehand. Without it, every search computes what it
+    needs.
     """
 
-    def __init__(self, metric: Metric, collection: Sequences, known: Any = None) -> None:
-        self.metric, self.collection, self._known = metric, collection, known
+    def __init__(self, metric: Metric, collection: Sequences, precomputed: Any = None) -> None:
+        self.metric, self.collection, self._precomputed = metric, collection, precomputed
 
     def neighbors(
         self,
@@ -116,81 +118,88 @@ class Gallery:
         `progress` draws a bar; None does so on a terminal, where it takes over two seconds.
         """
         if self.collection.lengths.max(initial=0) > 1:
-            refuse_steps(queries, "queries")
-        asked, threads = as_sequences(queries, "queries"), threads_of(n_jobs)
-        self.metric._refuse_search(self.collection, asked, k)
-        alone = flag(exclude_self, "exclude_self")
+            refuse_column_vector(queries, "queries")
+        asked, threads = as_sequences(queries, "queries"), check_n_jobs(n_jobs)
+        self.metric._validate_search(self.collection, asked, k)
+        alone = check_bool(exclude_self, "exclude_self")
         if alone:
-            refuse_others(len(asked), len(self.collection), k)
-        chosen = None if among is None else checked_candidates(among, len(asked), len(self.collection), k)
+            refuse_exclude_self(len(asked), len(self.collection), k)
+        chosen = None if among is None else validate_candidates(among, len(asked), len(self.collection), k)
         if chosen is not None and alone:
             alone = bool((chosen == np.arange(len(chosen))[:, None]).any())
         k += alone  # its own place, which is taken out again
-        with progress_bar(progress, type(self.metric).__name__) as report:
+        with report_progress(progress, type(self.metric).__name__) as report:
             if chosen is None:
-                found = self._nearest(asked, k, threads, report)
+                found = self._search(asked, k, threads, report)
             else:
-                refuse_few(chosen, k)
-                found = self._nearest_among(asked, chosen, k, threads, report)
-        found = without_self(found) if alone else found
-        found._searched = self.collection, asked
+                refuse_few_candidates(chosen, k)
+                found = self._search_candidates(asked, chosen, k, threads, report)
+        found = drop_self_matches(found) if alone else found
+        found._sources = self.collection, asked
         return found
 
-    def _nearest(self, asked: Sequences, k: int, threads: int, report: Report) -> Matches:
-        metric, known = self.metric, self._known
+    def _search(self, asked: Sequences, k: int, threads: int, report: ProgressCallback) -> Matches:
+        metric, known = self.metric, self._precomputed
         if known is None:
-            known = metric._known(self.collection, threads)
-        found = metric._found(asked, known, k, threads, report)
+            known = metric._precompute_items(self.collection, threads)
+        found = metric._search_nearest(asked, known, k, threads, report)
         if found is not None:  # by bounds, so that only the distances that are answered are known to be finite
             refuse_nonfinite(found.distances, ("queries", "X"), columns=found.ids, sides=(asked, self.collection))
             return found
         # what is known of a query may be as long as the query, so of some of them at a time
-        pieces = (slice(begin, begin + _ASKED) for begin in range(0, len(asked), _ASKED))
+        pieces = (slice(begin, begin + _QUERY_BLOCK) for begin in range(0, len(asked), _QUERY_BLOCK))
         told = None if report is None else (report, len(asked))
-        all_found = [self._nearest_of_all(asked[piece], known, k, threads, piece.start, told) for piece in pieces]
+        all_found = [self._search_by_distances(asked[piece], known, k, threads, piece.start, told) for piece in pieces]
         return Matches(*map(np.concatenate, zip(*all_found, strict=True)))
 
-    def _nearest_of_all(
-        self, asked: Sequences, known: Any, k: int, threads: int, first: int, told: tuple[Any, int] | None
+    def _search_by_distances(
+        self, asked: Sequences, known: Any, k: int, threads: int, first: int, progress: tuple[Any, int] | None
     ) -> Matches:
         """By all distances, those of some queries at a time, so that memory stays bounded; the first is the `first`."""
-        dtype, height = computed(asked, self.collection), max(1, _BLOCK // len(self.collection))
-        if told is not None:  # somebody looks, and wants to see it move
-            height = min(height, -(-told[1] // _LOOKS))
+        dtype, height = pair_dtype(asked, self.collection), max(1, _BLOCK_DISTANCES // len(self.collection))
+        if progress is not None:  # somebody looks, and wants to see it move
+            height = min(height, -(-progress[1] // _MAX_REPORTS))
         queries, ids, distances = None, [], []
         for begin in range(0, len(asked), height):
             rows = slice(begin, min(begin + height, len(asked)))
             out = np.empty((rows.stop - begin, len(self.collection)), dtype)
-            if not over_cluster(self.metric, asked[rows], self.collection, out):
-                queries = self.metric._known(asked, threads) if queries is None else queries
-                self.metric._against(self.metric._some(queries, rows), known, out, threads)
+            if not fill_distributed(self.metric, asked[rows], self.collection, out):
+                queries = self.metric._precompute_items(asked, threads) if queries is None else queries
+                self.metric._compare_precomputed(self.metric._select_items(queries, rows), known, out, threads)
             refuse_nonfinite(out, ("queries", "X"), first=first + begin)
-            ids.append(smallest(out, k))
+            ids.append(smallest_positions(out, k))
             distances.append(np.take_along_axis(out, ids[-1], axis=1))
-            if told is not None:
-                told[0](first + rows.stop, told[1])
+            if progress is not None:
+                progress[0](first + rows.stop, progress[1])
         return Matches(np.concatenate(ids), np.concatenate(distances))
 
-    def _nearest_among(self, asked: Sequences, chosen: Ids, k: int, threads: int, report: Report) -> Matches:
-        metric, known, places = self.metric, self._known, chosen
+    def _search_candidates(
+        self, asked: Sequences, chosen: Ids, k: int, threads: int, report: ProgressCallback
+    ) -> Matches:
+        metric, known, places = self.metric, self._precomputed, chosen
         if known is None:  # a candidate of several queries is made known once
             wanted = np.zeros(len(self.collection), bool)
             wanted[chosen] = True
-            known, places = metric._known(self.collection[wanted], threads), (wanted.cumsum() - 1)[chosen]
-        out = np.empty(chosen.shape, computed(asked, self.collection))
-        for begin in range(0, len(asked), _ASKED):
-            queries = metric._known(asked[begin : begin + _ASKED], threads)
-            for query, own in enumerate(places[begin : begin + _ASKED]):
+            known, places = metric._precompute_items(self.collection[wanted], threads), (wanted.cumsum() - 1)[chosen]
+        out = np.empty(chosen.shape, pair_dtype(asked, self.collection))
+        for begin in range(0, len(asked), _QUERY_BLOCK):
+            queries = metric._precompute_items(asked[begin : begin + _QUERY_BLOCK], threads)
+            for query, own in enumerate(places[begin : begin + _QUERY_BLOCK]):
                 row = slice(begin + query, begin + query + 1)
-                metric._against(metric._some(queries, np.array([query])), metric._some(known, own), out[row], threads)
+                metric._compare_precomputed(
+                    metric._select_items(queries, np.array([query])),
+                    metric._select_items(known, own),
+                    out[row],
+                    threads,
+                )
                 if report is not None:
                     report(row.stop, len(asked))
         refuse_nonfinite(out, ("queries", "X"), columns=chosen, sides=(asked, self.collection))
-        order = smallest(out, k)
+        order = smallest_positions(out, k)
         return Matches(np.take_along_axis(chosen, order, axis=1), np.take_along_axis(out, order, axis=1))
 
 
-def refuse_others(n_asked: int, n_known: int, k: int) -> None:
+def refuse_exclude_self(n_asked: int, n_known: int, k: int) -> None:
     """An error where queries cannot be the collection itself, or it has too few others."""
     if n_asked != n_known:
         raise ValueError(
@@ -201,12 +210,12 @@ def refuse_others(n_asked: int, n_known: int, k: int) -> None:
         raise ValueError(f"k={k}: expected 1 to {n_known - 1}, the number of other sequences in X")
 
 
-def without_self(found: Matches) -> Matches:
+def drop_self_matches(found: Matches) -> Matches:
     """Of the k + 1 nearest of every query the k that are not in its own place.
 
     Where copies that come first have filled all k + 1, it is not among them, and the last is one too many.
 
-    >>> without_self(Matches(np.array([[0, 1], [0, 2]]), np.array([[0.0, 3.0], [0.0, 0.0]])))
+    >>> drop_self_matches(Matches(np.array([[0, 1], [0, 2]]), np.array([[0.0, 3.0], [0.0, 0.0]])))
     Matches(ids=array([[1],
            [0]]), distances=array([[3.],
            [0.]]))
@@ -217,12 +226,12 @@ def without_self(found: Matches) -> Matches:
     return Matches(found.ids[~own].reshape(shape), found.distances[~own].reshape(shape))
 
 
-def smallest(rows: NDArray[Any], k: int) -> Ids:
+def smallest_positions(rows: NDArray[Any], k: int) -> Ids:
     """Where the k least numbers of each row are, the least first and equal ones in their order, (row, k).
 
     That is `np.argsort(rows, axis=1, kind="stable")[:, :k]` without sorting what is farther.
 
-    >>> smallest(np.array([[2.0, 1.0, 3.0, 1.0, 2.0, 9.0, 8.0, 7.0, 9.0]]), 2)
+    >>> smallest_positions(np.array([[2.0, 1.0, 3.0, 1.0, 2.0, 9.0, 8.0, 7.0, 9.0]]), 2)
     array([[1, 3]])
     """
     if k == 1:
@@ -230,11 +239,13 @@ def smallest(rows: NDArray[Any], k: int) -> Ids:
         return nearest
     if 4 * k >= rows.shape[1]:  # there is little to leave out
         return np.argsort(rows, axis=1, kind="stable")[:, :k]
-    height = max(1, _SELECTED // rows.shape[1])
-    return np.concatenate([_smallest(rows[begin : begin + height], k) for begin in range(0, len(rows), height)])
+    height = max(1, _SELECTION_BLOCK // rows.shape[1])
+    return np.concatenate(
+        [_smallest_of_block(rows[begin : begin + height], k) for begin in range(0, len(rows), height)]
+    )
 
 
-def _smallest(rows: NDArray[Any], k: int) -> Ids:
+def _smallest_of_block(rows: NDArray[Any], k: int) -> Ids:
     last = np.partition(rows, k - 1, axis=1)[:, k - 1 : k]
     near = rows <= last
     if np.count_nonzero(near) > k * len(rows):  # several are as far as the k-th: the first of them count
@@ -245,17 +256,17 @@ def _smallest(rows: NDArray[Any], k: int) -> Ids:
     return np.take_along_axis(ids, order, axis=1)
 
 
-def leave_one_out(distances: NDArray[Any], labels: NDArray[Any]) -> float:
+def leave_one_out_accuracy(distances: NDArray[Any], labels: NDArray[Any]) -> float:
     """The share of sequences whose nearest other has their label; the diagonal of `distances` is lost.
 
-    >>> leave_one_out(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), np.array(["a", "a", "b"]))
+    >>> leave_one_out_accuracy(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), np.array(["a", "a", "b"]))
     0.6666666666666666
     """
     np.fill_diagonal(distances, np.inf)
     return float(np.mean(labels[distances.argmin(axis=1)] == labels))
 
 
-def checked_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:
+def validate_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:
     """Positions (query, candidate) in the collection, each row in order, from these or from another search's result."""
     given = np.asarray(getattr(among, "ids", among))
     if given.ndim != 2 or given.shape[0] != n_asked or given.shape[1] < 1 or given.dtype.kind not in "iu":
@@ -271,11 +282,11 @@ def checked_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:
     twice = np.flatnonzero((np.diff(chosen, axis=1) == 0).any(axis=1))
     if len(twice):
         raise ValueError(f"among[{twice[0]}] names a position twice: expected each candidate of a query once")
-    refuse_few(chosen, k)
+    refuse_few_candidates(chosen, k)
     return chosen
 
 
-def refuse_few(chosen: Ids, k: int) -> None:
+def refuse_few_candidates(chosen: Ids, k: int) -> None:
     """An error where a query has too few candidates."""
     if k > chosen.shape[1]:
         raise ValueError(f"k={k}: among has only {chosen.shape[1]} candidates for a query")

@@ -10,18 +10,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.parameters import check_choice, check_float, check_int
+from ..core.threads import check_n_jobs
+from ..core.validation.arrays import validate_array
 from ..native import warp as warps
 from ..sequences import Sequences, as_sequences
-from ..sequences.arguments import one_of, real, whole
-from ..sequences.doors import plain_array
 from .alignment import Alignment, Warp
 from .base import Aligner
-from .gallery import leave_one_out
-from .matrix import Report, threads_of
-from .warp_problem import OverTime, Side, by_knot, conflict_message, least_and_most, pair_constraints
+from .distance_matrix import ProgressCallback
+from .gallery import leave_one_out_accuracy
+from .warp_problem import OverTime, WarpSide, check_limits, conflict_message, pair_constraints, values_by_knot
 
 _KNOTS_AT_ONCE = 1 << 20  # of all pairs solved in one call, so that memory stays bounded
-_FINEST = 65535  # grid values per knot, counted in 16 bits
+_MAX_GRID = 65535  # grid values per knot, counted in 16 bits
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -86,45 +87,47 @@ class GDTW(Aligner):
     grid: int | None = None
 
     symmetric: ClassVar[bool] = False
-    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+    contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"distances_are_symmetric": "y is warped onto x's clock, so the two play different parts"}
     )
 
     def __post_init__(self) -> None:
-        real(self.regularization, "regularization", 0)
-        object.__setattr__(self, "slope", least_and_most(pair(self.slope, "slope"), "slope"))
+        check_float(self.regularization, "regularization", 0)
+        object.__setattr__(self, "slope", check_limits(check_pair(self.slope, "slope"), "slope"))
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", least_and_most(pair(self.bounds, "bounds"), "bounds"))
+            object.__setattr__(self, "bounds", check_limits(check_pair(self.bounds, "bounds"), "bounds"))
         if not isinstance(self.subsequence, bool):
             raise TypeError(f"subsequence={self.subsequence!r}: expected True or False")
-        self._search()
+        self._search_options()
 
-    def _search(self) -> warps.Options:
-        return search(self.penalty, self.delta, self.subsequence, self.refinements, self.grid)
+    def _search_options(self) -> warps.WarpOptions:
+        return check_search_options(self.penalty, self.delta, self.subsequence, self.refinements, self.grid)
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
         other = x if y is None else y
-        sides = Side.of(x), Side.of(other)
+        sides = WarpSide.from_sequences(x), WarpSide.from_sequences(other)
         rows = max(1, _KNOTS_AT_ONCE // int(x.lengths.mean() * len(other) + 1))
         for begin in range(0, len(x), rows):
             count = min(rows, len(x) - begin)
             first = np.repeat(np.arange(begin, begin + count), len(other))
             second = np.tile(np.arange(len(other)), count)
-            told = None if report is None else _share(report, begin * len(other), len(x) * len(other))
+            told = None if report is None else _offset_report(report, begin * len(other), len(x) * len(other))
             found = self._solve(*sides, first, second, threads, told)
             out[begin : begin + count] = found.objective.reshape(count, len(other))
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        sides = Side.of(x), Side.of(y)
+        sides = WarpSide.from_sequences(x), WarpSide.from_sequences(y)
         only = np.zeros(1, np.int64)
         found = self._solve(*sides, only, only, 1, None)
-        return self._alignment(*sides, 0, 0, found.phi, float(found.objective[0]), x[0], y[0])
+        return self._make_alignment(*sides, 0, 0, found.phi, float(found.objective[0]), x[0], y[0])
 
-    def _alignment(
-        self, x: Side, y: Side, i: int, j: int, phi: NDArray[Any], cost: float, a: NDArray[Any], b: NDArray[Any]
+    def _make_alignment(
+        self, x: WarpSide, y: WarpSide, i: int, j: int, phi: NDArray[Any], cost: float, a: NDArray[Any], b: NDArray[Any]
     ) -> Alignment:
-        values = y.clock.starts[j] + phi * (y.clock.spans[j] if y.lengths[j] > 1 else 0.0)
-        return Alignment(cost, None, a, b, warp=Warp(x.times_of(i), values, y.times_of(j)))
+        values = y.unit_times.starts[j] + phi * (y.unit_times.spans[j] if y.lengths[j] > 1 else 0.0)
+        return Alignment(cost, None, a, b, warp=Warp(x.item_times(i), values, y.item_times(j)))
 
     def align_each(self, X: Any, Y: Any, *, n_jobs: int | None = None) -> list[Alignment]:
         """The alignments of X[0] with Y[0], X[1] with Y[1] and so on, in one go.
@@ -135,28 +138,34 @@ class GDTW(Aligner):
         [[0.0, 0.5, 1.0], [0.0, 1.5, 2.0]]
         """
         x, y = as_sequences(X, "X"), as_sequences(Y, "Y")
-        self._refuse(x, y, ("X", "Y"))
+        self._validate_sides(x, y, ("X", "Y"))
         if len(x) != len(y):
             raise ValueError(f"X has {len(x)} sequences and Y {len(y)}: expected one of Y for each of X")
-        sides, ids = (Side.of(x), Side.of(y)), np.arange(len(x))
-        found = self._solve(*sides, ids, ids, threads_of(n_jobs), None)
+        sides, ids = (WarpSide.from_sequences(x), WarpSide.from_sequences(y)), np.arange(len(x))
+        found = self._solve(*sides, ids, ids, check_n_jobs(n_jobs), None)
         phis = np.split(found.phi, np.cumsum(x.lengths)[:-1])
         costs = found.objective.tolist()
-        return [self._alignment(*sides, i, i, phis[i], costs[i], x[i], y[i]) for i in range(len(x))]
+        return [self._make_alignment(*sides, i, i, phis[i], costs[i], x[i], y[i]) for i in range(len(x))]
 
     def _solve(
-        self, x: Side, y: Side, first: NDArray[Any], second: NDArray[Any], threads: int, report: Report
-    ) -> warps.Warps:
+        self,
+        x: WarpSide,
+        y: WarpSide,
+        first: NDArray[Any],
+        second: NDArray[Any],
+        threads: int,
+        report: ProgressCallback,
+    ) -> warps.WarpSolutions:
         lengths = x.lengths[first]
-        low, high = (by_knot(end, lengths, f"slope[{i}]", between=True) for i, end in enumerate(self.slope))
-        starts, spans = (np.repeat(side[second], lengths) for side in (y.clock.starts, y.clock.spans))
+        low, high = (values_by_knot(end, lengths, f"slope[{i}]", between=True) for i, end in enumerate(self.slope))
+        starts, spans = (np.repeat(side[second], lengths) for side in (y.unit_times.starts, y.unit_times.spans))
         ends = (None, None) if self.bounds is None else self.bounds
-        least, most = (by_knot(end, lengths, f"bounds[{i}]") for i, end in enumerate(ends))
-        pairs = warps.Problems(
+        least, most = (values_by_knot(end, lengths, f"bounds[{i}]") for i, end in enumerate(ends))
+        pairs = warps.WarpProblems(
             x.values,
             y.values,
-            x.clock.unit,
-            y.clock.unit,
+            x.unit_times.unit,
+            y.unit_times.unit,
             x.starts,
             x.lengths,
             y.starts,
@@ -170,12 +179,14 @@ class GDTW(Aligner):
             (least - starts) / spans,
             (most - starts) / spans,
         )
-        found = warps.solve(pairs, self._search(), threads=threads, report=report)
-        if isinstance(found, warps.Conflict):
+        found = warps.solve(pairs, self._search_options(), threads=threads, report=report)
+        if isinstance(found, warps.WarpConflict):
             i, j = first[found.pair], second[found.pair]
             constraints = pair_constraints(pairs, found.pair, self.subsequence)
-            at = float(x.times_of(i)[found.knot])
-            raise ValueError(conflict_message(found.knot, constraints, at, y.clock.starts[j], y.clock.spans[j]))
+            at = float(x.item_times(i)[found.knot])
+            raise ValueError(
+                conflict_message(found.knot, constraints, at, y.unit_times.starts[j], y.unit_times.spans[j])
+            )
         return found
 
     def select_regularization(
@@ -201,11 +212,13 @@ class GDTW(Aligner):
         >>> tl.GDTW().select_regularization([x], [y], [19 * t**2], values=[10.0, 0.001])
         GDTW(regularization=0.001)
         """
-        candidates = _candidates(np.logspace(-3, 2, 16).tolist() if values is None else values)
+        candidates = _check_candidates(np.logspace(-3, 2, 16).tolist() if values is None else values)
         tried = [replace(self, regularization=value) for value in candidates]
         if (Y is None) != (truth is None):
             raise ValueError("Y and truth go together: give both, or neither and labels with X")
-        scores = [m._deviation(X, Y, truth, n_jobs) if Y is not None else m._errors(X, n_jobs) for m in tried]
+        scores = [
+            m._deviation(X, Y, truth, n_jobs) if Y is not None else m._leave_one_out_error(X, n_jobs) for m in tried
+        ]
         return tried[int(np.argmin(scores))]
 
     def _deviation(self, X: Any, Y: Any, truth: Any, n_jobs: int | None) -> float:
@@ -216,34 +229,39 @@ class GDTW(Aligner):
             raise ValueError(f"truth has {len(truth)} warps for {len(found)} pairs: expected one each")
         return float(np.mean([_mean_deviation(one.warp, truth[i], i) for i, one in enumerate(found)]))
 
-    def _errors(self, X: Any, n_jobs: int | None) -> float:
+    def _leave_one_out_error(self, X: Any, n_jobs: int | None) -> float:
         sequences = as_sequences(X, "X")
         if sequences.labels is None or len(sequences) < 2:
             raise ValueError("X needs two or more sequences with labels, or Y and truth: the true warps")
-        return 1 - leave_one_out(self.pairwise(sequences, n_jobs=n_jobs), sequences.labels)
+        return 1 - leave_one_out_accuracy(self.pairwise(sequences, n_jobs=n_jobs), sequences.labels)
 
 
-def search(penalty: Any, delta: Any, subsequence: bool, refinements: Any, grid: Any) -> warps.Options:
+def check_search_options(penalty: Any, delta: Any, subsequence: bool, refinements: Any, grid: Any) -> warps.WarpOptions:
     """How to look for warps, from checked options."""
-    one_of(penalty, "penalty", warps.PENALTIES)
-    if grid is not None and whole(grid, "grid", 2) > _FINEST:
-        raise ValueError(f"grid={grid}: expected at most {_FINEST}")
-    options = real(delta, "delta", above=0), bool(subsequence), grid or 0, whole(refinements, "refinements", 0)
-    return warps.Options(penalty, *options)
+    check_choice(penalty, "penalty", warps.PENALTIES)
+    if grid is not None and check_int(grid, "grid", 2) > _MAX_GRID:
+        raise ValueError(f"grid={grid}: expected at most {_MAX_GRID}")
+    options = (
+        check_float(delta, "delta", above=0),
+        bool(subsequence),
+        grid or 0,
+        check_int(refinements, "refinements", 0),
+    )
+    return warps.WarpOptions(penalty, *options)
 
 
-def pair(value: Any, name: str) -> tuple[Any, Any]:
+def check_pair(value: Any, name: str) -> tuple[Any, Any]:
     """The two of (smallest, largest)."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TypeError(f"{name}={value!r}: expected (smallest, largest)")
     return value[0], value[1]
 
 
-def _candidates(values: Any) -> list[float]:
+def _check_candidates(values: Any) -> list[float]:
     """The λ to try, the stiffest first."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise TypeError(f"values={values!r:.60}: expected several λ to try, such as [0.01, 0.1, 1.0]")
-    found = [real(value, f"values[{i}]", 0) for i, value in enumerate(values)]
+    found = [check_float(value, f"values[{i}]", 0) for i, value in enumerate(values)]
     if not found:
         raise ValueError(f"values={values!r} is empty: expected at least one λ to try")
     return sorted(found, reverse=True)
@@ -251,7 +269,7 @@ def _candidates(values: Any) -> list[float]:
 
 def _mean_deviation(warp: Warp | None, truth: Any, i: int) -> float:
     assert warp is not None
-    true = plain_array(truth(warp.times) if callable(truth) else truth, f"truth[{i}]").astype(np.float64)
+    true = validate_array(truth(warp.times) if callable(truth) else truth, f"truth[{i}]").astype(np.float64)
     if not np.isfinite(true).all():
         raise ValueError(f"truth[{i}] is not finite at step {int(np.flatnonzero(~np.isfinite(true))[0])}")
     if true.shape != warp.values.shape:
@@ -263,5 +281,5 @@ def _mean_deviation(warp: Warp | None, truth: Any, i: int) -> float:
     return float(np.trapezoid(np.abs(warp.values - true), warp.times) / (warp.times[-1] - warp.times[0]))
 
 
-def _share(report: Any, before: int, total: int) -> Any:
+def _offset_report(report: Any, before: int, total: int) -> Any:
     return lambda done, _: report(before + done, total)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw import curves, html
+from ..core.parameters import check_float, check_int
+from ..core.random import RandomState, check_random_state
+from ..core.validation.conversion import from_torch
+from ..plotting import curves, html
 from ..sequences import Sequences
-from ..sequences.arguments import RandomState, generator, real, whole
-from ..sequences.foreign import from_torch
-from .matrix import computed
+from .distance_matrix import pair_dtype
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,12 +30,12 @@ Floats = NDArray[np.float64]
 class NoiseCurve:
     """Mean distances of noisy sequences: of all pairs, and of the pairs of one class and of two.
 
-    `levels` (level,) are the standard deviations of the noise; `every`, `positive` and `negative` (repeat, level) the
-    means. The last two are None without classes, or where there are no such pairs.
+    `levels` (level,) are the standard deviations of the noise; `all_pairs`, `positive` and `negative` (repeat, level)
+    the means. The last two are None without classes, or where there are no such pairs.
     """
 
     levels: Floats
-    every: Floats
+    all_pairs: Floats
     positive: Floats | None = None
     negative: Floats | None = None
 
@@ -46,22 +47,24 @@ class NoiseCurve:
         return np.asarray((self.negative - self.positive).mean(axis=0))
 
     @property
-    def kinds(self) -> dict[str, Floats]:
+    def curves(self) -> dict[str, Floats]:
         """The curves by their names: those of the two kinds of pairs where there are classes, else that of all."""
         known = {"positive": self.positive, "negative": self.negative}
-        return {name: curve for name, curve in known.items() if curve is not None} or {"all pairs": self.every}
+        return {name: curve for name, curve in known.items() if curve is not None} or {"all pairs": self.all_pairs}
 
     def plot(self) -> Figure:
         """Mean distances over the level of noise, with the range of the repeats."""
-        return curves.against_noise(self.levels, {"": self.kinds})
+        return curves.plot_noise_curves(self.levels, {"": self.curves})
 
     def _repr_html_(self) -> str:
-        return html.picture(self.plot(), repr(self))
+        return html.figure_html(self.plot(), repr(self))
 
     def __repr__(self) -> str:
-        ends = f"levels {self.levels[0]:g} to {self.levels[-1]:g}, {len(self.every)} repeats"
+        ends = f"levels {self.levels[0]:g} to {self.levels[-1]:g}, {len(self.all_pairs)} repeats"
         if self.margin is None:
-            return f"NoiseCurve({ends}, distance {self.every[:, 0].mean():.4g} to {self.every[:, -1].mean():.4g})"
+            return (
+                f"NoiseCurve({ends}, distance {self.all_pairs[:, 0].mean():.4g} to {self.all_pairs[:, -1].mean():.4g})"
+            )
         return f"NoiseCurve({ends}, margin {self.margin[0]:.4g} to {self.margin[-1]:.4g})"
 
 
@@ -77,29 +80,29 @@ def noise_curve(
     """The curve of a metric on sequences, of which there are two at least."""
     if len(x) < 2:
         raise ValueError(f"X holds {len(x)} sequences: expected two or more, whose distances are compared")
-    deviations, repeats = _checked(levels), whole(n_repeats, "n_repeats", 1)
-    masks = dict(_pairs(len(x), classes))
+    deviations, repeats = _check_levels(levels), check_int(n_repeats, "n_repeats", 1)
+    masks = dict(_pair_masks(len(x), classes))
     means = {name: np.empty((repeats, len(deviations))) for name in masks}
-    rng = generator(random_state)
+    rng = check_random_state(random_state)
     for repeat in range(repeats):
         white = rng.standard_normal(x.values.shape)
         for level, deviation in enumerate(deviations):
-            distances = metric.pairwise(_noisy(x, deviation, white), n_jobs=n_jobs)
+            distances = metric.pairwise(_add_noise(x, deviation, white), n_jobs=n_jobs)
             for name, mask in masks.items():
                 means[name][repeat, level] = distances[mask].mean(dtype=np.float64)
     return NoiseCurve(deviations, **means)
 
 
-def _checked(levels: Any) -> Floats:
+def _check_levels(levels: Any) -> Floats:
     given = np.atleast_1d(
         np.asarray(from_torch(levels, "levels") if hasattr(levels, "detach") else levels, dtype=object)
     )
     if given.ndim != 1 or not len(given):
         raise ValueError(f"levels has shape {given.shape}: expected a list of one standard deviation or more")
-    return np.array([real(level, f"levels[{i}]", 0.0) for i, level in enumerate(given)])
+    return np.array([check_float(level, f"levels[{i}]", 0.0) for i, level in enumerate(given)])
 
 
-def _pairs(count: int, classes: NDArray[Any] | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _pair_masks(count: int, classes: NDArray[Any] | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Which of all distances belong to each curve; none is of a sequence and itself."""
     others = ~np.eye(count, dtype=bool)
     yield "every", others
@@ -111,10 +114,10 @@ def _pairs(count: int, classes: NDArray[Any] | None) -> Iterator[tuple[str, NDAr
             yield name, kind
 
 
-def _noisy(x: Sequences, deviation: float, white: Floats) -> Sequences:
+def _add_noise(x: Sequences, deviation: float, white: Floats) -> Sequences:
     """The sequences plus `deviation` times the noise, in the dtype in which they are compared."""
     with np.errstate(over="ignore"):
-        values = (x.values + deviation * white).astype(computed(x, x))
+        values = (x.values + deviation * white).astype(pair_dtype(x, x))
     if np.isinf(values).any():
         raise ValueError(f"levels: {deviation:g} makes values infinite in {values.dtype}: expected a smaller one")
     return x._with_values(values)

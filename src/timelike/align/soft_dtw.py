@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..native import Steps, soft as executor
+from ..core.parameters import check_float
+from ..native import PackedSequences, soft as executor
 from ..sequences import Sequences
-from ..sequences.arguments import real
 from .alignment import Alignment
-from .band import Band, Window, bound, refuse_infeasible
+from .band import Band, Window, check_band, refuse_infeasible
 from .base import Aligner
-from .elastic import steps
-from .matrix import Report, computed
+from .distance_matrix import ProgressCallback, pair_dtype
+from .elastic import pack_steps
 
-_PAIRS = 1 << 15  # pairs between two reports, and two looks for Ctrl-C
-_CELLS = 1 << 27  # and cells, about a second of one core, in pairs that are enough for all lanes of all cores
-_FEWEST = 256
+_MAX_PAIRS = 1 << 15  # pairs between two reports, and two looks for Ctrl-C
+_MAX_CELLS = 1 << 27  # and cells, about a second of one core, in pairs that are enough for all lanes of all cores
+_MIN_PAIRS = 256
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -59,10 +59,12 @@ class SoftDTW(Aligner):
     band: Band = "sakoe"
     divergence: bool = False
     # 1 == 1.0 in Python, but one cell is not all of the length: metrics that differ so must not be equal
-    _unit: str = field(init=False, repr=False, default="")
-    _soft: executor.Soft = field(init=False, repr=False, compare=False, default=executor.Soft(1.0))
+    _window_type: str = field(init=False, repr=False, default="")
+    _soft_minimum: executor.SoftMinimum = field(
+        init=False, repr=False, compare=False, default=executor.SoftMinimum(1.0)
+    )
 
-    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+    contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "a_sequence_is_at_distance_zero_from_itself": (
                 "the raw value is a soft minimum over many paths, which is below the best of them; divergence=True is 0"
@@ -73,21 +75,25 @@ class SoftDTW(Aligner):
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "_soft", executor.Soft(real(self.gamma, "gamma", above=0), bound(self.window, self.band))
+            self,
+            "_soft",
+            executor.SoftMinimum(check_float(self.gamma, "gamma", above=0), check_band(self.window, self.band)),
         )
         object.__setattr__(self, "_unit", type(self.window).__name__)
         if not isinstance(self.divergence, bool):
             raise TypeError(f"divergence={self.divergence!r}: expected True or False")
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
         other = x if y is None else y
-        refuse_infeasible(self._soft.window, x.lengths, other.lengths)
-        sides = steps(x, out.dtype), steps(other, out.dtype)
+        refuse_infeasible(self._soft_minimum.band, x.lengths, other.lengths)
+        sides = pack_steps(x, out.dtype), pack_steps(other, out.dtype)
         done, total = 0, len(x) * (len(x) + 1) // 2 if y is None else out.size
-        own = tuple(self._own(side, threads) for side in sides) if self.divergence else None
-        most = max(_FEWEST, int(_CELLS / max(x.lengths.mean() * other.lengths.mean(), 1)))
-        for rows, columns in _blocks(len(x), None if y is None else len(other), min(_PAIRS, most)):
-            found = executor.pairs(self._soft, *sides, rows, columns, threads)
+        own = tuple(self._self_totals(side, threads) for side in sides) if self.divergence else None
+        most = max(_MIN_PAIRS, int(_MAX_CELLS / max(x.lengths.mean() * other.lengths.mean(), 1)))
+        for rows, columns in _pair_blocks(len(x), None if y is None else len(other), min(_MAX_PAIRS, most)):
+            found = executor.pair_totals(self._soft_minimum, *sides, rows, columns, threads)
             if own is not None:
                 found -= (own[0][rows] + own[1][columns]) / 2
             out[rows, columns] = found
@@ -98,28 +104,28 @@ class SoftDTW(Aligner):
                 report(done, total)
         self._refuse_overflow(out)
 
-    def _own(self, side: Steps, threads: int = 1) -> NDArray[Any]:
+    def _self_totals(self, side: PackedSequences, threads: int = 1) -> NDArray[Any]:
         """What each sequence has with itself."""
         items = np.arange(len(side.lengths))
-        return executor.pairs(self._soft, side, side, items, items, threads)
+        return executor.pair_totals(self._soft_minimum, side, side, items, items, threads)
 
     def _refuse_overflow(self, out: NDArray[Any]) -> None:
         if out.size and np.isneginf(out.min()):  # +inf and nan are seen by the verbs
             raise ValueError(f"gamma={self.gamma:g} is too large for {out.dtype}: use a smaller gamma or float64")
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        refuse_infeasible(self._soft.window, x.lengths, y.lengths)
-        dtype = computed(x, y)
+        refuse_infeasible(self._soft_minimum.band, x.lengths, y.lengths)
+        dtype = pair_dtype(x, y)
         one, two = (s.values.reshape(1, len(s.values), -1).astype(dtype, copy=False) for s in (x, y))
         costs = executor.costs(np.ascontiguousarray(one), np.ascontiguousarray(two), x.lengths, y.lengths)
-        totals, visits = executor.visits(self._soft, costs, x.lengths, y.lengths)
+        totals, visits = executor.visits(self._soft_minimum, costs, x.lengths, y.lengths)
         if self.divergence:
-            totals = totals - (self._own(steps(x, dtype)) + self._own(steps(y, dtype))) / 2
+            totals = totals - (self._self_totals(pack_steps(x, dtype)) + self._self_totals(pack_steps(y, dtype))) / 2
         self._refuse_overflow(totals)
         return Alignment(float(totals[0]), None, x[0], y[0], weights=visits[0])
 
 
-def _blocks(n: int, m: int | None, most: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _pair_blocks(n: int, m: int | None, most: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Rows and columns of all pairs, so many at a time; with m None those of a symmetric matrix, once each."""
     ends = np.cumsum(np.arange(n, 0, -1) if m is None else np.full(n, m))
     for begin in range(0, int(ends[-1]), most):

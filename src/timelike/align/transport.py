@@ -13,21 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.memory import refuse_beyond_memory
+from ..core.parameters import check_float, check_int
+from ..core.warnings import find_stack_level
 from ..native import COSTS, Cost, transport as native
-from ..native.transport.twin import frame_costs
+from ..native.transport.fallback import frame_costs
 from ..sequences import Sequences
-from ..sequences.arguments import real, whole
-from ..sequences.callers import outside
 from .alignment import Alignment
 from .base import Aligner
-from .elastic import steps
-from .matrix import Report, memory, refuse_beyond_memory
+from .distance_matrix import ProgressCallback, memory
+from .elastic import pack_steps
 
 # matrices of all pairs of steps that are held at once: the kernels' costs, frames, plan and at most one of normal
 # equations; POT's simplex keeps costs, flows and several numbers of every arc
-_SOLVER, _EXACT = 4, 8
-_STEEPEST = 1e260  # λ2/(2δ²) at most: times the square of any number of steps it is still a number
-_SOFT = "entropy spreads every plan, so that a sequence is at a positive distance even from itself"
+_SOLVER_MATRICES, _EXACT_MATRICES = 4, 8
+_MAX_STEEPNESS = 1e260  # λ2/(2δ²) at most: times the square of any number of steps it is still a number
+_ENTROPY_REASON = "entropy spreads every plan, so that a sequence is at a positive distance even from itself"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -55,28 +56,30 @@ class OT(Aligner):
     cost: Cost = "sqeuclidean"
 
     def __post_init__(self) -> None:
-        refuse_cost(self.cost)
+        check_cost(self.cost)
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        sides = _frames(x), None if y is None else _frames(y)
-        with _room(x, x if y is None else y, _EXACT):
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
+        sides = _split_frames(x), None if y is None else _split_frames(y)
+        with _limit_memory(x, x if y is None else y, _EXACT_MATRICES):
             for i, one in enumerate(sides[0]):
                 for j, two in enumerate(sides[0][: i + 1] if sides[1] is None else sides[1]):
-                    out[i, j], _ = self._solved(one, two)
+                    out[i, j], _ = self._solve(one, two)
                     if y is None:
                         out[j, i] = out[i, j]
                 if report is not None:
                     report(i + 1, len(x))
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        with _room(x, y, _EXACT):
-            cost, plan = self._solved(*_frames(x), *_frames(y))
+        with _limit_memory(x, y, _EXACT_MATRICES):
+            cost, plan = self._solve(*_split_frames(x), *_split_frames(y))
         return Alignment(cost, None, x[0], y[0], weights=plan)
 
-    def _solved(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def _solve(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Both orders of a pair are solved in the same one, so that the distance is symmetric to the last bit."""
         if len(x) < len(y) or (len(x) == len(y) and y.ravel().tolist() < x.ravel().tolist()):
-            cost, turned = self._solved(y, x)
+            cost, turned = self._solve(y, x)
             return cost, np.ascontiguousarray(turned.T)
         with np.errstate(over="ignore"):
             frames = frame_costs(self.cost, x, y)
@@ -99,10 +102,10 @@ def exact_plan(costs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Entropic(Aligner):
+class EntropicTransport(Aligner):
     """A plan exp(f_i + g_j − C_ij/ε) with given marginals; a subclass says what its ground cost C is."""
 
-    departs = {"a_sequence_is_at_distance_zero_from_itself": _SOFT}  # noqa: RUF012
+    contract_exemptions = {"a_sequence_is_at_distance_zero_from_itself": _ENTROPY_REASON}  # noqa: RUF012
 
     regularization: float = 0.1
     cost: Cost = "sqeuclidean"
@@ -110,50 +113,52 @@ class Entropic(Aligner):
     tolerance: float = 1e-12
 
     def __post_init__(self) -> None:
-        refuse_cost(self.cost)
-        real(self.regularization, "regularization", above=0)
-        whole(self.max_iter, "max_iter", 1)
-        real(self.tolerance, "tolerance", 1e-13, 1)  # less is rounding
+        check_cost(self.cost)
+        check_float(self.regularization, "regularization", above=0)
+        check_int(self.max_iter, "max_iter", 1)
+        check_float(self.tolerance, "tolerance", 1e-13, 1)  # less is rounding
 
     @abc.abstractmethod
-    def _scaling(self) -> native.Scaling:
+    def _solver_options(self) -> native.SinkhornOptions:
         """The ground cost, for the kernels."""
 
-    def _common(self) -> dict[str, Any]:
+    def _common_options(self) -> dict[str, Any]:
         effort = {"tolerance": self.tolerance, "rounds": int(self.max_iter)}
         return {"cost": self.cost, "epsilon": float(self.regularization), **effort}
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
         float64 = np.dtype(np.float64)
         other = x if y is None else y
-        sides = steps(x, float64), steps(other, float64)
-        with _room(x, other, _SOLVER, threads) as workers:
+        sides = pack_steps(x, float64), pack_steps(other, float64)
+        with _limit_memory(x, other, _SOLVER_MATRICES, threads) as workers:
             miss = native.pairwise(
-                self._scaling(), *sides, symmetric=y is None, threads=workers, out=out, report=report
+                self._solver_options(), *sides, symmetric=y is None, threads=workers, out=out, report=report
             )
         if miss.number:
             second = "X" if y is None else "Y"
             pair = f"the plan of X[{miss.row}] and {second}[{miss.column}]"
-            self._tell(f"{pair}, the worst of {miss.number},", miss.deviation)
+            self._warn_not_converged(f"{pair}, the worst of {miss.number},", miss.deviation)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        with _room(x, y, _SOLVER + 1):
-            cost, plan, deviation = native.align(self._scaling(), *_frames(x), *_frames(y))
+        with _limit_memory(x, y, _SOLVER_MATRICES + 1):
+            cost, plan, deviation = native.align(self._solver_options(), *_split_frames(x), *_split_frames(y))
         if deviation > self.tolerance:
-            self._tell("the plan of x and y", deviation)
+            self._warn_not_converged("the plan of x and y", deviation)
         return Alignment(cost, None, x[0], y[0], weights=plan)
 
-    def _tell(self, whose: str, deviation: float) -> None:
+    def _warn_not_converged(self, whose: str, deviation: float) -> None:
         warnings.warn(
             f"{type(self).__name__}: {whose} misses its marginals by {deviation:.1e} after max_iter={self.max_iter} "
             f"rounds, and tolerance={self.tolerance:g} was asked: use a larger max_iter, tolerance or regularization",
             RuntimeWarning,
-            stacklevel=outside(),
+            stacklevel=find_stack_level(),
         )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Sinkhorn(Entropic):
+class Sinkhorn(EntropicTransport):
     """Optimal transport smoothed by entropy (Cuturi, 2013): the cost ⟨T, D⟩ of T = argmin ⟨T, D⟩ − ε H(T).
 
     H(T) = −Σ T_ij log T_ij, row sums 1/N, column sums 1/M. The entropy is no part of the cost. As ε goes to 0 the
@@ -181,12 +186,12 @@ class Sinkhorn(Entropic):
            [0.0596, 0.4404]])
     """
 
-    def _scaling(self) -> native.Scaling:
-        return native.Scaling(**self._common())
+    def _solver_options(self) -> native.SinkhornOptions:
+        return native.SinkhornOptions(**self._common_options())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class OPW(Entropic):
+class OPW(EntropicTransport):
     """Order-preserving Wasserstein distance: transport that likes to stay near the diagonal (Su and Hua, 2017).
 
     T = diag(u) K diag(v) with row sums 1/N, column sums 1/M and K_ij = P_ij exp((S_ij − D_ij)/λ2), where, i and j
@@ -219,22 +224,22 @@ class OPW(Entropic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real(self.deviation, "deviation", above=0)
-        real(self.inverse_difference, "inverse_difference", 0)
-        least = math.sqrt(self.regularization / _STEEPEST) / math.sqrt(2)
+        check_float(self.deviation, "deviation", above=0)
+        check_float(self.inverse_difference, "inverse_difference", 0)
+        least = math.sqrt(self.regularization / _MAX_STEEPNESS) / math.sqrt(2)
         if self.deviation < least:
             raise ValueError(
                 f"deviation={self.deviation}: expected at least {least:.2g} with regularization={self.regularization}, "
                 "or λ2/(2δ²) overflows"
             )
 
-    def _scaling(self) -> native.Scaling:
+    def _solver_options(self) -> native.SinkhornOptions:
         spread = self.regularization / self.deviation / self.deviation / 2  # δ² alone may overflow
-        return native.Scaling(similarity=self.inverse_difference, spread=spread, **self._common())
+        return native.SinkhornOptions(similarity=self.inverse_difference, spread=spread, **self._common_options())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TCOT(Entropic):
+class TCOT(EntropicTransport):
     """Transport whose ground cost counts time, smoothed by entropy: ⟨T, C⟩ with C_ij = D_ij + w |i/N − j/M|.
 
     The tables of the TAP paper (Su and Wen, 2022) list a TCOT. This is our reading of the name: the distance of
@@ -252,7 +257,7 @@ class TCOT(Entropic):
     >>> import timelike as tl
     >>> early, late = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]
     >>> for w in (0.0, 1.0):
-    ...     print(round(tl.TCOT(weight=w, regularization=0.01).distance(early, late), 4))
+    ...     print(round(tl.align.TCOT(weight=w, regularization=0.01).distance(early, late), 4))
     0.0
     0.375
     """
@@ -261,14 +266,14 @@ class TCOT(Entropic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real(self.weight, "weight", 0)
+        check_float(self.weight, "weight", 0)
 
-    def _scaling(self) -> native.Scaling:
-        return native.Scaling(weight=self.weight, counted=True, **self._common())
+    def _solver_options(self) -> native.SinkhornOptions:
+        return native.SinkhornOptions(weight=self.weight, counted=True, **self._common_options())
 
 
 @contextmanager
-def _room(x: Sequences, y: Sequences, matrices: int, threads: int = 1) -> Iterator[int]:
+def _limit_memory(x: Sequences, y: Sequences, matrices: int, threads: int = 1) -> Iterator[int]:
     """How many of the threads have memory for `matrices` of the longest pair's steps; an error if none has."""
     n, m = int(x.lengths.max()), int(y.lengths.max())
     need, what = 8 * matrices * n * m, f"transport between {n} and {m} steps"
@@ -280,12 +285,12 @@ def _room(x: Sequences, y: Sequences, matrices: int, threads: int = 1) -> Iterat
         raise MemoryError(f"{what} needs {need / 2**30:.1f} GiB: {fewer}") from None
 
 
-def refuse_cost(cost: Any) -> None:
+def check_cost(cost: Any) -> None:
     """An error unless it is a cost of frames."""
     if cost not in COSTS:
         raise ValueError(f"cost={cost!r}: expected one of {', '.join(map(repr, COSTS))}")
 
 
-def _frames(s: Sequences) -> list[NDArray[np.float64]]:
+def _split_frames(s: Sequences) -> list[NDArray[np.float64]]:
     flat = s.values.reshape(len(s.values), -1).astype(np.float64, copy=False)
     return [flat[a:b] for a, b in zip(s.offsets[:-1], s.offsets[1:], strict=True)]

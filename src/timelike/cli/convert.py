@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ..sequences import Sequences, load
-from ..sequences.formats import FORMATS
-from .refusal import spoken
+from ..sequences.io.formats import FORMATS
+from .errors import exit_on_error
 
 
 def convert(
@@ -20,11 +20,11 @@ def convert(
 
     A source with a training and a test part becomes one .npz, or two files with _TRAIN and _TEST in their names.
     """
-    with spoken():
+    with exit_on_error():
         loaded, known = load(source), FORMATS.get(target.suffix.lower())
         if isinstance(loaded, Sequences):
             written = [loaded.save(target)]
-        elif known is not None and known.parts:
+        elif known is not None and known.has_split:
             written = [loaded[0].save(target, test=loaded[1])]
         else:
             names = [target.with_name(f"{target.stem}_{part}{target.suffix}") for part in ("TRAIN", "TEST")]

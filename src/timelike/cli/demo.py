@@ -14,16 +14,16 @@ from rich.table import Column, Table
 
 from .. import __version__, native
 from ..align import DTW
-from ..recognize import Neighbors
+from ..neighbors import Neighbors
 from ..report import Page, sections
 from ..sequences import Sequences, load
-from .refusal import spoken
+from .errors import exit_on_error
 
 _DATA = ("BasicMotions", "JapaneseVowels")
 _COLUMNS = ("data set", "train", "test", "lengths", "channels", "classes", "accuracy", "seconds")
 
 
-class Run(NamedTuple):
+class DemoRun(NamedTuple):
     """What one data set gave."""
 
     name: str
@@ -32,7 +32,7 @@ class Run(NamedTuple):
     accuracy: float
     seconds: float
 
-    def row(self) -> tuple[Any, ...]:
+    def table_row(self) -> tuple[Any, ...]:
         """As a row of the table."""
         sizes = np.concatenate([self.train.lengths, self.test.lengths])
         low, high = int(sizes.min()), int(sizes.max())
@@ -47,8 +47,8 @@ def demo(
 ) -> None:
     """Classify two real data sets by their nearest neighbour under DTW and write a report."""
     console = Console()
-    with spoken():
-        runs = [_classified(name) for name in _DATA]
+    with exit_on_error():
+        runs = [_classify(name) for name in _DATA]
         table = Table(
             Column(_COLUMNS[0], no_wrap=True),
             *_COLUMNS[1:],
@@ -57,33 +57,35 @@ def demo(
             padding=(0, 1, 0, 0),
         )
         for run in runs:
-            table.add_row(*map(str, run.row()))
+            table.add_row(*map(str, run.table_row()))
         console.print(table)
-        written = _page(runs).save(out)
+        written = _build_page(runs).save(out)
     console.print(f"report: {written}", soft_wrap=True)
 
 
-def _classified(name: str) -> Run:
+def _classify(name: str) -> DemoRun:
     train, test = load(name)
     began = time.perf_counter()
     accuracy = Neighbors(DTW()).fit(train, train.labels).score(test, test.labels)
-    return Run(name, train, test, float(accuracy), time.perf_counter() - began)
+    return DemoRun(name, train, test, float(accuracy), time.perf_counter() - began)
 
 
-def _page(runs: list[Run]) -> Page:
-    executor = f"compiled kernels ({native.isa()})" if native.compiled() else "the torch executor (no kernels here)"
-    page = Page("timelike demo", lead=f"timelike {__version__}, distances by {executor} on {native.cores()} cores.")
+def _build_page(runs: list[DemoRun]) -> Page:
+    executor = (
+        f"compiled kernels ({native.isa()})" if native.is_native_enabled() else "the torch executor (no kernels here)"
+    )
+    page = Page("timelike demo", lead=f"timelike {__version__}, distances by {executor} on {native.cpu_count()} cores.")
     page.add(
         "Nearest neighbour under dynamic time warping",
-        sections.text("Every test sequence takes the class of the training sequence it is nearest to."),
-        sections.table(_COLUMNS, [run.row() for run in runs]),
+        sections.paragraph("Every test sequence takes the class of the training sequence it is nearest to."),
+        sections.table(_COLUMNS, [run.table_row() for run in runs]),
     )
     for run in runs:
-        page.add(f"{run.name}: how a test sequence lines up with its nearest", *_alignment(run))
+        page.add(f"{run.name}: how a test sequence lines up with its nearest", *_alignment_figures(run))
     return page
 
 
-def _alignment(run: Run) -> list[str]:
+def _alignment_figures(run: DemoRun) -> list[str]:
     chosen = int(np.argmax([sequence.std(axis=0).mean() for sequence in run.test]))  # the one that moves most
     nearest = int(DTW().neighbors(run.train, run.test[[chosen]]).ids[0, 0])
     alignment = DTW().align(run.test[chosen], run.train[nearest])
@@ -94,4 +96,4 @@ def _alignment(run: Run) -> list[str]:
         f"(y, class {run.train.labels[nearest]}), channel 0 of {run.train.frame[0]}: grey lines join matched steps. "
         "Right: the path over the distances of all pairs of steps, dark where they are near."
     )
-    return [sections.picture(alignment.plot(), caption)]
+    return [sections.figure_html(alignment.plot(), caption)]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..sequences import Sequences, load
-from .refusal import spoken
+from .errors import exit_on_error
 
 
 def describe(
@@ -20,7 +20,7 @@ def describe(
     """Say what a file or data set holds, and what is suspicious about it."""
     from ..report import Page
 
-    with spoken():
+    with exit_on_error():
         loaded = load(source)
         parts = {"all": loaded} if isinstance(loaded, Sequences) else {"train": loaded[0], "test": loaded[1]}
         found = {name: part.describe() for name, part in parts.items()}

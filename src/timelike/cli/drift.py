@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ..sequences import Sequences, concat, load
-from .refusal import spoken
+from .errors import exit_on_error
 
 
 def drift(
@@ -28,8 +28,8 @@ def drift(
     from .. import distributions
     from ..report import Page
 
-    with spoken():
-        samples, units = (_whole(load(old)), _whole(load(new))), None if groups else False
+    with exit_on_error():
+        samples, units = (_join_parts(load(old)), _join_parts(load(new))), None if groups else False
         result = distributions.TwoSample(n_permutations=permutations, random_state=seed).test(*samples, groups=units)
         found = distributions.differences(*samples, groups=units, random_state=seed)
         if out is not None:
@@ -38,21 +38,21 @@ def drift(
             page.add("What differs", found)
             written = page.save(out)
     if as_json:
-        typer.echo(json.dumps(_words(result, found), ensure_ascii=False))
+        typer.echo(json.dumps(_to_json(result, found), ensure_ascii=False))
         return
     typer.echo(f"{result}\n{found}")
     if out is not None:
         typer.echo(f"report: {written}")
 
 
-def _whole(loaded: Sequences | tuple[Sequences, Sequences]) -> Sequences:
+def _join_parts(loaded: Sequences | tuple[Sequences, Sequences]) -> Sequences:
     """All of it, where a source has a training and a test part."""
     return loaded if isinstance(loaded, Sequences) else concat(loaded)
 
 
-def _words(result: Any, found: Any) -> dict[str, Any]:
-    from ..distributions.explaining import finite
+def _to_json(result: Any, found: Any) -> dict[str, Any]:
+    from ..core.files import nonfinite_to_none
 
     known = {name: getattr(result, name) for name in ("p_value", "statistic", "verdict", "kernel", "sizes", "unit")}
     said = known | {"n_permutations": result.n_permutations, "notes": result.notes, "differences": asdict(found)}
-    return {name: finite(value) for name, value in said.items()}
+    return {name: nonfinite_to_none(value) for name, value in said.items()}

@@ -19,7 +19,7 @@ app.command()(convert)
 app.command()(drift)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"timelike {__version__}")
         raise typer.Exit
@@ -28,7 +28,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version.")
     ] = False,
 ) -> None:
     """Which sequences are alike, how they line up in time, and what comes next."""

@@ -2,46 +2,47 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import studies as studies
-    from .discrepancy.means import Witness as Witness, energy as energy, mmd as mmd, witness as witness
-    from .discrepancy.transport import sinkhorn_divergence as sinkhorn_divergence
+    from .discrepancy.mmd import Witness as Witness, energy as energy, mmd as mmd, witness as witness
+    from .discrepancy.sinkhorn import sinkhorn_divergence as sinkhorn_divergence
     from .discriminators.base import as_discriminator as as_discriminator
     from .discriminators.critic import Critic as Critic
-    from .discriminators.external import External as External
-    from .discriminators.finite import Finite as Finite
-    from .discriminators.hinge import Hinge as Hinge
+    from .discriminators.finite import FiniteDiscriminator as FiniteDiscriminator
+    from .discriminators.function_discriminator import FunctionDiscriminator as FunctionDiscriminator
+    from .discriminators.hinge import HingeGAN as HingeGAN
     from .discriminators.ipm import IPM as IPM
     from .discriminators.lsgan import LSGAN as LSGAN
-    from .discriminators.vanilla import Vanilla as Vanilla
+    from .discriminators.vanilla import VanillaGAN as VanillaGAN
     from .drift.estimator import Drift as Drift
     from .drift.report import DriftReport as DriftReport
     from .drift.stream import DriftStream as DriftStream
-    from .drift.update import Update as Update
-    from .explaining import Differences as Differences, differences as differences
+    from .drift.update import DriftUpdate as DriftUpdate
     from .flows.descent import descend as descend
     from .flows.generator import Generator as Generator, train_generator as train_generator
     from .flows.record import Flow as Flow, FlowDiverged as FlowDiverged
-    from .kernels.algebra import Product as Product, Scaled as Scaled, Sum as Sum
-    from .kernels.alignments import Exponential as Exponential, GlobalAlignment as GlobalAlignment
+    from .kernels.algebra import Product as Product, ScaledKernel as ScaledKernel, Sum as Sum
+    from .kernels.alignments import ExponentialKernel as ExponentialKernel, GlobalAlignment as GlobalAlignment
     from .kernels.base import Kernel as Kernel
-    from .kernels.learned import Embedded as Embedded, Learned as Learned, of as of
-    from .kernels.products import Linear as Linear, Polynomial as Polynomial
+    from .kernels.encoder_kernel import EncoderKernel as EncoderKernel
+    from .kernels.polynomial import Linear as Linear, Polynomial as Polynomial
+    from .kernels.prototypes_kernel import PrototypesKernel as PrototypesKernel
     from .kernels.radial import (
         RBF as RBF,
-        Laplace as Laplace,
+        Laplacian as Laplacian,
         Matern as Matern,
         NegativeDistance as NegativeDistance,
         RationalQuadratic as RationalQuadratic,
     )
-    from .planning import Power as Power, power as power
-    from .tangent.empirical import Empirical as Empirical, empirical_ntk as empirical_ntk
-    from .tangent.kernels import NTK as NTK, Conjugate as Conjugate
+    from .tangent.empirical import EmpiricalNTK as EmpiricalNTK, empirical_ntk as empirical_ntk
+    from .tangent.ntk import NTK as NTK, ConjugateKernel as ConjugateKernel
     from .two_sample.classifier import ClassifierTest as ClassifierTest
+    from .two_sample.differences import Differences as Differences, differences as differences
     from .two_sample.estimator import TwoSample as TwoSample
-    from .two_sample.result import Part as Part, TestResult as TestResult
+    from .two_sample.power import Power as Power, power as power
+    from .two_sample.result import KernelResult as KernelResult, TestResult as TestResult
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, top=False)
+    __all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from .base import Encoder as Encoder, Stream as Stream
@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .causal.network import CausalNetwork as CausalNetwork
     from .combined import CombinedEncoder as CombinedEncoder, combine as combine
     from .frames import FrameEncoder as FrameEncoder, FrameNetwork as FrameNetwork
-    from .heads import EmbeddingClassifier as EmbeddingClassifier, EmbeddingRegressor as EmbeddingRegressor
+    from .heads.estimators import EmbeddingClassifier as EmbeddingClassifier, EmbeddingRegressor as EmbeddingRegressor
     from .images.estimator import ImageEncoder as ImageEncoder
     from .images.network import ImageNetwork as ImageNetwork
     from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
@@ -19,15 +19,13 @@ if TYPE_CHECKING:  # the public names, a line each
     from .vectors import VectorEncoder as VectorEncoder, VectorNetwork as VectorNetwork
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(
+    __all__, __getattr__, __dir__ = lazy_exports(
         __name__,
-        inner=(
-            "CausalNetwork",
-            "Encoder",
-            "FrameNetwork",
-            "ImageNetwork",
-            "RecurrentNetwork",
-            "Stream",
-            "VectorNetwork",
+        top=(
+            "CausalEncoder",
+            "EmbeddingClassifier",
+            "EmbeddingRegressor",
+            "RecurrentEncoder",
+            "Rocket",
         ),
     )

@@ -12,19 +12,20 @@ from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ..align import FittedMetric
-from ..align.matrix import Report, progress_bar, threads_of
-from ..models import learned, options
+from ..align.distance_matrix import ProgressCallback, report_progress
+from ..core.parameters import check_int
+from ..core.threads import check_n_jobs
+from ..core.validation.arrays import validate_array
+from ..models import options, schema
 from ..sequences import Sequences
-from ..sequences.arguments import whole
-from ..sequences.doors import plain_array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import nn
 
-    from .onnx_graph import Graph
+    from .onnx.graph import OnnxGraph
 
-_LOOKS, _LEAST = 50, 32  # parts in which vectors are made where somebody looks, and sequences of one
+_MAX_REPORTS, _MIN_BLOCK = 50, 32  # parts in which vectors are made where somebody looks, and sequences of one
 
 Floats = NDArray[np.float32]
 Geometry = Literal["euclidean", "cosine"]
@@ -46,10 +47,10 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     one movement at several speeds; what happens at one rate in all of them is better left as it is.
     """
 
-    geometry = options.one_of(*get_args(Geometry), role="free")
-    length = options.otherwise(options.maybe(options.steps()), None)
+    geometry = options.choice(*get_args(Geometry), role="free")
+    length = options.with_default(options.nullable(options.length()), None)
 
-    length_: int = learned.when(lambda model: model.length is not None, learned.whole(1, 1 << 24))
+    length_: int = schema.required_if(lambda model: model.length is not None, schema.integer(1, 1 << 24))
     """Steps to which sequences are resampled, where they are."""
 
     symmetric: ClassVar[bool] = True
@@ -71,13 +72,13 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
                 f"use {type(self).__name__}(length=None) for streams"
             )
 
-    def _learn_from(self, X: Any) -> Sequences:
-        sequences = super()._learn_from(X)
+    def _validate_fit_input(self, X: Any) -> Sequences:
+        sequences = super()._validate_fit_input(X)
         if self.length is not None:
             self.length_ = round(float(sequences.lengths.mean())) if self.length == "mean" else int(self.length)
-        return self._resampled(sequences)
+        return self._resample(sequences)
 
-    def _resampled(self, sequences: Sequences) -> Sequences:
+    def _resample(self, sequences: Sequences) -> Sequences:
         """Sequences as `_encode` takes them: all of one length, where that is an option that was taken."""
         if self.length is None or (sequences.times is None and bool((sequences.lengths == self.length_).all())):
             return sequences
@@ -85,7 +86,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
     def _encode_resampled(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         """Vectors (item, feature) of sequences of any length."""
-        return self._encode(self._resampled(sequences), threads)
+        return self._encode(self._resample(sequences), threads)
 
     def encode(
         self,
@@ -100,23 +101,23 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         Windows come as `Sequences` whose frames are the vectors, one sequence per sequence, as long as it has windows;
         a sequence shorter than `size` is one window. `n_jobs` and `progress` are as in `pairwise`.
         """
-        sequences, threads = self._asked(X), threads_of(n_jobs)
+        sequences, threads = self._validate_predict_input(X), check_n_jobs(n_jobs)
         if windows is None:
-            return self._shown(sequences, threads, progress)
-        size, step = (whole(number, f"windows[{i}]", 1) for i, number in enumerate(_pair(windows)))
+            return self._encode_with_progress(sequences, threads, progress)
+        size, step = (check_int(number, f"windows[{i}]", 1) for i, number in enumerate(_check_windows(windows)))
         starts = [np.arange(0, max(length - size, 0) + 1, step) for length in sequences.lengths.tolist()]
-        cut = _windows(sequences, starts, size)
+        cut = _cut_windows(sequences, starts, size)
         offsets = np.concatenate([[0], np.cumsum([len(some) for some in starts])])
-        vectors = self._shown(cut, threads, progress)
+        vectors = self._encode_with_progress(cut, threads, progress)
         return Sequences.from_packed(vectors, offsets, labels=sequences.labels, ids=sequences.ids)
 
-    def _shown(self, sequences: Sequences, threads: int, progress: bool | None) -> NDArray[np.float32]:
-        with progress_bar(progress, type(self).__name__) as report:
-            return self._in_pieces(sequences, threads, report)
+    def _encode_with_progress(self, sequences: Sequences, threads: int, progress: bool | None) -> NDArray[np.float32]:
+        with report_progress(progress, type(self).__name__) as report:
+            return self._encode_in_blocks(sequences, threads, report)
 
-    def _in_pieces(self, sequences: Sequences, threads: int, report: Report) -> NDArray[np.float32]:
+    def _encode_in_blocks(self, sequences: Sequences, threads: int, report: ProgressCallback) -> NDArray[np.float32]:
         """Vectors of all, of some at a time where somebody looks: they are the same in any company."""
-        size = max(_LEAST, -(-len(sequences) // _LOOKS))
+        size = max(_MIN_BLOCK, -(-len(sequences) // _MAX_REPORTS))
         if report is None or len(sequences) <= size:
             return self._encode_resampled(sequences, threads)
         found = []
@@ -144,9 +145,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         >>> [words.get_text() for words in figure.axes[0].get_legend().get_texts()]
         ['high', 'low']
         """
-        from .looking import embedding
+        from .plots import plot_embedding
 
-        return embedding(self, self._asked(X), y, reducer, dark)
+        return plot_embedding(self, self._validate_predict_input(X), y, reducer, dark)
 
     def network(self, frame: int | tuple[int, ...]) -> nn.Module:
         """A new torch module for frames of this shape, to be trained in another way than `fit` trains it.
@@ -166,7 +167,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         TypeError: Rocket has no torch module that could be trained: it is used frozen, by fit(X) and encode(X)
         """
         self._refuse_options()
-        return self._new_network(checked_frame(frame, self._axes))
+        return self._new_network(check_frame(frame, self._n_frame_axes))
 
     def _new_network(self, frame: tuple[int, ...]) -> nn.Module:
         """A seeded network; what is `Trained` has one, and comes first."""
@@ -180,14 +181,14 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
         It standardizes by itself and takes any number of sequences of any length, all as long in one call, with nothing
         missing; frames of several axes are flattened. All encoders of the library can be written, and `Discriminant`,
-        `Whitened` and `CombinedEncoder` over them. Needs the extra `onnx`.
+        `WhitenedCosine` and `CombinedEncoder` over them. Needs the extra `onnx`.
         """
         self._require_fitted()
-        from .onnx_graph import write
+        from .onnx.graph import export_encoder
 
-        write(self, path)
+        export_encoder(self, path)
 
-    def _onnx(self, graph: Graph, x: str) -> str:
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
         """The vectors (item, feature) of x (item, time, channel) as `_encode` takes it, as nodes of a graph."""
         raise TypeError(
             f"{type(self).__name__} has no ONNX graph: the encoders of the library, and what is made of them, have one"
@@ -202,7 +203,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     def _n_features_out(self) -> int:
         """How long vectors are, for scikit-learn's names of them and `set_output`."""
         self._require_fitted()
-        frame = self._frame() or (1,)
+        frame = self._expected_frame() or (1,)
         return int(self._encode_resampled(Sequences(np.zeros((1, 1, *frame))), 1).shape[1])
 
     def __sklearn_tags__(self) -> Any:
@@ -210,35 +211,37 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         tags.transformer_tags.preserves_dtype = ["float32"]  # what networks compute in
         return tags
 
-    def _known(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
+    def _precompute_items(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """Vectors as they are compared."""
-        return self._compared(self._encode_resampled(sequences, threads))
+        return self._to_euclidean(self._encode_resampled(sequences, threads))
 
-    def _compared(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _to_euclidean(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """What `encode` or a stream gave, (item, feature), as it is compared: the distance is the Euclidean one."""
-        weighed = self._weighed(vectors)
+        weighed = self._weight_features(vectors)
         by_direction = vars(self).get("geometry") == "cosine"  # a class without the option has nothing stored
-        return directions(weighed) if by_direction else weighed
+        return normalize_vectors(weighed) if by_direction else weighed
 
-    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         out[...] = cdist(asked, known)
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
         if y is None or y is x:
-            first = second = self._compared(self._in_pieces(x, threads, report))
+            first = second = self._to_euclidean(self._encode_in_blocks(x, threads, report))
         else:
             n, m = len(x), len(y)
             of_x = None if report is None else lambda done, _: report(done, n + m)
             of_y = None if report is None else lambda done, _: report(n + done, n + m)
-            first = self._compared(self._in_pieces(x, threads, of_x))
-            second = self._compared(self._in_pieces(y, threads, of_y))
-        self._against(first, second, out, threads)
+            first = self._to_euclidean(self._encode_in_blocks(x, threads, of_x))
+            second = self._to_euclidean(self._encode_in_blocks(y, threads, of_y))
+        self._compare_precomputed(first, second, out, threads)
 
-    def _vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
+    def _weighted_vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
         """In the precision, and with the weights, in which they are compared."""
-        return self._weighed(self._encode_resampled(sequences, threads))
+        return self._weight_features(self._encode_resampled(sequences, threads))
 
-    def _weighed(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _weight_features(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """Features by how much they count, in double precision; here all count the same."""
         return vectors.astype(np.float64)
 
@@ -261,12 +264,12 @@ class StandardizedStream(Stream):
 
     def push(self, sample: Any) -> Floats:
         """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
-        given = plain_array(sample, "sample").astype(np.float64)
+        given = validate_array(sample, "sample").astype(np.float64)
         if given.ndim == 0:
             given = given.reshape(1)
         if given.shape != self._mean.shape:
             raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
-        given = self._complete(given)
+        given = self._fill_missing(given)
         with np.errstate(over="ignore"):
             ready = ((given - self._mean) / self._scale).astype(np.float32)
         if not np.isfinite(ready).all():  # it would stay in the maximum for ever
@@ -275,7 +278,7 @@ class StandardizedStream(Stream):
         self.n_samples += 1
         return vector
 
-    def _complete(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fill_missing(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sample without gaps; here, as in most encoders, there may be none."""
         if not np.isfinite(given).all():
             raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
@@ -286,10 +289,10 @@ class StandardizedStream(Stream):
         """The representation with one more standardized frame."""
 
 
-def directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalize_vectors(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Vectors (item, feature) brought to length 1; one of zeros stays as it is.
 
-    >>> directions(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 1e-320]])).tolist()
+    >>> normalize_vectors(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 1e-320]])).tolist()
     [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]]
     """
     largest = np.abs(vectors).max(axis=1, keepdims=True)
@@ -299,27 +302,27 @@ def directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def checked_frame(frame: Any, axes: int | None = None) -> tuple[int, ...]:
+def check_frame(frame: Any, axes: int | None = None) -> tuple[int, ...]:
     """The shape of a frame, of so many axes where it matters; one number stands for channels.
 
-    >>> checked_frame(3), checked_frame([1, 28, 28], 3)
+    >>> check_frame(3), check_frame([1, 28, 28], 3)
     ((3,), (1, 28, 28))
     """
     given = tuple(frame) if isinstance(frame, tuple | list) else (frame,)
-    sizes = tuple(whole(size, f"frame[{axis}]", 1) for axis, size in enumerate(given))
+    sizes = tuple(check_int(size, f"frame[{axis}]", 1) for axis, size in enumerate(given))
     if not sizes or (axes is not None and len(sizes) != axes):
         expected = "(channel, height, width)" if axes == 3 else "(channel,), or one number"
         raise ValueError(f"frame={frame!r}: expected the shape of a frame, {expected}")
     return sizes
 
 
-def _pair(windows: Any) -> tuple[Any, Any]:
+def _check_windows(windows: Any) -> tuple[Any, Any]:
     if not isinstance(windows, tuple | list) or len(windows) != 2:
         raise TypeError(f"windows={windows!r}: expected (size, step), both in time steps")
     return windows[0], windows[1]
 
 
-def _windows(sequences: Sequences, starts: list[NDArray[np.int64]], size: int) -> Sequences:
+def _cut_windows(sequences: Sequences, starts: list[NDArray[np.int64]], size: int) -> Sequences:
     base, begin, lengths = sequences.buffers()
     first = np.concatenate([begin[i] + some for i, some in enumerate(starts)])
     length = np.concatenate([np.full(len(some), min(size, lengths[i])) for i, some in enumerate(starts)])

@@ -8,17 +8,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import learned, options, parts
+from ..core.parameters import store_parameters
+from ..models import components, options, schema
 from ..sequences import Sequences
-from ..sequences.arguments import store
 from .base import Encoder, Floats, Geometry, Stream
 from .causal.estimator import CausalEncoder
-from .onnx_graph import Graph, encoder_vectors
+from .onnx.graph import OnnxGraph, add_encoder
 
 
-def _encoders(value: Any, name: str) -> list[Encoder]:
+def _check_encoders(value: Any, name: str) -> list[Encoder]:
     several = isinstance(value, list | tuple) and len(value) > 0
-    if not several or not all(isinstance(parts.thawed(part), Encoder) for part in value):
+    if not several or not all(isinstance(components.unfreeze(part), Encoder) for part in value):
         raise ValueError(f"{name}={value!r:.80}: expected a list of at least one encoder")
     return list(value)
 
@@ -46,27 +46,29 @@ class CombinedEncoder(Encoder):
     >>> import timelike as tl
     >>> X = tl.Sequences([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 2.0], [2.0, 1.0, 0.0, 0.0, 1.0]])
     >>> small = dict(n_features=8, channels=4, depth=2, max_steps=3, random_state=0)
-    >>> both = tl.combine([tl.CausalEncoder.preset("thesis", n_negatives=k, **small) for k in (1, 2)])
+    >>> both = tl.encode.combine([tl.CausalEncoder.preset("thesis", n_negatives=k, **small) for k in (1, 2)])
     >>> both.fit(X).encode(X).shape
     (3, 16)
     """
 
-    encoders = options.Option(_encoders)
+    encoders = options.Option(_check_encoders)
 
-    encoders_: list[Encoder] = learned.several(learned.part(Encoder), least=1)
+    encoders_: list[Encoder] = schema.list_of(schema.estimator(Encoder), least=1)
 
     def __init__(self, encoders: Sequence[Encoder], *, geometry: Geometry = "euclidean") -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
-        return {"encoders": [CausalEncoder(n_negatives=k, **CausalEncoder._small()) for k in (1, 2)]}
+    def _test_parameters(cls) -> dict[str, Any]:
+        return {"encoders": [CausalEncoder(n_negatives=k, **CausalEncoder._test_parameters()) for k in (1, 2)]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a copy of every encoder that is not fitted yet to the sequences X."""
-        with self._fitting():
-            sequences = self._learn_from(X)
-            self.encoders_ = [parts.ready(parts.thawed(encoder), sequences, y) for encoder in self.encoders]
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            self.encoders_ = [
+                components.fitted_copy(components.unfreeze(encoder), sequences, y) for encoder in self.encoders
+            ]
         return self
 
     def _refuse_options(self) -> None:
@@ -80,37 +82,39 @@ class CombinedEncoder(Encoder):
             )
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        return np.concatenate([encoder._encode_resampled(sequences, threads) for encoder in self._parts()], axis=1)
+        return np.concatenate(
+            [encoder._encode_resampled(sequences, threads) for encoder in self._get_encoders()], axis=1
+        )
 
-    def _onnx(self, graph: Graph, x: str) -> str:
-        return graph.add("Concat", *(encoder_vectors(graph, encoder, x) for encoder in self._parts()), axis=1)
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
+        return graph.add("Concat", *(add_encoder(graph, encoder, x) for encoder in self._get_encoders()), axis=1)
 
     def _require_stream(self) -> None:
         super()._require_stream()
-        for encoder in self._parts():
+        for encoder in self._get_encoders():
             encoder._require_stream()
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out."""
         self._require_stream()
-        return _Beside([encoder.stream() for encoder in self._parts()])
+        return _ConcatenatedStream([encoder.stream() for encoder in self._get_encoders()])
 
-    def _parts(self) -> list[Encoder]:
-        return getattr(self, "encoders_", None) or [parts.thawed(encoder) for encoder in self.encoders]
+    def _get_encoders(self) -> list[Encoder]:
+        return getattr(self, "encoders_", None) or [components.unfreeze(encoder) for encoder in self.encoders]
 
-    def _frame(self) -> tuple[int, ...] | None:
-        return self._parts()[0]._frame()
+    def _expected_frame(self) -> tuple[int, ...] | None:
+        return self._get_encoders()[0]._expected_frame()
 
     def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
-        for encoder in self._parts():
+        for encoder in self._get_encoders():
             encoder._refuse_frame(frame, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        found = self._parts()
+        found = self._get_encoders()
         return bool(found) and all(isinstance(one, Encoder) and one.__sklearn_is_fitted__() for one in found)
 
 
-class _Beside(Stream):
+class _ConcatenatedStream(Stream):
     def __init__(self, streams: list[Stream]) -> None:
         self._streams = streams
 
@@ -125,7 +129,8 @@ def combine(encoders: Sequence[Encoder]) -> CombinedEncoder:
     """Several encoders as one, whose vectors are theirs beside each other; fitted if they are.
 
     >>> import timelike as tl
-    >>> tl.combine([tl.CausalEncoder.preset("thesis", n_negatives=k) for k in (1, 2, 5, 10)]).encoders[2].n_negatives
+    >>> encoders = [tl.CausalEncoder.preset("thesis", n_negatives=k) for k in (1, 2, 5, 10)]
+    >>> tl.encode.combine(encoders).encoders[2].n_negatives
     5
     """
     combined = CombinedEncoder(list(encoders))

@@ -13,71 +13,73 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..core.parameters import check_int, store_parameters
+from ..core.validation.tensors import valid_mask, validate_lengths, validate_network_input
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store, whole
-from ..sequences.moments import Moments
-from ..sequences.padding import for_network, read_lengths, valid
+from ..sequences.moments import ChannelScaler
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, Geometry, Length, StandardizedStream, Stream
 from .causal.network import CausalNetwork
-from .causal.onnx_graph import written
+from .causal.onnx_graph import add_causal_network
 from .causal.stream import CausalStream
-from .onnx_graph import Graph
-from .spread import Vectors
-from .tloss import THESIS, Losses, Schedules, TLossEncoder
+from .crop_encoder import THESIS_PRESET, CropEncoder, CropLossName, ScheduleName
+from .onnx.graph import OnnxGraph
+from .whitening import VectorScaling
 
 
 class FrameNetwork(nn.Module):
     """Image sequences to vectors: convolutions that halve every frame twice, a linear map, a causal network over time.
 
     >>> import torch
-    >>> network = FrameNetwork((1, 8, 8), n_seen=6, n_features=4, channels=5, depth=2, reduced=5)
+    >>> network = FrameNetwork((1, 8, 8), n_seen=6, n_features=4, channels=5, depth=2, reduced_size=5)
     >>> network(torch.randn(3, 10, 64), torch.tensor([10, 1, 7])).shape
     torch.Size([3, 4])
     """
 
-    def __init__(self, frame: tuple[int, int, int], *, filters: int = 16, n_seen: int = 32, **causal: Any) -> None:
+    def __init__(
+        self, frame: tuple[int, int, int], *, filters: int = 16, n_frame_features: int = 32, **causal: Any
+    ) -> None:
         super().__init__()
-        self.frame = frame = _image(frame)
-        self.n_seen = n_seen = whole(n_seen, "n_seen", 1)
-        whole(filters, "filters", 1)
-        self.look = nn.Sequential(
+        self.frame = frame = _check_image_frame(frame)
+        self.n_frame_features = n_frame_features = check_int(n_frame_features, "n_frame_features", 1)
+        check_int(filters, "filters", 1)
+        self.backbone = nn.Sequential(
             nn.Conv2d(frame[0], filters, 3, stride=2, padding=1),
             nn.LeakyReLU(),
             nn.Conv2d(filters, 2 * filters, 3, stride=2, padding=1),
             nn.LeakyReLU(),
             nn.Flatten(),
-            nn.Linear(2 * filters * -(-frame[1] // 4) * -(-frame[2] // 4), n_seen),
+            nn.Linear(2 * filters * -(-frame[1] // 4) * -(-frame[2] // 4), n_frame_features),
         )
-        self.causal = CausalNetwork(n_seen, **causal)
+        self.causal = CausalNetwork(n_frame_features, **causal)
 
-    def seen(self, x: Tensor) -> Tensor:
+    def frame_features(self, x: Tensor) -> Tensor:
         """(item, time, pixel) → (item, time, what is seen in it)."""
-        found: Tensor = self.look(x.reshape(-1, *self.frame))
+        found: Tensor = self.backbone(x.reshape(-1, *self.frame))
         return found.reshape(*x.shape[:2], -1)
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, pixel) or (item, time, *frame), lengths (item,) → (item, feature); padding takes no part."""
         if isinstance(x, Tensor) and x.ndim == 5 and x.shape[2:] == self.frame:
             x = x.flatten(2)
-        x = for_network(self, x, "x", math.prod(self.frame))
+        x = validate_network_input(self, x, "x", math.prod(self.frame))
         if lengths is not None:
-            lengths = read_lengths(lengths, x.shape, "lengths")
-            x = x.masked_fill(~valid(lengths, x.shape[1], x.device)[..., None], 0.0)
-        features: Tensor = self.causal(self.seen(x), lengths)
+            lengths = validate_lengths(lengths, x.shape, "lengths")
+            x = x.masked_fill(~valid_mask(lengths, x.shape[1], x.device)[..., None], 0.0)
+        features: Tensor = self.causal(self.frame_features(x), lengths)
         return features
 
 
-def _image(frame: Any) -> tuple[int, int, int]:
+def _check_image_frame(frame: Any) -> tuple[int, int, int]:
     if not isinstance(frame, tuple | list) or len(frame) != 3:
         raise ValueError(f"frame={frame!r}: expected (channel, height, width)")
-    channels, height, width = (whole(size, f"frame[{axis}]", 1) for axis, size in enumerate(frame))
+    channels, height, width = (check_int(size, f"frame[{axis}]", 1) for axis, size in enumerate(frame))
     return channels, height, width
 
 
-class FrameEncoder(TLossEncoder):
+class FrameEncoder(CropEncoder):
     """Vectors of image sequences (frames (channel, height, width)), learned without labels by the T-Loss.
 
     Every frame goes through a small convolutional network, and what it sees through that of `CausalEncoder`; both are
@@ -101,33 +103,35 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
     >>> import numpy as np
     >>> import timelike as tl
     >>> X = tl.Sequences(np.random.default_rng(0).random((3, 5, 1, 8, 8)))
-    >>> tl.FrameEncoder(n_features=4, depth=1, max_steps=2, random_state=0).fit(X).encode(X).shape
+    >>> tl.encode.FrameEncoder(n_features=4, depth=1, max_steps=2, random_state=0).fit(X).encode(X).shape
     (3, 4)
     """
 
     filters = options.width(1)
-    n_seen = options.width(1)
+    n_frame_features = options.width(1)
     channels = options.width(1)
     depth = options.depth(0)
-    reduced = options.width(1)
-    kernel = options.width(1)
+    reduced_size = options.width(1)
+    kernel_size = options.width(1)
 
     network_: FrameNetwork
-    _axes = 3
-    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"thesis": {**THESIS, "n_negatives": 5}})
-    _steps_at_once = 1 << 11  # a step is an image
+    _n_frame_axes = 3
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+        {"thesis": {**THESIS_PRESET, "n_negatives": 5}}
+    )
+    _batch_steps = 1 << 11  # a step is an image
 
     def __init__(
         self,
         *,
         filters: int = 16,
-        n_seen: int = 32,
+        n_frame_features: int = 32,
         channels: int = 40,
         depth: int = 6,
-        reduced: int = 80,
-        kernel: int = 3,
+        reduced_size: int = 80,
+        kernel_size: int = 3,
         n_features: int = 160,
-        loss: Losses = "logistic",
+        loss: CropLossName = "logistic",
         temperature: float = 0.2,
         min_crop: float = 0.5,
         augment: bool = True,
@@ -135,16 +139,16 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
         shared_negatives: bool = False,
         batch_size: int = 10,
         learning_rate: float = 1e-3,
-        schedule: Schedules = "constant",
+        schedule: ScheduleName = "constant",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
-        vectors: Vectors = "plain",
+        vectors: VectorScaling = "plain",
         geometry: Geometry = "cosine",
-        by_terms: bool | None = None,
+        low_memory: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool | None = None,
         accelerator: Accelerator = "cpu",
@@ -152,39 +156,41 @@ by_terms, checkpoint, progress, accelerator, devices, precision, random_state
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         channels, height, width = frame
         return FrameNetwork(
             (channels, height, width),
             filters=self.filters,
-            n_seen=self.n_seen,
+            n_frame_features=self.n_frame_features,
             n_features=self.n_features,
             channels=self.channels,
             depth=self.depth,
-            reduced=self.reduced,
-            kernel=self.kernel,
+            reduced=self.reduced_size,
+            kernel=self.kernel_size,
         )
 
-    def _moments(self, sequences: Sequences) -> Moments:
+    def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
-        return Moments.per_channel(sequences)
+        return ChannelScaler.per_channel(sequences)
 
-    def _onnx(self, graph: Graph, x: str) -> str:
-        from .onnx_layers import several
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
+        from .onnx.layers import add_layers
 
-        network, ready = self.network_, graph.standardized(x, *self.moments_)
-        frames = graph.add("Reshape", ready, graph.whole([-1, *network.frame]))
-        seen = several(graph, network.look, frames, torch.zeros(1, *network.frame))
-        known = graph.between(graph.add("Shape", x), 0, 2, 0)
-        shape = graph.add("Concat", known, graph.whole([network.n_seen]), axis=0)
-        return written(graph, graph.add("Reshape", seen, shape), network.causal, getattr(self, "spread_", None))
+        network, ready = self.network_, graph.standardize(x, *self.scaler_)
+        frames = graph.add("Reshape", ready, graph.integers([-1, *network.frame]))
+        seen = add_layers(graph, network.backbone, frames, torch.zeros(1, *network.frame))
+        known = graph.slice_axis(graph.add("Shape", x), 0, 2, 0)
+        shape = graph.add("Concat", known, graph.integers([network.n_frame_features]), axis=0)
+        return add_causal_network(
+            graph, graph.add("Reshape", seen, shape), network.causal, getattr(self, "spread_", None)
+        )
 
     def stream(self) -> Stream:
         """One new frame in, the representation of everything so far out, at a cost that does not grow."""
         self._require_stream()
-        return self._streamed(FrameStream(self.network_, *self.moments_))
+        return self._whiten_stream(FrameStream(self.network_, *self.scaler_))
 
 
 class FrameStream(StandardizedStream):
@@ -193,9 +199,11 @@ class FrameStream(StandardizedStream):
     def __init__(self, network: FrameNetwork, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
         super().__init__(mean, scale)
         self._network = network.eval()
-        self._causal = CausalStream(network.causal, np.zeros(network.n_seen), np.ones(network.n_seen))
+        self._causal = CausalStream(
+            network.causal, np.zeros(network.n_frame_features), np.ones(network.n_frame_features)
+        )
 
     def _advance(self, x: Floats) -> Floats:
         with torch.no_grad():
-            seen = self._network.seen(torch.from_numpy(x.reshape(1, 1, -1)))[0, 0]
+            seen = self._network.frame_features(torch.from_numpy(x.reshape(1, 1, -1)))[0, 0]
         return self._causal.push(seen.numpy())

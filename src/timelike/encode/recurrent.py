@@ -11,19 +11,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..core.parameters import check_choice, check_int, store_parameters
+from ..core.validation.tensors import disable_autocast, validate_lengths, validate_network_input
 from ..models import options
 from ..native.machine import use_kernels
-from ..native.recurrent import graded as cells
-from ..sequences.arguments import one_of, store, whole
-from ..sequences.padding import for_network, own_precision, read_lengths
+from ..native.recurrent import autograd as cells
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, Geometry, Length, StandardizedStream, Stream
-from .onnx_graph import Graph
-from .spread import Vectors
-from .tloss import Losses, Schedules, TLossEncoder
+from .crop_encoder import CropEncoder, CropLossName, ScheduleName
+from .onnx.graph import OnnxGraph
+from .whitening import VectorScaling
 
-Cell = Literal["lstm", "gru"]
+CellName = Literal["lstm", "gru"]
 
 
 class RecurrentNetwork(nn.Module):
@@ -36,36 +36,36 @@ class RecurrentNetwork(nn.Module):
     """
 
     def __init__(
-        self, n_channels: int, *, n_features: int = 320, hidden: int = 256, layers: int = 2, cell: Cell = "lstm"
+        self, n_channels: int, *, n_features: int = 320, hidden: int = 256, n_layers: int = 2, cell: CellName = "lstm"
     ) -> None:
         super().__init__()
-        kind = nn.LSTM if one_of(cell, "cell", get_args(Cell)) == "lstm" else nn.GRU
-        self.n_channels, size = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
-        self.cells = kind(self.n_channels, size, num_layers=whole(layers, "layers", 1), batch_first=True)
-        self.linear = nn.Linear(size, whole(n_features, "n_features", 1))
+        kind = nn.LSTM if check_choice(cell, "cell", get_args(CellName)) == "lstm" else nn.GRU
+        self.n_channels, size = check_int(n_channels, "n_channels", 1), check_int(hidden, "hidden", 1)
+        self.cells = kind(self.n_channels, size, num_layers=check_int(n_layers, "n_layers", 1), batch_first=True)
+        self.linear = nn.Linear(size, check_int(n_features, "n_features", 1))
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
-        steps = for_network(self, x, "x", self.n_channels)
-        known = None if lengths is None else read_lengths(lengths, x.shape, "lengths")
-        with own_precision(x.device):  # CPUs have no cells of mixed precision
+        steps = validate_network_input(self, x, "x", self.n_channels)
+        known = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
+        with disable_autocast(x.device):  # CPUs have no cells of mixed precision
             last = cells.last_states(self.cells, steps, known)
         features: Tensor = self.linear(last)
         return features
 
-    def bounded(self) -> bool:
+    def has_bounded_memory(self) -> bool:
         """Whether what is kept for the gradients is bounded, however long a sequence is: by the kernels it is."""
         weight = self.linear.weight
         return weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.float64) and use_kernels()
 
-    def read(self, state: Any) -> Tensor:
+    def state_features(self, state: Any) -> Tensor:
         """The representation (item, feature) that a state of the cells stands for."""
         hidden = state[0] if isinstance(state, tuple) else state
         features: Tensor = self.linear(hidden[-1])
         return features
 
 
-class RecurrentEncoder(TLossEncoder):
+class RecurrentEncoder(CropEncoder):
     """Vectors of sequences, learned without labels by an LSTM or GRU: `CausalEncoder` with another network.
 
     Two layers of 256, and the loss of the T-Loss, are the LSTM of the comparison in the thesis (Franceschi, 2022, table
@@ -90,20 +90,20 @@ progress, accelerator, devices, precision, random_state
     (3, 8)
     """
 
-    cell = options.one_of(*get_args(Cell))
+    cell = options.choice(*get_args(CellName))
     hidden = options.width(1)
-    layers = options.depth(1)
+    n_layers = options.depth(1)
 
     network_: RecurrentNetwork
 
     def __init__(
         self,
         *,
-        cell: Cell = "lstm",
+        cell: CellName = "lstm",
         hidden: int = 256,
-        layers: int = 2,
+        n_layers: int = 2,
         n_features: int = 320,
-        loss: Losses = "logistic",
+        loss: CropLossName = "logistic",
         temperature: float = 0.2,
         min_crop: float = 0.5,
         augment: bool = True,
@@ -111,16 +111,16 @@ progress, accelerator, devices, precision, random_state
         shared_negatives: bool = False,
         batch_size: int = 10,
         learning_rate: float = 1e-3,
-        schedule: Schedules = "constant",
+        schedule: ScheduleName = "constant",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
-        vectors: Vectors = "plain",
+        vectors: VectorScaling = "plain",
         geometry: Geometry = "cosine",
-        by_terms: bool | None = None,
+        low_memory: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool | None = None,
         accelerator: Accelerator = "cpu",
@@ -128,24 +128,24 @@ progress, accelerator, devices, precision, random_state
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         return RecurrentNetwork(
-            math.prod(frame), n_features=self.n_features, hidden=self.hidden, layers=self.layers, cell=self.cell
+            math.prod(frame), n_features=self.n_features, hidden=self.hidden, n_layers=self.n_layers, cell=self.cell
         )
 
-    def _onnx(self, graph: Graph, x: str) -> str:
-        from .onnx_layers import linear, recurrent, spread_out
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
+        from .onnx.layers import add_linear, add_recurrent, add_whitening
 
-        states = recurrent(graph, self.network_.cells, graph.standardized(x, *self.moments_))
-        last = graph.add("Squeeze", graph.between(states, -1, None, 1), graph.whole([1]))
-        return spread_out(graph, linear(graph, self.network_.linear, last), getattr(self, "spread_", None))
+        states = add_recurrent(graph, self.network_.cells, graph.standardize(x, *self.scaler_))
+        last = graph.add("Squeeze", graph.slice_axis(states, -1, None, 1), graph.integers([1]))
+        return add_whitening(graph, add_linear(graph, self.network_.linear, last), getattr(self, "spread_", None))
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow."""
         self._require_stream()
-        return self._streamed(RecurrentStream(self.network_, *self.moments_))
+        return self._whiten_stream(RecurrentStream(self.network_, *self.scaler_))
 
 
 class RecurrentStream(StandardizedStream):
@@ -159,5 +159,5 @@ class RecurrentStream(StandardizedStream):
     def _advance(self, x: Floats) -> Floats:
         with torch.no_grad():
             self._state = self._network.cells(torch.from_numpy(x.reshape(1, 1, -1)), self._state)[1]
-            vector: Floats = self._network.read(self._state)[0].numpy()
+            vector: Floats = self._network.state_features(self._state)[0].numpy()
         return vector

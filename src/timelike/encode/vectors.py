@@ -10,16 +10,16 @@ from typing import Any
 
 from torch import nn
 
+from ..core.parameters import check_float, check_int, store_parameters
 from ..models import options
-from ..sequences.arguments import real, store, whole
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
-from .base import Geometry, checked_frame
-from .crops import Changing
-from .items import ItemEncoder, ItemNetwork
-from .spread import Vectors
-from .unlabelled import Schedules
-from .views import VectorViews
+from .base import Geometry, check_frame
+from .item_encoder import ItemEncoder, ItemNetwork
+from .objectives.crops import CropTransform
+from .objectives.views import VectorViews
+from .self_supervised import ScheduleName
+from .whitening import VectorScaling
 
 
 class VectorNetwork(ItemNetwork):
@@ -41,12 +41,12 @@ class VectorNetwork(ItemNetwork):
         depth: int = 2,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(checked_frame(frame))
-        share, size = real(dropout, "dropout", 0, 0.95), whole(hidden, "hidden", 1)
-        sizes = [math.prod(self.frame), *[size] * whole(depth, "depth", 0)]
+        super().__init__(check_frame(frame))
+        share, size = check_float(dropout, "dropout", 0, 0.95), check_int(hidden, "hidden", 1)
+        sizes = [math.prod(self.frame), *[size] * check_int(depth, "depth", 0)]
         inner = [(nn.Linear(*pair), nn.ReLU(), nn.Dropout(share)) for pair in pairwise(sizes)]
-        last = nn.Linear(sizes[-1], whole(n_features, "n_features", 1))
-        self.look = nn.Sequential(nn.Flatten(), *(layer for some in inner for layer in some), last)
+        last = nn.Linear(sizes[-1], check_int(n_features, "n_features", 1))
+        self.backbone = nn.Sequential(nn.Flatten(), *(layer for some in inner for layer in some), last)
 
 
 class VectorEncoder(ItemEncoder):
@@ -85,9 +85,9 @@ checkpoint, progress, accelerator, devices, precision, random_state
     >>> import numpy as np
     >>> import timelike as tl
     >>> X = tl.Sequences(np.random.default_rng(0).random((6, 7)), layout="nc")
-    >>> tl.VectorEncoder(n_features=8, max_steps=2, random_state=0).fit(X).encode(X).shape
+    >>> tl.encode.VectorEncoder(n_features=8, max_steps=2, random_state=0).fit(X).encode(X).shape
     (6, 8)
-    >>> tl.VectorEncoder().fit(np.zeros((6, 7)))
+    >>> tl.encode.VectorEncoder().fit(np.zeros((6, 7)))
     Traceback (most recent call last):
         ...
     ValueError: X has sequences of 7 steps: VectorEncoder takes single vectors, sequences of one step; an array of \
@@ -97,10 +97,10 @@ vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
     hidden = options.width(1)
     depth = options.depth(0)
     dropout = options.real(0, 0.95, role="training")
-    masked = options.real(0, 0.95, role="training")
+    mask_share = options.real(0, 0.95, role="training")
 
     network_: VectorNetwork
-    _kind = "vector", "nc"
+    _item_kind = "vector", "nc"
 
     def __init__(
         self,
@@ -109,17 +109,17 @@ vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
         hidden: int = 128,
         depth: int = 2,
         dropout: float = 0.0,
-        masked: float = 0.2,
+        mask_share: float = 0.2,
         jitter: float = 0.1,
         batch_size: int = 64,
         learning_rate: float = 3e-3,
-        schedule: Schedules = "cycle",
+        schedule: ScheduleName = "cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
-        vectors: Vectors = "standardized",
+        vectors: VectorScaling = "standardized",
         geometry: Geometry = "cosine",
         checkpoint: str | Path | None = None,
         progress: bool | None = None,
@@ -128,12 +128,12 @@ vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("n_features", "hidden", "depth", "dropout")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         return VectorNetwork(frame, **given)
 
-    def _views(self) -> Changing:
-        return VectorViews(self.masked, self.jitter)
+    def _make_views(self) -> CropTransform:
+        return VectorViews(self.mask_share, self.jitter)

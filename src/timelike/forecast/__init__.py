@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
-    from .backtesting.result import Backtest as Backtest
-    from .backtesting.running import backtest as backtest
+    from .backtests.backtest import backtest as backtest
+    from .backtests.result import Backtest as Backtest
     from .base import Forecaster as Forecaster
     from .baselines.analog import Analog as Analog
     from .baselines.autoregression import AR as AR
@@ -16,38 +16,25 @@ if TYPE_CHECKING:  # the public names, a line each
     from .baselines.persistence import Persistence as Persistence
     from .baselines.ridge import Ridge as Ridge
     from .baselines.seasonal import SeasonalNaive as SeasonalNaive
-    from .calibration import Calibration as Calibration
-    from .exhibits import Passage as Passage, Swaps as Swaps, passage as passage, swaps as swaps
+    from .calibration import ConformalCalibration as ConformalCalibration
     from .result import Forecast as Forecast
     from .separation.estimator import Separation as Separation
     from .separation.network import SeparationNetwork as SeparationNetwork
     from .srvp.elbo import Elbo as Elbo
     from .srvp.estimator import SRVP as SRVP
     from .srvp.network import SRVPNetwork as SRVPNetwork
+    from .swap_grids import (
+        LatentInterpolation as LatentInterpolation,
+        SwapGrid as SwapGrid,
+        latent_interpolation as latent_interpolation,
+        swap_grid as swap_grid,
+    )
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(
+    __all__, __getattr__, __dir__ = lazy_exports(
         __name__,
-        inner=(
-            "AR",
-            "Analog",
-            "Backtest",
-            "Calibration",
-            "Climatology",
-            "DMD",
-            "Elbo",
-            "Forecast",
-            "Forecaster",
-            "Mean",
-            "Passage",
-            "Persistence",
-            "Ridge",
-            "SRVPNetwork",
-            "SeasonalNaive",
-            "SeparationNetwork",
-            "Swaps",
-            "backtest",
-            "passage",
-            "swaps",
+        top=(
+            "SRVP",
+            "Separation",
         ),
     )

@@ -11,86 +11,95 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import learned, options
+from ..core.parameters import check_int, format_count
+from ..core.random import RandomState, check_random_state
+from ..core.validation import arrays
+from ..core.warnings import find_stack_level
+from ..models import options, schema
 from ..models.options import Option
-from ..sequences import Sequences, clocks, doors
-from ..sequences.arguments import RandomState, counted, generator, whole
-from ..sequences.callers import outside
-from ..sequences.container import as_sequences
-from .calibrating import Calibrating
-from .cells import CELLS, Cells, check_known
-from .doors import drawn_from, known_ahead, refuse_huge, refuse_single_steps, refuse_table, which
-from .drawing import generators
-from .noticing import warn_of_channels_last, warn_of_rates
-from .request import Futures, Request
+from ..sequences import Sequences, timestamps
+from ..sequences.validation import as_sequences, set_n_features_in, validate_estimator_input
+from .calibrating import CalibratedModel
+from .cells import CELLS_SCHEMA, Cells, check_known
+from .noticing import warn_of_channels_last, warn_of_unequal_rates
+from .random_streams import spawn_generators
+from .request import ForecastRequest, Futures
 from .result import Forecast
-from .ticks import months_of, time_steps, times_after, usual_step
+from .time_grid import future_times, median_step, months_per_step, step_durations
+from .validation import (
+    describe_item,
+    refuse_huge,
+    refuse_single_steps,
+    refuse_time_indexed_table,
+    sample_source,
+    validate_known,
+)
 
-_GAP = 1.5  # usual steps, beyond which a step is a gap
+_GAP_FACTOR = 1.5  # usual steps, beyond which a step is a gap
 
 
-class Forecaster(Calibrating):
+class Forecaster(CalibratedModel):
     """past → futures: `fit`, then `predict`; `calibrate` in between makes its intervals honest.
 
-    A method fills in `_learn(sequences)` and `_continued(past, request)`, and says in `_conditioning` how many steps
-    of the past it needs. Frames may have masked cells (NaN at all times), which it never sees: what reaches it by
-    `self.cells_.targets` has rows of the cells that are there. Channels that are `known` in advance, in methods that
+    A method fills in `_learn(sequences)` and `_predict_rows(past, request)`, and says in `_min_past_steps` how many
+    steps of the past it needs. Frames may have masked cells (NaN at all times), which it never sees: what reaches it by
+    `self.cells_.targets` has rows of the cells that are there. Channels that are known in advance, in methods that
     take them, come apart.
     """
 
-    known = options.otherwise(options.maybe(Option[Sequence[int | str]](check_known)), None)
+    known_channels = options.with_default(options.nullable(Option[Sequence[int | str]](check_known)), None)
 
-    cells_: Cells = CELLS
-    interval_: float | None = learned.maybe(learned.real(0))
+    cells_: Cells = CELLS_SCHEMA
+    step_duration_: float | None = schema.nullable(schema.real(0))
     """Time between two steps, the median of those learned from; None without timestamps."""
-    channel_names_: tuple[str, ...] | None = learned.maybe(learned.names(lambda model: model.cells_.frame[0]))
-    input_names_: tuple[str, ...] | None = learned.maybe(learned.names(lambda model: model.frame_[0]))
-    dated_clock_: bool = learned.flag()
+    channel_names_: tuple[str, ...] | None = schema.nullable(schema.channel_names(lambda model: model.cells_.frame[0]))
+    input_names_: tuple[str, ...] | None = schema.nullable(schema.channel_names(lambda model: model.frame_[0]))
+    has_datetimes_: bool = schema.boolean()
     """Whether timestamps were dates."""
-    months_: int = learned.whole(0, 12 * 600)  # dates in nanoseconds span less
+    months_per_step_: int = schema.integer(0, 12 * 600)  # dates in nanoseconds span less
     """How many months lie between two steps, 0 where the clock is another."""
 
-    _takes_single_steps: bool = False  # whether series of one step are meant, as at the beginning of a backtest
-    _between: ClassVar[bool] = False  # whether there are frames between two steps
+    _allows_single_steps: bool = False  # whether series of one step are meant, as at the beginning of a backtest
+    _has_substeps: ClassVar[bool] = False  # whether there are frames between two steps
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences, or from a source `callable(rng) -> Sequences`, of which a method may ask for more."""
-        with self._fitting():
-            self._learn(self._learn_from(X))
+        with self._atomic_fit():
+            self._fit_sequences(self._validate_fit_input(X))
         return self
 
     @abstractmethod
-    def _learn(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences) -> None:
         """Learn from sequences whose cells and clock are noted."""
 
-    def _learn_from(self, X: Any) -> Sequences:
+    def _validate_fit_input(self, X: Any) -> Sequences:
         self._refuse_options()
-        sequences = self._read(drawn_from(X, self._rng()) if callable(X) else X)
-        if not self._takes_single_steps:
+        sequences = self._validate_sequences(sample_source(X, self._rng()) if callable(X) else X)
+        if not self._allows_single_steps:
             refuse_single_steps(sequences, X, type(self).__name__, "fit([x])")
         self.frame_ = sequences.frame
-        doors.keep_size(self, sequences)
-        self.cells_ = Cells.of(sequences, self.known)
-        self.channel_names_ = self.cells_.names(sequences)
+        set_n_features_in(self, sequences)
+        self.cells_ = Cells.from_sequences(sequences, self.known_channels)
+        self.channel_names_ = self.cells_.target_names(sequences)
         self.input_names_ = None if sequences.channel_names is None else tuple(sequences.channel_names)
-        self.interval_, self.months_ = usual_step(sequences), months_of(sequences)
-        self.dated_clock_ = sequences.times is not None and sequences.times.dtype.kind == "M"
+        self.step_duration_, self.months_per_step_ = median_step(sequences), months_per_step(sequences)
+        self.has_datetimes_ = sequences.times is not None and sequences.times.dtype.kind == "M"
         refuse_huge(sequences, "X")
-        self._warn_of_odd(sequences)
+        self._warn_of_unusual_input(sequences)
         return sequences
 
-    def _warn_of_odd(self, sequences: Sequences) -> None:
+    def _warn_of_unusual_input(self, sequences: Sequences) -> None:
         """Warnings of what is learned from as it is, and seldom meant so."""
         who = type(self).__name__
         warn_of_channels_last(sequences, who)
-        if not (self._ignores_clock() and self.months_ == 0 and warn_of_rates(sequences, who)):
+        if not (self._ignores_times() and self.months_per_step_ == 0 and warn_of_unequal_rates(sequences, who)):
             self._warn_of_gaps(sequences, "X")
 
     def _rng(self) -> np.random.Generator:
         """What is drawn with before learning."""
-        return generator(getattr(self, "random_state", None))
+        return check_random_state(getattr(self, "random_state", None))
 
     def _takes_missing(self) -> bool:
         return True  # as masked cells, which the cells refuse where they change
@@ -101,7 +110,7 @@ class Forecaster(Calibrating):
         return tags
 
     @abstractmethod
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         """How many steps of a past are needed."""
 
     # --- answering ---------------------------------------------------------------------------------------------------
@@ -114,7 +123,7 @@ class Forecaster(Calibrating):
         n_samples: int = 1,
         frames_per_step: int = 1,
         substeps: int | None = None,
-        known: Any = None,
+        known_covariates: Any = None,
         random_state: RandomState = None,
     ) -> Forecast:
         """What follows every past.
@@ -132,21 +141,23 @@ class Forecaster(Calibrating):
             Frames for each step of the data, where the method has a state that moves between two steps.
         substeps : int, optional
             Into how many parts the method moves a step, where it does; its own number unless given.
-        known : array (item, horizon, channel) or sequences, optional
+        known_covariates : array (item, horizon, channel) or sequences, optional
             The channels that are known in advance, over the horizon; needed where the method was fitted with some.
         random_state
             Repeats what is drawn; that of the model, where it has one, unless given.
         """
         self._require_fitted()
-        asked = self._past(past)
-        request = self._request(asked, horizon, n_samples, frames_per_step, substeps, known, random_state)
-        center, samples = self._futures(asked, request)
-        return self._forecast(asked, request, center, samples, calibrated=hasattr(self, "calibration_"))
+        asked = self._validate_past(past)
+        request = self._make_request(
+            asked, horizon, n_samples, frames_per_step, substeps, known_covariates, random_state
+        )
+        center, samples = self._predict_frames(asked, request)
+        return self._make_forecast(asked, request, center, samples, calibrated=hasattr(self, "calibration_"))
 
-    def _forecast(
+    def _make_forecast(
         self,
         past: Sequences,
-        request: Request,
+        request: ForecastRequest,
         center: NDArray[Any] | None,
         samples: NDArray[Any],
         *,
@@ -155,16 +166,16 @@ class Forecaster(Calibrating):
         """The record of futures in the shape of frames."""
         return Forecast(
             samples=samples,
-            past=self.cells_.frames(past),
-            times=self._times_after(past, request),
+            past=self.cells_.target_frames(past),
+            times=self._future_times(past, request),
             frames_per_step=request.frames_per_step,
             center=center,
-            calibration=self._calibrated(request.horizon, request.n_samples) if calibrated else None,
+            calibration=self._select_calibration(request.horizon, request.n_samples) if calibrated else None,
             channel_names=self.channel_names_,
             method=type(self).__name__,
         )
 
-    def _request(
+    def _make_request(
         self,
         past: Sequences,
         horizon: Any,
@@ -173,36 +184,36 @@ class Forecaster(Calibrating):
         substeps: Any,
         known: Any,
         random_state: RandomState,
-    ) -> Request:
+    ) -> ForecastRequest:
         """What is asked for, if the method can do it."""
-        self._refuse_changed("predict")
-        steps = whole(horizon, "horizon", 1)
-        request = Request(
+        self._refuse_changed_options("predict")
+        steps = check_int(horizon, "horizon", 1)
+        request = ForecastRequest(
             steps,
-            whole(n_samples, "n_samples", 1),
-            whole(frames_per_step, "frames_per_step", 1),
-            None if substeps is None else whole(substeps, "substeps", 1),
-            known_ahead(known, self.cells_, self.known, past, steps, type(self).__name__),
-            self._drawing(random_state),
+            check_int(n_samples, "n_samples", 1),
+            check_int(frames_per_step, "frames_per_step", 1),
+            None if substeps is None else check_int(substeps, "substeps", 1),
+            validate_known(known, self.cells_, self.known_channels, past, steps, type(self).__name__),
+            self._resolve_generator(random_state),
         )
-        self._refuse_request(request)
-        request.refuse_large(len(past), self.cells_.n_cells, doors.computed_dtype(past.dtype).itemsize)
+        self._validate_request(request)
+        request.refuse_large(len(past), self.cells_.n_cells, arrays.computed_dtype(past.dtype).itemsize)
         return request
 
-    def _drawing(self, random_state: RandomState) -> np.random.Generator:
+    def _resolve_generator(self, random_state: RandomState) -> np.random.Generator:
         """What futures are drawn with: as asked for, or as the model itself, where it has a seed."""
-        return generator(getattr(self, "random_state", None) if random_state is None else random_state)
+        return check_random_state(getattr(self, "random_state", None) if random_state is None else random_state)
 
     @abstractmethod
-    def _continued(self, past: Sequences, request: Request) -> Futures:
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         """The futures of checked pasts, in rows of cells."""
 
-    def _futures(self, past: Sequences, request: Request) -> tuple[NDArray[Any] | None, NDArray[Any]]:
+    def _predict_frames(self, past: Sequences, request: ForecastRequest) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         """Center and samples in the shape of frames."""
-        found, kind = self._continued(past, request), doors.computed_dtype(past.dtype)
-        center = None if found.center is None else self.cells_.whole(found.center).astype(kind, copy=False)
+        found, kind = self._predict_rows(past, request), arrays.computed_dtype(past.dtype)
+        center = None if found.center is None else self.cells_.to_frames(found.center).astype(kind, copy=False)
         if found.samples is not None:
-            return center, self.cells_.whole(found.samples).astype(kind, copy=False)
+            return center, self.cells_.to_frames(found.samples).astype(kind, copy=False)
         assert center is not None
         if request.n_samples == 1:
             return center, center[None]
@@ -211,19 +222,19 @@ class Forecaster(Calibrating):
                 f"n_samples={request.n_samples}: {type(self).__name__} has one future for a past; call calibrate(X) on "
                 "sequences that were not learned from, and futures are drawn with the errors found there"
             )
-        rngs = self._generators(past, request)
-        drawn = self._calibrated(request.horizon).draws(request.n_samples, request.horizon, rngs)
+        rngs = self._past_generators(past, request)
+        drawn = self._select_calibration(request.horizon).sample_errors(request.n_samples, request.horizon, rngs)
         steps = np.arange(request.n_frames) // request.frames_per_step
         return center, np.asarray(center + drawn[:, :, steps].astype(center.dtype))
 
-    def _generators(self, past: Sequences, request: Request) -> list[np.random.Generator]:
+    def _past_generators(self, past: Sequences, request: ForecastRequest) -> list[np.random.Generator]:
         """What the futures of each past are drawn with."""
-        last = self.cells_.targets(past.crop(-max(1, self._conditioning())))
-        return generators(request.rng, last)
+        last = self.cells_.target_rows(past.crop(-max(1, self._min_past_steps())))
+        return spawn_generators(request.rng, last)
 
-    def _refuse_request(self, request: Request) -> None:
+    def _validate_request(self, request: ForecastRequest) -> None:
         """An error for what the method cannot do."""
-        if self._between:
+        if self._has_substeps:
             return
         for name, value in (("frames_per_step", request.frames_per_step), ("substeps", request.substeps)):
             if value not in (None, 1):
@@ -232,57 +243,58 @@ class Forecaster(Calibrating):
                     "Separation has a state that moves between two steps"
                 )
 
-    def _read(self, X: Any) -> Sequences:
-        refuse_table(X, "X")
-        return super()._read(X)
+    def _validate_sequences(self, X: Any) -> Sequences:
+        refuse_time_indexed_table(X, "X")
+        return super()._validate_sequences(X)
 
-    def _past(self, past: Any, name: str = "past") -> Sequences:
-        refuse_table(past, name)
-        doors.refuse_steps(past, name)
-        sequences = past if isinstance(past, Sequences) else as_sequences(doors.rows(past), name)
+    def _validate_past(self, past: Any, name: str = "past") -> Sequences:
+        refuse_time_indexed_table(past, name)
+        arrays.refuse_column_vector(past, name)
+        sequences = past if isinstance(past, Sequences) else as_sequences(validate_estimator_input(past), name)
         if len(sequences) == 0:
             raise ValueError(f"{name} holds no sequences: expected at least one")
-        self._refuse_other(sequences, name)
-        need = self._conditioning()
+        self._refuse_mismatch(sequences, name)
+        need = self._min_past_steps()
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
             raise ValueError(
-                f"{name}: {which(sequences, item)} has {counted(sequences.lengths[item], 'time step')}: this "
-                f"{type(self).__name__} needs at least {need} to go on from{self._one_given(past, sequences)}"
+                f"{name}: {describe_item(sequences, item)} has {format_count(sequences.lengths[item], 'time step')}: "
+                "this "
+                f"{type(self).__name__} needs at least {need} to go on from{self._single_input_hint(past, sequences)}"
             )
         self._warn_of_gaps(sequences, name)
         return sequences
 
-    def _alone(self, one: Any) -> Any:
+    def _as_collection(self, one: Any) -> Any:
         """A single sequence as a collection of one; `Sequences`, and arrays with an axis before, are such."""
-        several = isinstance(one, Sequences) or doors.count_axes(one) == 2 + len(self.frame_)
+        several = isinstance(one, Sequences) or arrays.count_axes(one) == 2 + len(self.frame_)
         return one if several else [one]
 
-    def _asked_whole(self, X: Any, name: str = "X") -> Sequences:
+    def _validate_full_sequences(self, X: Any, name: str = "X") -> Sequences:
         """Sequences of which a part will be the past."""
-        sequences = X if isinstance(X, Sequences) else as_sequences(doors.rows(X), name)
+        sequences = X if isinstance(X, Sequences) else as_sequences(validate_estimator_input(X), name)
         if len(sequences) == 0:
             raise ValueError(f"{name} holds no sequences: expected at least one")
-        self._refuse_other(sequences, name)
+        self._refuse_mismatch(sequences, name)
         return sequences
 
     def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
         """An error for other frames; those that lack the first axis are of one sequence, given as if it were many."""
-        expected = self._frame()
+        expected = self._expected_frame()
         lacks = (1,) if expected is not None and len(expected) == 1 else None if expected is None else expected[1:]
         if frame != expected and frame == lacks:
             raise ValueError(
                 f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
-                f"{_single(name)}"
+                f"{_single_sequence_hint(name)}"
             )
         super()._refuse_frame(frame, name)
 
     @staticmethod
-    def _one_given(given: Any, sequences: Sequences) -> str:
+    def _single_input_hint(given: Any, sequences: Sequences) -> str:
         """A way out where all are of one step: then one sequence may have been given as if it were many."""
-        return "" if isinstance(given, Sequences) or sequences.lengths.max() > 1 else f"; {_single('it')}"
+        return "" if isinstance(given, Sequences) or sequences.lengths.max() > 1 else f"; {_single_sequence_hint('it')}"
 
-    def _refuse_other(self, sequences: Sequences, name: str) -> None:
+    def _refuse_mismatch(self, sequences: Sequences, name: str) -> None:
         """An error for frames, channels or masks that are not those it was fitted on."""
         self._refuse_frame(sequences.frame, name)
         names = sequences.channel_names
@@ -291,48 +303,48 @@ class Forecaster(Calibrating):
                 f"{name} has the channels {', '.join(names)}: this {type(self).__name__} was fitted on "
                 f"{', '.join(self.input_names_)}; give them in that order, or without names"
             )
-        times = sequences.times if self.interval_ is not None else None
-        if times is not None and (times.dtype.kind == "M") != self.dated_clock_:
-            kinds = ("dates", "numbers") if self.dated_clock_ else ("numbers", "dates")
+        times = sequences.times if self.step_duration_ is not None else None
+        if times is not None and (times.dtype.kind == "M") != self.has_datetimes_:
+            kinds = ("dates", "numbers") if self.has_datetimes_ else ("numbers", "dates")
             raise ValueError(
                 f"{name} has times that are {kinds[1]}: this {type(self).__name__} was fitted on times that are "
                 f"{kinds[0]}; give the same kind, or none"
             )
         refuse_huge(sequences, name)
-        self.cells_.refuse(sequences, name)
+        self.cells_.validate(sequences, name)
 
     # --- time --------------------------------------------------------------------------------------------------------
 
-    def _times_after(self, past: Sequences, request: Request) -> NDArray[Any] | None:
+    def _future_times(self, past: Sequences, request: ForecastRequest) -> NDArray[Any] | None:
         """When the frames of the future are, (item, frame); the usual step goes on after the last time of each."""
         if past.times is None:
             return None
         rows = [past.times[begin:end] for begin, end in pairwise(past.offsets)]
-        given = self.months_, request.horizon, request.frames_per_step
-        return np.stack([times_after(row, self._step_of(row), *given) for row in rows])
+        given = self.months_per_step_, request.horizon, request.frames_per_step
+        return np.stack([future_times(row, self._past_step_duration(row), *given) for row in rows])
 
-    def _step_of(self, times: NDArray[Any]) -> float:
+    def _past_step_duration(self, times: NDArray[Any]) -> float:
         """How long a step of a past is: its own usual one, but that of training where the method goes by the clock."""
-        known = self.interval_
-        if len(times) > 1 and (known is None or self._ignores_clock()):
-            return float(np.median(np.diff(clocks.since_first(times, np.array([len(times)])))))
+        known = self.step_duration_
+        if len(times) > 1 and (known is None or self._ignores_times()):
+            return float(np.median(np.diff(timestamps.elapsed_since_first(times, np.array([len(times)])))))
         return 1.0 if known is None else known
 
-    def _ignores_clock(self) -> bool:
+    def _ignores_times(self) -> bool:
         """Whether a step is a step, however much time passes between two."""
         return True
 
     def _warn_of_gaps(self, sequences: Sequences, name: str) -> None:
-        if not self._ignores_clock() or sequences.times is None:
+        if not self._ignores_times() or sequences.times is None:
             return
-        usual, steps = usual_step(sequences), time_steps(sequences)
-        if usual is not None and steps.max() > _GAP * usual:
+        usual, steps = median_step(sequences), step_durations(sequences)
+        if usual is not None and steps.max() > _GAP_FACTOR * usual:
             warnings.warn(
                 f"{name} has gaps of up to {steps.max():.4g} between timestamps that are usually {usual:.4g} apart, "
                 f"and {type(self).__name__} counts steps: resample(rate={1 / usual:.4g}) makes them even",
-                stacklevel=outside(),
+                stacklevel=find_stack_level(),
             )
 
 
-def _single(name: str) -> str:
+def _single_sequence_hint(name: str) -> str:
     return f"if {name} is a single sequence x (time, *frame), give x[None], or X[:1] of several"

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import learned
+from ..models import schema
 
-_SLACK = 1e-9  # ranks are products of round numbers
-_MORE = "give calibrate more or longer sequences"
-_FEWER = (
+_RANK_TOLERANCE = 1e-9  # ranks are products of round numbers
+_MORE_DATA_HINT = "give calibrate more or longer sequences"
+_MEMORY_HINT = (
     "memory does not hold the errors of more windows of frames this large; calibrate a shorter horizon, or with "
     "n_samples=1 where the method draws"
 )
 
 
-class Calibration(NamedTuple):
+class ConformalCalibration(NamedTuple):
     """Errors (truth − forecast) of windows, (window, step, *frame); NaN where a window ends before a step.
 
     Split conformal prediction: if the next window is exchangeable with these n, its error is at most their k-th
@@ -26,20 +26,20 @@ class Calibration(NamedTuple):
     taken apart, per step and channel, so that the interval of level 1 − α covers with at least that probability.
 
     `n_samples` is how many draws the forecasts were the mean of, where a method has no other; intervals must then lie
-    around means of as many, as the mean of more draws has smaller errors. `limited` says that there were more windows,
-    and memory did not hold their errors.
+    around means of as many, as the mean of more draws has smaller errors. `is_memory_limited` says that there were more
+    windows, and memory did not hold their errors.
     """
 
     errors: NDArray[np.float32]
     n_samples: int = 1
-    limited: bool = False
+    is_memory_limited: bool = False
 
     @property
     def horizon(self) -> int:
         """How many steps are covered."""
         return int(self.errors.shape[1])
 
-    def counts(self) -> NDArray[np.int64]:
+    def window_counts(self) -> NDArray[np.int64]:
         """How many windows say something about each step, (step,)."""
         flat = self.errors.reshape(*self.errors.shape[:2], -1)
         return np.asarray((~np.isnan(flat)).any(axis=2).sum(axis=0), np.int64)
@@ -55,22 +55,23 @@ class Calibration(NamedTuple):
                 "longer sequences, or ask for a shorter horizon"
             )
         found = np.full((n_steps, *self.errors.shape[2:]), np.nan)
-        counts = self.counts()[:n_steps]
-        need = windows_needed(q)
+        counts = self.window_counts()[:n_steps]
+        need = min_windows(q)
         if counts.min() < need:
             step = int(np.argmin(counts >= need))
             raise ValueError(
                 f"calibrated by {counts[step]} windows at step {step + 1}, and {need} are needed for the quantile "
-                f"{q:g}: {_FEWER if self.limited else _MORE}, or ask for a level nearer to the middle"
+                f"{q:g}: {_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or ask for a level nearer to "
+                "the middle"
             )
         for count in np.unique(counts):
             steps = np.flatnonzero(counts == count)
             # NaN sorts to the end, so the first `count` are the errors of the windows that reach these steps
             ordered = np.sort(self.errors[:, steps], axis=0)[:count].astype(np.float64)
-            found[steps] = ordered[rank(q, int(count)) - 1]
+            found[steps] = ordered[quantile_rank(q, int(count)) - 1]
         return found
 
-    def draws(self, n_samples: int, n_steps: int, rngs: list[np.random.Generator]) -> NDArray[np.float32]:
+    def sample_errors(self, n_samples: int, n_steps: int, rngs: list[np.random.Generator]) -> NDArray[np.float32]:
         """Whole windows of errors, (sample, item, step, *frame): what depends on each other over time stays together.
 
         Each item has a generator of its own. Only windows that last long enough are drawn.
@@ -85,7 +86,7 @@ class Calibration(NamedTuple):
         return self.errors[whole[rows], :n_steps]
 
 
-def _after_the_end(calibration: Calibration, name: str, scope: learned.Scope) -> None:
+def _check_errors(calibration: ConformalCalibration, name: str, scope: schema.CheckScope) -> None:
     """Errors are finite; NaN are masked cells, and all steps after the end of a window."""
     if np.isinf(calibration.errors).any():
         raise ValueError(f"{name}.errors holds infinity: expected finite numbers, or NaN after the end of a window")
@@ -94,24 +95,24 @@ def _after_the_end(calibration: Calibration, name: str, scope: learned.Scope) ->
         raise ValueError(f"{name}.errors holds NaN before the end of a window: expected finite numbers")
 
 
-CALIBRATION = learned.record(
-    Calibration,
-    check=_after_the_end,
-    errors=learned.array("window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
-    n_samples=learned.whole(1, 1 << 31),
-    limited=learned.flag(),
+CALIBRATION_SCHEMA = schema.record(
+    ConformalCalibration,
+    check=_check_errors,
+    errors=schema.array("window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
+    n_samples=schema.integer(1, 1 << 31),
+    limited=schema.boolean(),
 )
 """How a forecaster declares it."""
 
 
-def rank(q: float, count: int) -> int:
+def quantile_rank(q: float, count: int) -> int:
     """The place, counted from 1, of the error that is the quantile q of one more.
 
-    >>> [rank(q, 9) for q in (0.1, 0.5, 0.9)]
+    >>> [quantile_rank(q, 9) for q in (0.1, 0.5, 0.9)]
     [1, 5, 9]
     """
     exact = q * (count + 1)
-    found = math.ceil(exact - _SLACK) if q >= 0.5 else math.floor(exact + _SLACK)
+    found = math.ceil(exact - _RANK_TOLERANCE) if q >= 0.5 else math.floor(exact + _RANK_TOLERANCE)
     return min(max(found, 1), count)
 
 
@@ -125,21 +126,21 @@ def sample_counts(most: int) -> list[int]:
     return [*(count for count in steps if count < most), most]
 
 
-def windows_needed(q: float) -> int:
+def min_windows(q: float) -> int:
     """How many windows it takes for a quantile.
 
-    >>> [windows_needed(q) for q in (0.5, 0.9, 0.1, 0.975)]
+    >>> [min_windows(q) for q in (0.5, 0.9, 0.1, 0.975)]
     [1, 9, 9, 39]
     """
     tail = min(q, 1 - q)
-    return max(1, math.ceil(1 / tail - 1 - _SLACK))
+    return max(1, math.ceil(1 / tail - 1 - _RANK_TOLERANCE))
 
 
-def level_tails(level: Any) -> tuple[float, float]:
+def tail_quantiles(level: Any) -> tuple[float, float]:
     """The two quantiles between which an interval lies."""
-    from ..sequences.arguments import real
+    from ..core.parameters import check_float
 
-    level = real(level, "level", above=0.0)
+    level = check_float(level, "level", above=0.0)
     if level >= 1:
         raise ValueError(f"level={level}: expected a number between 0 and 1, such as 0.8")
     return (1 - level) / 2, (1 + level) / 2

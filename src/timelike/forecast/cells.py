@@ -9,34 +9,34 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import learned
+from ..core.validation.arrays import dtype_with_fill, locate_step
+from ..models import schema
 from ..sequences import Sequences
-from ..sequences.doors import holding, locate
 
-Known = Sequence[int | str] | None
+KnownChannels = Sequence[int | str] | None
 
 
 class Cells(NamedTuple):
     """How frames become rows of numbers to forecast, and how these become frames again.
 
-    `frame` is the shape of a forecast frame; `known` (position,) the channels that are known in advance and not
-    forecast; `there` the cells of `frame` that hold numbers, the others are masked (NaN) at all times.
+    `frame` is the shape of a forecast frame; `known_channels` (position,) the channels that are known in advance and
+    not forecast; `valid_mask` the cells of `frame` that hold numbers, the others are masked (NaN) at all times.
     """
 
     frame: tuple[int, ...]
-    known: NDArray[np.int64]
-    there: NDArray[np.bool_]
+    known_channels: NDArray[np.int64]
+    valid_mask: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, sequences: Sequences, known: Known, name: str = "X") -> Cells:
+    def from_sequences(cls, sequences: Sequences, known: KnownChannels, name: str = "X") -> Cells:
         """Those of the sequences to learn from; an error where the mask changes over time, or nothing is left."""
         positions = known_positions(sequences, known)
         frame = sequences.frame if not len(positions) else (sequences.frame[0] - len(positions),)
         there = np.ones(frame, bool)
-        if sequences.missing:
-            values = _targets(sequences, positions)
+        if sequences.has_missing:
+            values = _target_values(sequences, positions)
             there = ~np.isnan(values[0])
-            _refuse_change(values, there, sequences, name)
+            _refuse_changing_mask(values, there, sequences, name)
             if not there.any():
                 raise ValueError(f"{name}: every cell of every frame is missing (NaN): there is nothing to learn from")
         cells = cls(frame, positions, there)
@@ -44,22 +44,22 @@ class Cells(NamedTuple):
         return cells
 
     @property
-    def masked(self) -> bool:
+    def is_masked(self) -> bool:
         """Whether some cells hold no numbers."""
-        return not self.there.all()
+        return not self.valid_mask.all()
 
     @property
     def n_cells(self) -> int:
         """How many numbers of a frame are forecast."""
-        return int(self.there.sum())
+        return int(self.valid_mask.sum())
 
-    def refuse(self, sequences: Sequences, name: str) -> None:
+    def validate(self, sequences: Sequences, name: str) -> None:
         """An error for a value that is missing where the mask has a number."""
-        if sequences.missing:
-            values = _targets(sequences, self.known)
-            absent = (np.isnan(values) & self.there).reshape(len(values), -1).any(axis=1)
+        if sequences.has_missing:
+            values = _target_values(sequences, self.known_channels)
+            absent = (np.isnan(values) & self.valid_mask).reshape(len(values), -1).any(axis=1)
             if absent.any():
-                item, time = locate(int(np.flatnonzero(absent)[0]), sequences.offsets[:-1])
+                item, time = locate_step(int(np.flatnonzero(absent)[0]), sequences.offsets[:-1])
                 raise ValueError(
                     f"{name}: sequence {item} is missing (NaN) at time step {time} in a cell that was there when the "
                     "model was fitted: a mask must not change over time; fill gaps with Sequences.interpolate()"
@@ -68,69 +68,69 @@ class Cells(NamedTuple):
 
     def refuse_missing_known(self, sequences: Sequences, name: str) -> None:
         """An error where a channel that is known in advance is not known."""
-        if len(self.known):
-            absent = np.isnan(sequences.values[:, self.known]).any(axis=1)
+        if len(self.known_channels):
+            absent = np.isnan(sequences.values[:, self.known_channels]).any(axis=1)
             if absent.any():
-                item, time = locate(int(np.flatnonzero(absent)[0]), sequences.offsets[:-1])
+                item, time = locate_step(int(np.flatnonzero(absent)[0]), sequences.offsets[:-1])
                 raise ValueError(f"{name}: sequence {item} is missing (NaN) at time step {time} in a known channel")
 
-    def targets(self, sequences: Sequences) -> Sequences:
+    def target_rows(self, sequences: Sequences) -> Sequences:
         """What is forecast, as sequences of (cell,) in which nothing is missing."""
-        values = _targets(sequences, self.known)
+        values = _target_values(sequences, self.known_channels)
         flat = values.reshape(len(values), math.prod(self.frame))
-        kept = flat[:, self.there.ravel()] if self.masked else flat
+        kept = flat[:, self.valid_mask.ravel()] if self.is_masked else flat
         return sequences._with_values(np.ascontiguousarray(kept))
 
-    def frames(self, sequences: Sequences) -> Sequences:
+    def target_frames(self, sequences: Sequences) -> Sequences:
         """What is forecast, in the shape of its frames; masked cells are NaN."""
-        if not len(self.known) and not self.masked:
+        if not len(self.known_channels) and not self.is_masked:
             return sequences
-        values = _targets(sequences, self.known)
-        if self.masked:
-            values = values.astype(holding(values.dtype, np.nan))  # a copy, and one that can hold NaN
-            values[:, ~self.there] = np.nan
+        values = _target_values(sequences, self.known_channels)
+        if self.is_masked:
+            values = values.astype(dtype_with_fill(values.dtype, np.nan))  # a copy, and one that can hold NaN
+            values[:, ~self.valid_mask] = np.nan
         return sequences._with_values(np.ascontiguousarray(values))
 
     def covariates(self, sequences: Sequences) -> Sequences | None:
         """What is known in advance, None if nothing is."""
-        if not len(self.known):
+        if not len(self.known_channels):
             return None
-        return sequences._with_values(np.ascontiguousarray(sequences.values[:, self.known]))
+        return sequences._with_values(np.ascontiguousarray(sequences.values[:, self.known_channels]))
 
-    def whole(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def to_frames(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Rows (..., cell) as frames (..., *frame), masked cells NaN."""
-        if not self.masked:
+        if not self.is_masked:
             return rows.reshape(*rows.shape[:-1], *self.frame)
         found = np.full((*rows.shape[:-1], math.prod(self.frame)), np.nan, rows.dtype)
-        found[..., self.there.ravel()] = rows
+        found[..., self.valid_mask.ravel()] = rows
         return found.reshape(*rows.shape[:-1], *self.frame)
 
-    def names(self, sequences: Sequences) -> tuple[str, ...] | None:
+    def target_names(self, sequences: Sequences) -> tuple[str, ...] | None:
         """Names of the channels that are forecast, where there are any."""
         if sequences.channel_names is None:
             return None
-        kept = np.setdiff1d(np.arange(sequences.frame[0]), self.known)
+        kept = np.setdiff1d(np.arange(sequences.frame[0]), self.known_channels)
         return tuple(sequences.channel_names[i] for i in kept)
 
 
-def _fits(cells: Cells, name: str, scope: learned.Scope) -> None:
+def _check_cells(cells: Cells, name: str, scope: schema.CheckScope) -> None:
     """Frames less the channels that are known in advance."""
-    whole, n_known = scope.model.frame_, len(cells.known)
+    whole, n_known = scope.model.frame_, len(cells.known_channels)
     expected = whole if not n_known else (whole[0] - n_known,)
-    if cells.frame != expected or (n_known and (len(whole) > 1 or len(np.unique(cells.known)) < n_known)):
+    if cells.frame != expected or (n_known and (len(whole) > 1 or len(np.unique(cells.known_channels)) < n_known)):
         raise ValueError(f"{name}.frame is {cells.frame}: expected {expected}, of frames {whole} with {n_known} known")
-    if cells.there.shape != cells.frame or not cells.there.any():
+    if cells.valid_mask.shape != cells.frame or not cells.valid_mask.any():
         raise ValueError(
-            f"{name}.there has shape {cells.there.shape}: expected {cells.frame}, and a cell that is there"
+            f"{name}.there has shape {cells.valid_mask.shape}: expected {cells.frame}, and a cell that is there"
         )
 
 
-CELLS = learned.record(
+CELLS_SCHEMA = schema.record(
     Cells,
-    check=_fits,
-    frame=learned.frame(),
-    known=learned.indices("known channel", below=lambda model: model.frame_[0]),
-    there=learned.array(..., dtype="bool"),
+    check=_check_cells,
+    frame=schema.frame_shape(),
+    known=schema.indices("known channel", below=lambda model: model.frame_[0]),
+    there=schema.array(..., dtype="bool"),
 )
 """How a forecaster declares them."""
 
@@ -146,31 +146,34 @@ def n_columns(model: Any) -> int:
     return n_cells(model) + len(model.cells_.known)
 
 
-def known_positions(sequences: Sequences, known: Known) -> NDArray[np.int64]:
+def known_positions(sequences: Sequences, known: KnownChannels) -> NDArray[np.int64]:
     """Positions of channels that are known in advance, given by names or positions."""
     if known is None or len(known) == 0:
         return np.zeros(0, np.int64)
     if len(sequences.frame) != 1:
         raise ValueError(
-            f"known={list(known)!r} names channels, and X has frames of shape {sequences.frame}: expected (channel,)"
+            f"known_channels={list(known)!r} names channels, and X has frames of shape {sequences.frame}: expected "
+            "(channel,)"
         )
     n_channels, names = sequences.frame[0], sequences.channel_names
-    found = [_position(one, n_channels, names) for one in known]
+    found = [_channel_position(one, n_channels, names) for one in known]
     if len(set(found)) < len(found):
-        raise ValueError(f"known={list(known)!r} names a channel twice: expected each once")
+        raise ValueError(f"known_channels={list(known)!r} names a channel twice: expected each once")
     if len(found) == n_channels:
-        raise ValueError(f"known={list(known)!r} are all {n_channels} channels: there is nothing left to forecast")
+        raise ValueError(
+            f"known_channels={list(known)!r} are all {n_channels} channels: there is nothing left to forecast"
+        )
     return np.array(found, np.int64)
 
 
-def _position(one: int | str, n_channels: int, names: Sequence[str] | None) -> int:
+def _channel_position(one: int | str, n_channels: int, names: Sequence[str] | None) -> int:
     if isinstance(one, str):
         if names is None or one not in names:
             has = "X has no channel names" if names is None else f"X has {', '.join(map(repr, names))}"
-            raise ValueError(f"known: there is no channel {one!r}; {has}")
+            raise ValueError(f"known_channels: there is no channel {one!r}; {has}")
         return list(names).index(one)
     if not -n_channels <= one < n_channels:
-        raise ValueError(f"known: there is no channel {one}: X has {n_channels}")
+        raise ValueError(f"known_channels: there is no channel {one}: X has {n_channels}")
     return int(one) % n_channels
 
 
@@ -184,14 +187,14 @@ def check_known(value: Any, name: str) -> Any:
     return value
 
 
-def _targets(sequences: Sequences, known: NDArray[np.int64]) -> NDArray[Any]:
+def _target_values(sequences: Sequences, known: NDArray[np.int64]) -> NDArray[Any]:
     return np.delete(sequences.values, known, axis=1) if len(known) else sequences.values
 
 
-def _refuse_change(values: NDArray[Any], there: NDArray[np.bool_], sequences: Sequences, name: str) -> None:
+def _refuse_changing_mask(values: NDArray[Any], there: NDArray[np.bool_], sequences: Sequences, name: str) -> None:
     other = (np.isnan(values) == there).reshape(len(values), -1).any(axis=1)
     if other.any():
-        item, time = locate(int(np.flatnonzero(other)[0]), sequences.offsets[:-1])
+        item, time = locate_step(int(np.flatnonzero(other)[0]), sequences.offsets[:-1])
         raise ValueError(
             f"{name}: sequence {item} lacks other cells at time step {time} than the first frame does: a mask must not "
             "change over time; fill gaps with Sequences.interpolate(), or set the cells to NaN at all times"

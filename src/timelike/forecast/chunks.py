@@ -14,17 +14,17 @@ from torch import Tensor, nn
 
 from ..models import fingerprint
 from ..sequences import Sequences
-from ..train import Batch, Objective, clock, shuffled
-from ..train.objective import FORWARD
-from .windows import evenly
+from ..train import Batch, Objective, clock, shuffled_batches
+from ..train.objective import FORWARD_SHARE
+from .windows import thin_evenly
 
-Source = Callable[[np.random.Generator], Any]
-SETTLING = 20  # batches
-FOR_SETTLING = 0.8  # of the time that is left; forecasts that are compared with others come after it
-_JUDGED = 256  # chunks at most by which a training is judged
+SequenceSource = Callable[[np.random.Generator], Any]
+N_STATISTICS_BATCHES = 20  # batches
+STATISTICS_TIME_SHARE = 0.8  # of the time that is left; forecasts that are compared with others come after it
+_MAX_VALIDATION_CHUNKS = 256  # chunks at most by which a training is judged
 
 
-class Material(NamedTuple):
+class PackedFrames(NamedTuple):
     """Sequences as a network takes them: packed `frames`, what is `known` (total_time, channel), and the clock.
 
     `spans` (total_time,) is the time since the step before, in usual steps; 1 where nothing is known about it.
@@ -35,21 +35,21 @@ class Material(NamedTuple):
     spans: Tensor
     lengths: NDArray[np.int64]
 
-    def places(self, length: int) -> NDArray[np.int64]:
+    def chunk_starts(self, length: int) -> NDArray[np.int64]:
         """Where chunks of so many steps begin, in packed steps."""
         starts = np.cumsum(self.lengths) - self.lengths
         counts = np.maximum(0, self.lengths - length + 1)
         shift = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return np.asarray(np.repeat(starts, counts) + shift)
 
-    def cut(self, places: NDArray[np.int64], length: int) -> dict[str, Tensor]:
+    def cut_chunks(self, places: NDArray[np.int64], length: int) -> dict[str, Tensor]:
         """Chunks at places: x (batch, length, *frame), spans (batch, length) and known (batch, length, channel)."""
         rows = torch.from_numpy(places[:, None] + np.arange(length))
         found = {"x": self.frames[rows], "spans": self.spans[rows]}
         return found if self.known is None else found | {"known": self.known[rows]}
 
 
-class Chunks(Objective):
+class ChunkObjective(Objective):
     """A loss of chunks of `length` steps; judged by the loss of chunks of sequences that are held out."""
 
     higher_is_better = False
@@ -58,62 +58,66 @@ class Chunks(Objective):
     def __init__(
         self,
         network: nn.Module,
-        material: Material,
+        packed_frames: PackedFrames,
         *,
         length: int,
         batch_size: int,
         learning_rate: float,
-        decay: float = 0.0,
+        weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.99),
-        held_out: Material | None = None,
-        more: Callable[[np.random.Generator], Material] | None = None,
+        held_out: PackedFrames | None = None,
+        sample_more: Callable[[np.random.Generator], PackedFrames] | None = None,
     ) -> None:
-        self.module, self.material, self.held_out, self.more = network, material, held_out, more
+        self.module, self.packed_frames, self.held_out, self.sample_more = network, packed_frames, held_out, sample_more
         self.length, self.batch_size, self.learning_rate = length, batch_size, learning_rate
-        self.decay, self.betas = decay, betas
+        self.weight_decay, self.betas = weight_decay, betas
 
     @property
-    def validates(self) -> bool:
+    def has_validation(self) -> bool:
         """Where something is held out."""
         return self.held_out is not None
 
     @abstractmethod
-    def _drawn(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
+    def _sample_extras(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
         """What else is drawn for a batch, a row for each chunk."""
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam; with decay of weights, decoupled."""
         return torch.optim.AdamW(
-            self.module.parameters(), lr=self.learning_rate, betas=self.betas, weight_decay=self.decay, fused=True
+            self.module.parameters(),
+            lr=self.learning_rate,
+            betas=self.betas,
+            weight_decay=self.weight_decay,
+            fused=True,
         )
 
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which chunks are drawn."""
-        material = self.material
+        material = self.packed_frames
         known = () if material.known is None else (material.known.numpy(),)
         data = fingerprint(material.lengths, material.frames.numpy(), material.spans.numpy(), *known)
         return {"sequences": data, "batch_size": self.batch_size, "length": self.length}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every chunk once, in random order; with a source, those of a new draw."""
-        material = self.material if self.more is None or epoch == 0 else self.more(rng)
-        places = material.places(self.length)
+        material = self.packed_frames if self.sample_more is None or epoch == 0 else self.sample_more(rng)
+        places = material.chunk_starts(self.length)
         if not len(places):
             raise ValueError(
                 f"what the source X gave has at most {material.lengths.max()} time steps: expected {self.length}, as "
                 "what it gave first is shown so many at a time; let it give longer ones, or set a shorter chunk"
             )
-        for ids in shuffled(len(places), self.batch_size, rng):
+        for ids in shuffled_batches(len(places), self.batch_size, rng):
             yield self._batch(ids, material, places[ids], rng)
 
     def _batch(
-        self, ids: NDArray[np.int64], material: Material, places: NDArray[np.int64], rng: np.random.Generator
+        self, ids: NDArray[np.int64], material: PackedFrames, places: NDArray[np.int64], rng: np.random.Generator
     ) -> Batch:
         """Chunks at places, and what is drawn for each; the seed is that of its noise, see `noise_generator`."""
-        cut, drawn = material.cut(places, self.length), self._drawn(len(ids), rng)
+        cut, drawn = material.cut_chunks(places, self.length), self._sample_extras(len(ids), rng)
         return Batch(ids, **cut, **drawn, seed=rng.integers(2**62, size=len(ids)))
 
-    def settle(self) -> None:
+    def update_statistics(self) -> None:
         """Statistics of batch normalization anew, over some batches: those of training are of weights that have gone.
 
         The network is left in evaluation mode, with weights as they were.
@@ -127,46 +131,46 @@ class Chunks(Objective):
             layer.momentum = None  # torch's word for the mean over all that come
         self.module.train()
         with torch.no_grad():
-            for batch in self.settling_batches(self._share()):
-                self.loss(batch.like(self.module))
+            for batch in self.statistics_batches(self._statistics_time_share()):
+                self.loss(batch.match_module(self.module))
         for layer, momentum in zip(layers, usual, strict=True):
             layer.momentum = momentum
         self.module.eval()
 
-    def _share(self) -> float:
+    def _statistics_time_share(self) -> float:
         """Of the time that is left, how much normalization may take: something always comes after it."""
-        return FOR_SETTLING
+        return STATISTICS_TIME_SHARE
 
-    def settling_batches(self, share: float) -> Iterator[Batch]:
+    def statistics_batches(self, share: float) -> Iterator[Batch]:
         """Some batches as in training, one at least; no more than fit into a share of the time that is left."""
         begin = last = clock.now()
-        for number, batch in enumerate(islice(self.batches(0, np.random.default_rng(0)), SETTLING)):
+        for number, batch in enumerate(islice(self.batches(0, np.random.default_rng(0)), N_STATISTICS_BATCHES)):
             now, took = clock.now(), clock.now() - last
             if number and self.deadline is not None and now + took > begin + share * (self.deadline - begin):
                 return
             last = now
             yield batch
 
-    def n_settled(self) -> int:
-        """How many forward passes `settle` takes at most."""
-        batches = min(SETTLING, -(-len(self.material.places(self.length)) // self.batch_size))
+    def n_statistics_passes(self) -> int:
+        """How many forward passes `update_statistics` takes at most."""
+        batches = min(N_STATISTICS_BATCHES, -(-len(self.packed_frames.chunk_starts(self.length)) // self.batch_size))
         return batches if any(isinstance(layer, nn.BatchNorm2d) for layer in self.module.modules()) else 0
 
     def validation_steps(self) -> float:
         """A forward pass over as many chunks as are looked at."""
-        n_chunks = 0 if self.held_out is None else len(self.held_out.places(self.length))
-        return FORWARD * min(n_chunks, _JUDGED) / self.batch_size
+        n_chunks = 0 if self.held_out is None else len(self.held_out.chunk_starts(self.length))
+        return FORWARD_SHARE * min(n_chunks, _MAX_VALIDATION_CHUNKS) / self.batch_size
 
     def validate(self) -> float:
         """The loss of chunks held out, always the same ones."""
         assert self.held_out is not None
         rng = np.random.default_rng(0)
-        places = self.held_out.places(self.length)
-        chosen = evenly(np.arange(len(places)), _JUDGED)
-        return self.judged(self._batch(chosen, self.held_out, places[chosen], rng).like(self.module))
+        places = self.held_out.chunk_starts(self.length)
+        chosen = thin_evenly(np.arange(len(places)), _MAX_VALIDATION_CHUNKS)
+        return self.validation_loss(self._batch(chosen, self.held_out, places[chosen], rng).match_module(self.module))
 
     @abstractmethod
-    def judged(self, batch: Batch) -> float:
+    def validation_loss(self, batch: Batch) -> float:
         """The number by which a training is judged."""
 
 
@@ -179,15 +183,15 @@ def noise_generator(batch: Batch) -> torch.Generator | None:
     return None if seeds is None else torch.Generator(batch["x"].device).manual_seed(int(seeds[0]))
 
 
-def windows_of(x: Tensor, at: Tensor, length: int) -> Tensor:
+def gather_windows(x: Tensor, at: Tensor, length: int) -> Tensor:
     """Of every chunk the window that begins at its place: (batch, length, …)."""
     rows = torch.arange(len(x), device=x.device)[:, None]
     return x[rows, at[:, None] + torch.arange(length, device=x.device)]
 
 
-def spans_of(sequences: Sequences, usual: float | None) -> NDArray[np.float32]:
+def step_spans(sequences: Sequences, usual: float | None) -> NDArray[np.float32]:
     """Time since the step before, in usual steps, (total_time,)."""
-    elapsed = sequences.elapsed
+    elapsed = sequences.elapsed_times
     if elapsed is None or usual is None:
         return np.ones(int(sequences.lengths.sum()), np.float32)
     spans = np.diff(elapsed, prepend=elapsed[:1]) / usual

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .unrolling import suits, unrolled
+from .unrolled_dynamics import can_unroll, unroll_states
 
 SOLVERS = (
     "residual",
@@ -26,8 +26,14 @@ SOLVERS = (
     "dopri8",
 )
 _TOLERANCE = 1e-6  # relative and absolute, of states that are about 1 and learned in single precision
-_MOST = 2000  # steps that such a solver takes at most for a step of the data
-ADAPTIVE = ("bosh3", "fehlberg2", "adaptive_heun", "dopri5", "dopri8")  # whose steps depend on the company of a state
+_MAX_SOLVER_STEPS = 2000  # steps that such a solver takes at most for a step of the data
+ADAPTIVE_SOLVERS = (
+    "bosh3",
+    "fehlberg2",
+    "adaptive_heun",
+    "dopri5",
+    "dopri8",
+)  # whose steps depend on the company of a state
 
 
 class Dynamics(nn.Module):
@@ -37,7 +43,7 @@ class Dynamics(nn.Module):
     is known in advance and acts on the state, or None.
     """
 
-    parts: int = 1
+    n_substeps: int = 1
     """Into how many parts a step is moved unless told otherwise."""
 
     def forward(
@@ -53,20 +59,20 @@ class Dynamics(nn.Module):
         found = []
         for step in range(spans.shape[1]):
             force = None if forcing is None else forcing[:, step]
-            inner = self.moved(y, spans[:, step], force, frames, parts or self.parts)
+            inner = self.step_states(y, spans[:, step], force, frames, parts or self.n_substeps)
             found += inner
             y = inner[-1]
         return torch.stack(found, dim=1) if found else y.new_zeros(len(y), 0, *y.shape[1:])
 
     @abstractmethod
-    def moved(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
+    def step_states(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
         """The states at `frames` places of one step."""
 
-    def refuse(self, frames: int, parts: int | None) -> None:
+    def validate_substeps(self, frames: int, parts: int | None) -> None:
         """An error where a step cannot be divided so."""
-        count = self.parts if parts is None else parts
-        if count % self.parts:
-            raise ValueError(f"substeps={count}: expected a multiple of the {self.parts} blocks of a step")
+        count = self.n_substeps if parts is None else parts
+        if count % self.n_substeps:
+            raise ValueError(f"substeps={count}: expected a multiple of the {self.n_substeps} blocks of a step")
         if count % frames:
             raise ValueError(
                 f"frames_per_step={frames} does not divide the {count} substeps of a step: give "
@@ -74,7 +80,7 @@ class Dynamics(nn.Module):
             )
 
 
-class Residual(Dynamics):
+class ResidualDynamics(Dynamics):
     """K residual blocks for a step, y ← y + h_i(y) (Franceschi's thesis, 2022, C.5.2): Euler's method, as f = K h.
 
     Untied blocks are K maps, tied ones the same. Moved in K·m parts, each block is applied m times with 1/m of it.
@@ -82,7 +88,7 @@ class Residual(Dynamics):
 
     def __init__(self, blocks: list[nn.Module], n_blocks: int) -> None:
         super().__init__()
-        self.blocks, self.parts = nn.ModuleList(blocks), n_blocks
+        self.blocks, self.n_substeps = nn.ModuleList(blocks), n_blocks
 
     def forward(
         self,
@@ -94,72 +100,74 @@ class Residual(Dynamics):
         parts: int | None = None,
     ) -> Tensor:
         """States (batch, step × frames, *state); in training by steps that keep only what their gradients need."""
-        if spans.shape[1] and suits(self.blocks, y):
-            return unrolled(self.blocks, y, spans, forcing, parts or self.parts, self.parts, frames)
+        if spans.shape[1] and can_unroll(self.blocks, y):
+            return unroll_states(self.blocks, y, spans, forcing, parts or self.n_substeps, self.n_substeps, frames)
         return super().forward(y, spans, forcing, frames=frames, parts=parts)
 
-    def moved(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
+    def step_states(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
         """Euler's method."""
-        found, times, every = [], parts // self.parts, parts // frames
-        share = along(span, y) / times
+        found, times, every = [], parts // self.n_substeps, parts // frames
+        share = broadcast_to_state(span, y) / times
         for part in range(parts):
             block = self.blocks[(part // times) % len(self.blocks)]
-            y = y + share * block(forced(y, force))
+            y = y + share * block(append_forcing(y, force))
             if (part + 1) % every == 0:
                 found.append(y)
         return found
 
 
-class Solved(Dynamics):
+class ODEDynamics(Dynamics):
     """dy/dt = K h(y), by a solver of torchdiffeq (Chen et al., "Neural ordinary differential equations", 2018)."""
 
     def __init__(self, block: nn.Module, n_blocks: int, solver: str) -> None:
         super().__init__()
         self.block, self.n_blocks, self.solver = block, n_blocks, solver
 
-    def moved(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
+    def step_states(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
         """The solver's steps: `parts` of them for those of a fixed step, as many as they take for the others."""
-        share = self.n_blocks * along(span, y)
+        share = self.n_blocks * broadcast_to_state(span, y)
 
         def slope(_: Tensor, state: Tensor) -> Tensor:
-            moved: Tensor = share * self.block(forced(state, force))
+            moved: Tensor = share * self.block(append_forcing(state, force))
             return moved
 
         ends = torch.linspace(0, 1, frames + 1, dtype=y.dtype, device=y.device)
         given: dict[str, Any] = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
         given["options"] = (
-            {"max_num_steps": _MOST} if self.solver in ADAPTIVE else {"step_size": 1 / max(parts, frames)}
+            {"max_num_steps": _MAX_SOLVER_STEPS}
+            if self.solver in ADAPTIVE_SOLVERS
+            else {"step_size": 1 / max(parts, frames)}
         )
         if self.solver.endswith("adams"):
             given["options"]["max_order"] = 4  # the usual one; that of the package is 12, which is not stable
         try:
-            return list(torchdiffeq().odeint(slope, y, ends, method=self.solver, **given)[1:])
+            return list(import_torchdiffeq().odeint(slope, y, ends, method=self.solver, **given)[1:])
         except AssertionError as error:  # its words for a step that became too small
             raise ArithmeticError(
                 f"the solver {self.solver!r} gave up ({error}): the learned equation is too stiff or has blown up; "
                 "train for longer, with a lower learning_rate, or use solver='residual'"
             ) from None
 
-    def refuse(self, frames: int, parts: int | None) -> None:
+    def validate_substeps(self, frames: int, parts: int | None) -> None:
         """Any frames will do, but those of a fixed step must be at ends of parts."""
-        if parts is not None and self.solver in ADAPTIVE:
+        if parts is not None and self.solver in ADAPTIVE_SOLVERS:
             raise ValueError(f"substeps={parts}: solver={self.solver!r} finds its steps by itself, expected None")
         if parts is not None:
-            super().refuse(frames, parts)
+            super().validate_substeps(frames, parts)
 
 
-class Gated(Dynamics):
+class GRUDynamics(Dynamics):
     """A gated recurrent unit in place of an equation (the thesis's ablation): it counts steps, whatever their spans."""
 
     def __init__(self, n_state: int, n_known: int) -> None:
         super().__init__()
         self.cell = nn.GRUCell(n_state + n_known, n_state)
 
-    def moved(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
+    def step_states(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
         """One step."""
-        return [self.cell(forced(y, force), y)]
+        return [self.cell(append_forcing(y, force), y)]
 
-    def refuse(self, frames: int, parts: int | None) -> None:
+    def validate_substeps(self, frames: int, parts: int | None) -> None:
         """It has nothing between two steps."""
         for name, value in (("frames_per_step", frames), ("substeps", parts)):
             if value not in (None, 1):
@@ -168,12 +176,12 @@ class Gated(Dynamics):
                 )
 
 
-def along(span: Tensor, y: Tensor) -> Tensor:
+def broadcast_to_state(span: Tensor, y: Tensor) -> Tensor:
     """A number for each state, in the axes of states."""
     return span.reshape(-1, *[1] * (y.ndim - 1))
 
 
-def forced(y: Tensor, force: Tensor | None) -> Tensor:
+def append_forcing(y: Tensor, force: Tensor | None) -> Tensor:
     """The state with what acts on it, as further channels."""
     if force is None:
         return y
@@ -182,7 +190,7 @@ def forced(y: Tensor, force: Tensor | None) -> Tensor:
     return torch.cat([y, force], dim=1)
 
 
-def torchdiffeq() -> Any:
+def import_torchdiffeq() -> Any:
     """The package, or an error that names the extra."""
     try:
         import torchdiffeq as package

@@ -7,19 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..align.matrix import refuse_beyond_memory
-from ..sequences import Sequences
-from ..sequences.arguments import counted
+from ..core.memory import refuse_beyond_memory
+from ..core.parameters import format_count
 
 
-class Request(NamedTuple):
-    """How far, how often and how finely to forecast; `known` (item, horizon, channel) is known in advance, or None."""
+class ForecastRequest(NamedTuple):
+    """How far, how often and how finely to forecast; `known_covariates` (item, horizon, channel) is known in advance,
+    or None.
+    """
 
     horizon: int
     n_samples: int
     frames_per_step: int
     substeps: int | None
-    known: NDArray[Any] | None
+    known_covariates: NDArray[Any] | None
     rng: np.random.Generator
 
     @property
@@ -31,7 +32,7 @@ class Request(NamedTuple):
         """An error for more numbers than this machine can hold."""
         refuse_beyond_memory(
             self.n_samples * n_items * self.n_frames * n_cells * itemsize,
-            f"horizon={self.horizon} with n_samples={self.n_samples} of {counted(n_items, 'past')}",
+            f"horizon={self.horizon} with n_samples={self.n_samples} of {format_count(n_items, 'past')}",
             "ask for a shorter horizon or fewer samples, or for some pasts at a time",
         )
 
@@ -44,11 +45,3 @@ class Futures(NamedTuple):
 
     center: NDArray[Any] | None
     samples: NDArray[Any] | None = None
-
-
-class Windows(NamedTuple):
-    """Pasts, each from the first step of its sequence to an origin, and where each lies."""
-
-    pasts: Sequences
-    item: NDArray[np.int64]
-    origin: NDArray[np.int64]

@@ -8,43 +8,43 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.warnings import find_stack_level
 from ..score import ssim
 from ..sequences import Sequences
-from ..sequences.callers import outside
-from ..train import LearnedNothing
-from .windows import after, cut, evenly, known_after
+from ..train import NotLearnedWarning
+from .windows import futures_after, known_futures_after, select_windows, thin_evenly
 
 if TYPE_CHECKING:
-    from .latent import LatentForecaster
+    from .latent_forecaster import LatentForecaster
 
-_ENOUGH = 50  # steps before a training is judged, unless its time was over
-_WINDOWS = 64
-_NUMBERS = 1 << 22  # that are forecast for it
-_SAMPLES = 4  # of a method that draws
-_LOOKED_AT = 1000  # frames that tell deviations
-_SLACK = 0.01  # standard deviations that do not count
-_FLAT = 1e-7  # times its level is the deviation of a channel that does not move
-_SMALLEST = 11  # rows and columns of the windows of SSIM
+_MIN_STEPS = 50  # steps before a training is judged, unless its time was over
+_MAX_WINDOWS = 64
+_MAX_NUMBERS = 1 << 22  # that are forecast for it
+_N_SAMPLES = 4  # of a method that draws
+_N_SAMPLED_FRAMES = 1000  # frames that tell deviations
+_ERROR_TOLERANCE = 0.01  # standard deviations that do not count
+_FLAT_SHARE = 1e-7  # times its level is the deviation of a channel that does not move
+_SSIM_WINDOW = 11  # rows and columns of the windows of SSIM
 
 
-class Errors(NamedTuple):
+class TrainingErrors(NamedTuple):
     """Root mean squares of errors in standard deviations of each channel; SSIM too, of pictures in [0, 1]."""
 
     model: float
     persistence: float
     mean: float
-    alike: tuple[float, float] | None
+    similarity: tuple[float, float] | None
     """SSIM of the model and of the mean frame."""
     n_windows: int
     horizon: int
 
-    def complaint(self) -> str | None:
+    def failure_reason(self) -> str | None:
         """What is wrong, in words that go on from "over the next steps"."""
         rivals = f"that of Persistence {self.persistence:.3g} and that of Mean {self.mean:.3g}"
-        if self.model > min(self.persistence, self.mean) + _SLACK:
+        if self.model > min(self.persistence, self.mean) + _ERROR_TOLERANCE:
             return f"its error is {self.model:.3g} standard deviations, {rivals}"
-        if self.alike is not None and self.alike[0] < self.alike[1]:
-            return f"its SSIM is {self.alike[0]:.3g} and that of the mean frame {self.alike[1]:.3g}"
+        if self.similarity is not None and self.similarity[0] < self.similarity[1]:
+            return f"its SSIM is {self.similarity[0]:.3g} and that of the mean frame {self.similarity[1]:.3g}"
         return None
 
 
@@ -54,75 +54,79 @@ def warn_if_no_better(model: LatentForecaster, learned: Sequences, held_out: Seq
     Of sequences it learned from, and then of those held out: what is learned by heart is nothing either.
     """
     history = model.history_
-    if history.stopped == "Ctrl-C" or (history.n_steps < _ENOUGH and history.stopped != "max_time"):
+    if history.stop_reason == "Ctrl-C" or (history.n_steps < _MIN_STEPS and history.stop_reason != "max_time"):
         return
     sides = {"it learned from": learned, "held out": held_out}
     for words, sequences in sides.items():
         if sequences is None:
             continue
-        found = training_errors(model, learned, sequences)
-        seen = found.complaint()
+        found = measure_training_errors(model, learned, sequences)
+        seen = found.failure_reason()
         if seen is not None:
             name = type(model).__name__
             warnings.warn(
                 f"{name} has learned little or nothing: over the next {found.horizon} steps of {found.n_windows} "
                 f"windows {words} {seen}; give it more time (max_time, max_steps), a lower learning_rate or another "
                 "conditioning, and see that X is scaled",
-                LearnedNothing,
-                stacklevel=outside(),
+                NotLearnedWarning,
+                stacklevel=find_stack_level(),
             )
             return
 
 
-def training_errors(model: LatentForecaster, learned: Sequences, sequences: Sequences) -> Errors:
+def measure_training_errors(model: LatentForecaster, learned: Sequences, sequences: Sequences) -> TrainingErrors:
     """Errors over windows of sequences, as far ahead as a chunk of training goes; the mean is that of `learned`."""
-    need, longest = model._conditioning(), int(sequences.lengths.max())
+    need, longest = model._min_past_steps(), int(sequences.lengths.max())
     horizon = max(1, min(model.chunk_, longest) - need)
-    frames = model.cells_.frames(learned).values.reshape(-1, *model.cells_.frame)
+    frames = model.cells_.target_frames(learned).values.reshape(-1, *model.cells_.frame)
     cells = frames[0].size
-    count = _SAMPLES if model._draws else 1
-    windows = cut(sequences, need, horizon, int(np.clip(_NUMBERS // (cells * horizon * count), 8, _WINDOWS)))
-    truth = after(model.cells_.frames(sequences), windows, horizon)
-    known = known_after(model.cells_, sequences, windows, horizon)
+    count = _N_SAMPLES if model._is_probabilistic else 1
+    windows = select_windows(
+        sequences, need, horizon, int(np.clip(_MAX_NUMBERS // (cells * horizon * count), 8, _MAX_WINDOWS))
+    )
+    truth = futures_after(model.cells_.target_frames(sequences), windows, horizon)
+    known = known_futures_after(model.cells_, sequences, windows, horizon)
     mean = frames.mean(axis=0, dtype=np.float64)  # NaN in masked cells, which are so at all times
-    last = model.cells_.frames(windows.pasts.crop(-1)).values[:, None]
-    unit = _deviations(frames)
+    last = model.cells_.target_frames(windows.pasts.crop(-1)).values[:, None]
+    unit = _channel_deviations(frames)
 
     def root(squares: NDArray[Any]) -> float:
         return float(np.sqrt(max(0.0, np.nanmean(squares / np.square(unit)))))
 
     try:
-        request = model._request(windows.pasts, horizon, count, 1, None, known, 0)
-        center, samples = model._futures(windows.pasts, request)
+        request = model._make_request(windows.pasts, horizon, count, 1, None, known, 0)
+        center, samples = model._predict_frames(windows.pasts, request)
     except ArithmeticError:  # it has blown up
-        return Errors(np.inf, root(np.square(last - truth)), root(np.square(mean - truth)), None, len(truth), horizon)
+        return TrainingErrors(
+            np.inf, root(np.square(last - truth)), root(np.square(mean - truth)), None, len(truth), horizon
+        )
     found = samples.mean(axis=0) if center is None else center
     # a mean of few draws differs from that of all by a share of their variance
     extra = 0.0 if center is not None or count == 1 else samples.var(axis=0, ddof=1) / count
     errors = root(np.square(found - truth) - extra), root(np.square(last - truth)), root(np.square(mean - truth))
-    return Errors(*errors, _similarity(model, truth, found, mean), len(truth), horizon)
+    return TrainingErrors(*errors, _ssim_scores(model, truth, found, mean), len(truth), horizon)
 
 
-def _deviations(frames: NDArray[Any]) -> NDArray[np.float64]:
+def _channel_deviations(frames: NDArray[Any]) -> NDArray[np.float64]:
     """The standard deviation of every channel, (channel, 1, …), by some of the frames.
 
     Infinite where it never changes: there is nothing to be learned, and errors in it do not count.
     """
-    some = frames[evenly(np.arange(len(frames)), _LOOKED_AT)].astype(np.float64)
+    some = frames[thin_evenly(np.arange(len(frames)), _N_SAMPLED_FRAMES)].astype(np.float64)
     axes, there = (0, *range(2, frames.ndim)), ~np.isnan(some)
     count = np.maximum(there.sum(axis=axes, keepdims=True), 1)
     apart = some - np.nansum(some, axis=axes, keepdims=True) / count
     found = np.sqrt(np.nansum(np.square(apart), axis=axes, keepdims=True) / count)[0]
     level = np.sqrt(np.nansum(np.square(some), axis=axes, keepdims=True) / count)[0]
-    return np.where(found > _FLAT * level, found, np.inf)
+    return np.where(found > _FLAT_SHARE * level, found, np.inf)
 
 
-def _similarity(
+def _ssim_scores(
     model: LatentForecaster, truth: NDArray[Any], found: NDArray[Any], mean: NDArray[Any]
 ) -> tuple[float, float] | None:
     """SSIM of the forecast and of the mean frame, of whole pictures from 0 to 1."""
-    pictures = model._pictures() and model.squashed_ and not model.cells_.masked
-    if not pictures or min(truth.shape[-2:]) < _SMALLEST:
+    pictures = model._uses_images() and model.uses_sigmoid_ and not model.cells_.is_masked
+    if not pictures or min(truth.shape[-2:]) < _SSIM_WINDOW:
         return None
     whole = ~np.isnan(truth).any(axis=(1, 2, 3, 4))
     if not whole.any():

@@ -11,8 +11,8 @@ from ..sequences import Sequences
 
 Floats = NDArray[np.float64]
 
-_FEWEST = 20  # sequences below which even good labels seldom differ from shuffled ones
-_MOST = 800  # sequences that are looked at: the products of all pairs are solved
+_MIN_SEQUENCES = 20  # sequences below which even good labels seldom differ from shuffled ones
+_MAX_SEQUENCES = 800  # sequences that are looked at: the products of all pairs are solved
 _PERMUTATIONS = 199
 _FEATURES = 1000  # of Rocket: the test needs no more
 _LEVEL = 0.05
@@ -38,20 +38,20 @@ def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal 
     >>> import timelike as tl
     >>> t, rng = np.arange(40), np.random.default_rng(0)
     >>> X = tl.Sequences(np.sin(t / np.repeat([2, 3], 15)[:, None] + rng.uniform(0, 6, (30, 1))))
-    >>> label_signal(X, np.repeat([0, 1], 15)).p_value, label_signal(X, rng.permutation(30) % 2).p_value > 0.05
+    >>> label_signal(X, np.repeat([0, 1], 15)).p_value, label_signal(X, rng.permutation_test(30) % 2).p_value > 0.05
     (0.005, True)
     """
-    if len(codes) < _FEWEST:
+    if len(codes) < _MIN_SEQUENCES:
         return None
     rng = np.random.default_rng(0)  # of its own: what is trained afterwards draws as before
-    some = np.sort(rng.permutation(len(codes))[:_MOST])
+    some = np.sort(rng.permutation(len(codes))[:_MAX_SEQUENCES])
     codes = np.unique(codes[some], return_inverse=True)[1]
     targets = np.eye(int(codes.max()) + 1)[codes]
     try:
-        smoother = _ridge_smoother(_features(sequences[some]))
+        smoother = _ridge_smoother(_simple_features(sequences[some]))
     except ValueError:  # a channel that is missing throughout, or numbers too large: what was trained is not to be lost
         return None
-    predicted = _left_out(smoother, targets)
+    predicted = _loo_predictions(smoother, targets)
     error = _squared_error(predicted, targets)
     shuffled = [_shuffled_error(smoother, targets, rng) for _ in range(_PERMUTATIONS)]
     return LabelSignal(
@@ -74,18 +74,18 @@ def describe_missing_signal(sequences: Sequences, codes: NDArray[np.int64]) -> s
     )
 
 
-def _features(sequences: Sequences) -> Floats:
+def _simple_features(sequences: Sequences) -> Floats:
     """Rocket's and plain statistics, each standardized and of the same total variance."""
     from ..encode import Rocket, StatisticsEncoder
 
     if int(sequences.lengths.max()) == 1:  # single frames have no course
-        return _standardized(sequences.values.reshape(len(sequences), -1).astype(np.float64))
-    filled = sequences.interpolate() if sequences.missing else sequences
+        return _standardize_features(sequences.values.reshape(len(sequences), -1).astype(np.float64))
+    filled = sequences.interpolate() if sequences.has_missing else sequences
     encoders = (Rocket(n_features=_FEATURES, random_state=0), StatisticsEncoder())
-    return np.concatenate([_standardized(encoder.fit(filled).encode(filled)) for encoder in encoders], axis=1)
+    return np.concatenate([_standardize_features(encoder.fit(filled).encode(filled)) for encoder in encoders], axis=1)
 
 
-def _standardized(features: NDArray[np.floating]) -> Floats:
+def _standardize_features(features: NDArray[np.floating]) -> Floats:
     with np.errstate(over="ignore"):
         centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
         deviation = centred.std(axis=0)
@@ -105,7 +105,7 @@ def _ridge_smoother(features: Floats) -> Floats:
     return np.asarray(fitted + 1 / size)  # features are centred, so the intercept is the mean
 
 
-def _left_out(smoother: Floats, targets: Floats) -> Floats:
+def _loo_predictions(smoother: Floats, targets: Floats) -> Floats:
     """What each item is predicted to be by all others, (item, class)."""
     leverage = np.minimum(np.diagonal(smoother), 1 - 1e-9)
     return np.asarray(targets - (targets - smoother @ targets) / (1 - leverage)[:, None])
@@ -117,4 +117,4 @@ def _squared_error(predicted: Floats, targets: Floats) -> float:
 
 def _shuffled_error(smoother: Floats, targets: Floats, rng: np.random.Generator) -> float:
     other = targets[rng.permutation(len(targets))]
-    return _squared_error(_left_out(smoother, other), other)
+    return _squared_error(_loo_predictions(smoother, other), other)

@@ -7,8 +7,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from ..sequences.arguments import one_of, whole
-from ..sequences.padding import valid
+from ..core.parameters import check_choice, check_int
+from ..core.validation.tensors import valid_mask
 
 Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
 POOLINGS = "last", "mean", "max", "mean+max", "attention"
@@ -27,8 +27,8 @@ class Readout(nn.Module):
 
     def __init__(self, pooling: Pooling, hidden: int) -> None:
         super().__init__()
-        self.pooling: str = one_of(pooling, "pooling", POOLINGS)
-        hidden = whole(hidden, "hidden", 1)
+        self.pooling: str = check_choice(pooling, "pooling", POOLINGS)
+        hidden = check_int(hidden, "hidden", 1)
         self.n_outputs = 2 * hidden if pooling == "mean+max" else hidden
         if pooling == "attention":
             self.weigh = nn.Linear(hidden, 1)
@@ -38,7 +38,7 @@ class Readout(nn.Module):
         own = lengths.to(states.device)
         if self.pooling == "last":
             return states[torch.arange(len(states), device=states.device), own - 1]
-        inside = valid(own, states.shape[1], states.device)[..., None]
+        inside = valid_mask(own, states.shape[1], states.device)[..., None]
         if self.pooling == "attention":
             weights = self.weigh(states).masked_fill(~inside, -torch.inf).softmax(1)
             weighed: Tensor = (weights * torch.where(inside, states, 0)).sum(1)

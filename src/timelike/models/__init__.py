@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
-    from . import learned as learned, options as options, parts as parts
+    from . import components as components, options as options, schema as schema
     from .base import Model as Model
-    from .identity import fingerprint as fingerprint
-    from .saving import (
+    from .checksums import fingerprint as fingerprint
+    from .serialization import (
         SavedModel as SavedModel,
         load_model as load_model,
         read_model as read_model,
@@ -16,6 +16,10 @@ if TYPE_CHECKING:  # the public names, a line each
     )
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(
-        __name__, inner=("Model", "SavedModel", "fingerprint", "learned", "options", "parts", "read_model")
+    __all__, __getattr__, __dir__ = lazy_exports(
+        __name__,
+        top=(
+            "load_model",
+            "save_model",
+        ),
     )

@@ -24,7 +24,7 @@ class Alias:
             setattr(instance, self.option, value)
 
 
-def aliased(**others: str) -> Callable[[Constructor], Constructor]:
+def accept_aliases(**others: str) -> Callable[[Constructor], Constructor]:
     """A constructor whose options may be given by other names, which are keywords with the default None.
 
     They are no parameters of their own: the signature that is read at run time, and so `get_params`, `clone` and saved
@@ -33,7 +33,7 @@ def aliased(**others: str) -> Callable[[Constructor], Constructor]:
     >>> class Voters:
     ...     n_neighbors = Alias("k")
     ...
-    ...     @aliased(n_neighbors="k")
+    ...     @accept_aliases(n_neighbors="k")
     ...     def __init__(self, k=1, *, n_neighbors=None):
     ...         self.k = k
     >>> Voters(n_neighbors=3).k, Voters(4).n_neighbors
@@ -50,7 +50,7 @@ def aliased(**others: str) -> Callable[[Constructor], Constructor]:
         @wraps(constructor)
         def constructed(self: Any, *args: Any, **given: Any) -> None:
             told = whole.bind_partial(self, *args).arguments | given
-            constructor(self, *args, **_renamed(given, told, others))
+            constructor(self, *args, **_rename_aliases(given, told, others))
 
         kept = [parameter for name, parameter in whole.parameters.items() if name not in others]
         constructed.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
@@ -59,13 +59,13 @@ def aliased(**others: str) -> Callable[[Constructor], Constructor]:
     return wrapped
 
 
-def unaliased(kind: type, params: dict[str, Any]) -> dict[str, Any]:
+def resolve_aliases(kind: type, params: dict[str, Any]) -> dict[str, Any]:
     """Parameters with the options' own names, for `set_params`."""
     others = {name: alias.option for name in params if isinstance(alias := getattr(kind, name, None), Alias)}
-    return _renamed(params, params, others)
+    return _rename_aliases(params, params, others)
 
 
-def _renamed(given: dict[str, Any], told: dict[str, Any], others: dict[str, str]) -> dict[str, Any]:
+def _rename_aliases(given: dict[str, Any], told: dict[str, Any], others: dict[str, str]) -> dict[str, Any]:
     meant = {name: value for name, value in given.items() if name not in others}
     for name in others.keys() & given.keys():
         option, value = others[name], given[name]

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from ..core.validation.arrays import refuse_column_vector, refuse_reordered_channels
 from ..sequences import Sequences
-from ..sequences.container import read_sequences
-from ..sequences.doors import keep_size, read_targets, refuse_order, refuse_steps
-from . import learned, parts
-from .aliases import unaliased
-from .learned import Learned, check_all
-from .options import Option, anything
+from ..sequences.validation import set_n_features_in, validate_sequences, validate_targets
+from . import components, schema
+from .aliases import resolve_aliases
+from .options import Option, any_value
+from .schema import AttributeSchema, check_attributes
 
 
 class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
@@ -30,11 +30,11 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     A subclass declares its options (see `models.options`), writes a constructor that only stores, and a `fit` in which
     everything happens `with self._fitting():` so that a fit which fails leaves the model as it was. What it learns are
     attributes that end in `_`, each declared beside the class (see `models.learned`): they are checked when a model is
-    saved and when it is loaded. What is declared as derived is not saved, and made again by `_derive`.
+    saved and when it is loaded. What is declared as derived is not saved, and made again by `_derive_attributes`.
 
     >>> import numpy as np
     >>> from timelike.models import Model, learned, options
-    >>> from timelike.sequences.arguments import store
+    >>> from timelike.core.parameters import store
     >>> class Mean(Model):
     ...     power = options.real(above=0)
     ...     mean_ = learned.array("*frame", least=0)
@@ -44,7 +44,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     ...
     ...     def fit(self, X, y=None):
     ...         with self._fitting():
-    ...             self.mean_ = (np.abs(self._learn_from(X).values) ** self.power).mean(axis=0)
+    ...             self.mean_ = (np.abs(self._validate_fit_input(X).values) ** self.power).mean(axis=0)
     ...         return self
     >>> Mean(power=2.0).fit([[1.0, 2.0], [3.0]]).mean_
     array([4.66666667])
@@ -54,15 +54,15 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     TypeError: power='x': expected a number
     """
 
-    frame_: tuple[int, ...] = learned.frame()
+    frame_: tuple[int, ...] = schema.frame_shape()
     """The shape of the frames it was fitted on."""
-    channel_names_: Any = learned.later(learned.maybe(learned.names()))
+    channel_names_: Any = schema.not_required(schema.nullable(schema.channel_names()))
     """Names of the channels it was fitted on, where these had names."""
-    n_features_in_: int = learned.later(learned.whole(1))
+    n_features_in_: int = schema.not_required(schema.integer(1))
     """How many numbers a sequence has, where all have as many, as in scikit-learn."""
 
-    _axes: ClassVar[int | None] = None  # of a frame, where only frames of so many axes make sense
-    _call: ClassVar[str] = "fit(X)"  # how an error says what to do first
+    _n_frame_axes: ClassVar[int | None] = None  # of a frame, where only frames of so many axes make sense
+    _fit_call: ClassVar[str] = "fit(X)"  # how an error says what to do first
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # for `preset`
 
     __repr__ = BaseEstimator.__repr__
@@ -74,20 +74,21 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         """The declared options by name: the arguments of the constructor."""
         names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
         found = {name: inspect.getattr_static(cls, name, None) for name in names}
-        return {name: option if isinstance(option, Option) else anything() for name, option in found.items()}
+        return {name: option if isinstance(option, Option) else any_value() for name, option in found.items()}
 
     @classmethod
-    def _declared(cls) -> dict[str, Learned]:
+    def _attribute_schemas(cls) -> dict[str, AttributeSchema]:
         """The declared learned attributes by name, those of the bases first."""
         lines = [vars(base).items() for base in reversed(cls.__mro__)]  # a later one replaces what bases declare
         found = {name: one for line in lines for name, one in line if name.endswith("_")}
-        return {name: one for name, one in found.items() if isinstance(one, Learned)}
+        return {name: one for name, one in found.items() if isinstance(one, AttributeSchema)}
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """A new model with the options that go by a name, such as those of the paper; `changes` replace some of them.
+        """A new model with the options that go by a name, such as those of the paper; `change_statistics` replace some
+        of them.
 
-        >>> from timelike.sequences.arguments import store
+        >>> from timelike.core.parameters import store
         >>> class Mean(Model):
         ...     _presets = {"paper": {"power": 2.0}}
         ...
@@ -109,7 +110,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return cls(**{**cls._presets[name], **changes})
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         """Arguments with which it learns in a moment, where those in tests/contract do not say enough."""
         return {}
 
@@ -126,7 +127,9 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         if not deep:
             return own
         declared = type(self).options()  # read once: it inspects the constructor
-        inner = (parts.options_of(_meaning(declared[name], value), name) for name, value in own.items())
+        inner = (
+            components.nested_parameters(_resolve_word(declared[name], value), name) for name, value in own.items()
+        )
         return own | {option: value for some in inner for option, value in some.items()}
 
     def set_params(self, **params: Any) -> Self:
@@ -134,7 +137,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
         The object that was given stays as it is: it may be used elsewhere.
         """
-        params = unaliased(type(self), params)
+        params = resolve_aliases(type(self), params)
         nested = [name for name in params if "__" in name]
         inner: dict[str, dict[str, Any]] = {}
         for name in nested:
@@ -145,20 +148,20 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
             if outer not in self.get_params(deep=False):
                 super().set_params(**{outer: None})  # scikit-learn's words for a parameter that there is not
             declared, value = type(self).options()[outer], getattr(self, outer)
-            if declared.words is not None and isinstance(value, str):
+            if declared.from_word is not None and isinstance(value, str):
                 declared.check(value, outer)  # says which words there are
-            setattr(self, outer, parts.changed(self._meant(outer, value), outer, changed))
+            setattr(self, outer, components.replace_parameters(self._resolve_parameter(outer, value), outer, changed))
         return self
 
-    def _meant(self, name: str, value: Any) -> Any:
+    def _resolve_parameter(self, name: str, value: Any) -> Any:
         """What a parameter stands for, where it is a word, or None, that has options."""
-        return _meaning(type(self).options()[name], value)
+        return _resolve_word(type(self).options()[name], value)
 
     def __sklearn_clone__(self) -> Self:
         """A part that has learned stays as it is: scikit-learn would leave out what it learned (decision 0012)."""
         copy: Self = super().__sklearn_clone__()
         for name, value in self.get_params(deep=False).items():
-            setattr(copy, name, parts.kept(value, getattr(copy, name)))
+            setattr(copy, name, components.keep_fitted(value, getattr(copy, name)))
         return copy
 
     def __sklearn_tags__(self) -> Any:
@@ -169,85 +172,87 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     # --- input -------------------------------------------------------------------------------------------------------
 
-    def _learn_from(self, X: Any) -> Sequences:
+    def _validate_fit_input(self, X: Any) -> Sequences:
         """The sequences to fit, at least one, none with a missing value; their frame and size are noted."""
         self._refuse_options()
-        sequences = self._read(X)
+        sequences = self._validate_sequences(X)
         self.frame_ = sequences.frame
         self.__dict__.pop("channel_names_", None)
         if sequences.channel_names is not None:
             self.channel_names_ = sequences.channel_names
-        keep_size(self, sequences)
+        set_n_features_in(self, sequences)
         return sequences
 
-    def _asked(self, X: Any) -> Sequences:
+    def _validate_predict_input(self, X: Any) -> Sequences:
         """The sequences to answer for: like those it was fitted on."""
         self._require_fitted()
         if getattr(self, "n_features_in_", None) != 1:
-            refuse_steps(X, "X")
-        sequences = self._read(X)
+            refuse_column_vector(X, "X")
+        sequences = self._validate_sequences(X)
         self._refuse_frame(sequences.frame, "X")
-        refuse_order(sequences.channel_names, getattr(self, "channel_names_", None), ("X", "what it was fitted on"))
+        refuse_reordered_channels(
+            sequences.channel_names, getattr(self, "channel_names_", None), ("X", "what it was fitted on")
+        )
         return sequences
 
-    def _read(self, X: Any) -> Sequences:
-        sequences = read_sequences(X)
+    def _validate_sequences(self, X: Any) -> Sequences:
+        sequences = validate_sequences(X)
         if len(sequences) == 0:
             raise ValueError("X holds no sequences: expected at least one")
         if not self._takes_missing():
             sequences.refuse_missing(type(self).__name__, "X")
-        self._refuse_kind(sequences)
+        self._refuse_unsupported(sequences)
         return sequences
 
-    def _refuse_kind(self, sequences: Sequences) -> None:
+    def _refuse_unsupported(self, sequences: Sequences) -> None:
         """An error for frames, or lengths, that it has no use for."""
-        if self._axes is None or len(sequences.frame) == self._axes:
+        if self._n_frame_axes is None or len(sequences.frame) == self._n_frame_axes:
             return
-        expected = ("(channel,)", "", "(channel, height, width)")[self._axes - 1]
+        expected = ("(channel,)", "", "(channel, height, width)")[self._n_frame_axes - 1]
         way = (
             "; CausalEncoder is for frames of channels, and an array of single images (item, channel, height, width) "
             'needs Sequences(X, layout="nchw")'
         )
         raise ValueError(
             f"X has frames of shape {sequences.frame}: {type(self).__name__} expected {expected}"
-            + (way if self._axes > 1 else "")
+            + (way if self._n_frame_axes > 1 else "")
         )
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""
         return False
 
-    def _classes(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[Any]:
+    def _validate_classes(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[Any]:
         """The class of every sequence, `y` or the labels that X carries; fractions are for another estimator."""
-        labels = read_targets(self, sequences, y, "class")
+        labels = validate_targets(self, sequences, y, "class")
         fractions = labels[labels != np.floor(labels)] if labels.dtype.kind == "f" else labels[:0]
         if len(fractions):
             raise ValueError(f"Unknown label type: y holds {fractions[0]}: expected classes; for numbers {otherwise}")
         return labels
 
-    def _numbers(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[np.float64]:
+    def _validate_numbers(self, sequences: Sequences, y: Any, otherwise: str) -> NDArray[np.float64]:
         """The number of every sequence, `y` or the labels that X carries; classes are for another estimator."""
-        targets = read_targets(self, sequences, y, "target")
+        targets = validate_targets(self, sequences, y, "target")
         if targets.dtype.kind not in "biuf":
             raise ValueError(f"y has dtype {targets.dtype}: expected numbers; for classes use {otherwise}")
         return targets.astype(np.float64)
 
     def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
-        expected = self._frame()
+        expected = self._expected_frame()
         if expected is not None and frame != expected:
             raise ValueError(
                 f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
-                f"{_how_to_give(frame, expected)}"
+                f"{_layout_hint(frame, expected)}"
             )
 
-    def _frame(self) -> tuple[int, ...] | None:
+    def _expected_frame(self) -> tuple[int, ...] | None:
         """The shape of the frames it answers for, None if any will do."""
         return self.frame_
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
-                f"this {type(self).__name__} has learned nothing yet: call {self._call} first, or load a model"
+                f"this {type(self).__name__} has learned nothing yet: call {self._fit_call} first, or load a model"
             )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -260,11 +265,11 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         """Learn from sequences."""
 
     @contextmanager
-    def _fitting(self) -> Iterator[None]:
+    def _atomic_fit(self) -> Iterator[None]:
         """A fit: what was learned before is forgotten, unless it breaks off; then everything is as before it."""
         before = dict(self.__dict__)
         self.__dict__.pop("_made_with", None)
-        for name in _learned(before):
+        for name in _fitted_values(before):
             delattr(self, name)
         try:
             yield
@@ -272,7 +277,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        self._made_with = self.get_params(deep=False)
+        self._fitted_parameters = self.get_params(deep=False)
 
     # --- saving ------------------------------------------------------------------------------------------------------
 
@@ -281,19 +286,19 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
         A generator given as a parameter is not saved: it comes back as None. A path comes back as a string.
         """
-        from .saving import save_model
+        from .serialization import save_model
 
         save_model(self, folder)
 
     def _refuse_to_save(self) -> None:
         """An error where a folder could not hold the model as it is."""
         self._refuse_options()
-        self._refuse_changed("saving")
-        self._check_learned(_learned(self.__dict__))
+        self._refuse_changed_options("saving")
+        self._check_attributes(_fitted_values(self.__dict__))
 
-    def _refuse_changed(self, doing: str) -> None:
+    def _refuse_changed_options(self, doing: str) -> None:
         """An error where an option that what was learned depends on is another now."""
-        for name, value in getattr(self, "_made_with", {}).items():
+        for name, value in getattr(self, "_fitted_parameters", {}).items():
             now = getattr(self, name)
             if now is not value and type(self).options()[name].role == "model" and repr(now) != repr(value):
                 raise ValueError(
@@ -301,37 +306,39 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
                     f"set_params({name}={value!r}), or fit again, before {doing}"
                 )
 
-    def _state(self) -> dict[str, Any]:
+    def _get_state(self) -> dict[str, Any]:
         """What was learned, by name."""
-        declared = type(self)._declared()
-        return {name: value for name, value in _learned(self.__dict__).items() if declared[name].saved}
+        declared = type(self)._attribute_schemas()
+        return {name: value for name, value in _fitted_values(self.__dict__).items() if declared[name].is_saved}
 
-    def _take_up(self, state: dict[str, Any]) -> None:
+    def _set_state(self, state: dict[str, Any]) -> None:
         """Put back what `_state` gave, into a model made with the same parameters."""
-        declared = type(self)._declared()
+        declared = type(self)._attribute_schemas()
         for name, value in state.items():
-            if name not in declared or not declared[name].saved:
+            if name not in declared or not declared[name].is_saved:
                 raise ValueError(f"{name!r} is no name of something that {type(self).__name__} has learned")
             setattr(self, name, value)
         self._refuse_options()
-        self._check_learned(state)
-        self._derive()
-        self._made_with = self.get_params(deep=False)
+        self._check_attributes(state)
+        self._derive_attributes()
+        self._fitted_parameters = self.get_params(deep=False)
 
-    def _check_learned(self, found: Mapping[str, Any]) -> None:
+    def _check_attributes(self, found: Mapping[str, Any]) -> None:
         """An error where what was learned is not what is declared; a subclass adds what several must agree on."""
-        check_all(self, type(self)._declared(), found)
+        check_attributes(self, type(self)._attribute_schemas(), found)
 
-    def _derive(self) -> None:
+    def _derive_attributes(self) -> None:
         """Make again what follows from the rest of what was learned."""
 
 
-def _meaning(option: Option[Any], value: Any) -> Any:
+def _resolve_word(option: Option[Any], value: Any) -> Any:
     """The value behind a word, or behind None, where the option says which words it takes."""
-    return option.words(value) if option.words is not None and (value is None or isinstance(value, str)) else value
+    return (
+        option.from_word(value) if option.from_word is not None and (value is None or isinstance(value, str)) else value
+    )
 
 
-def _how_to_give(frame: tuple[int, ...], expected: tuple[int, ...]) -> str:
+def _layout_hint(frame: tuple[int, ...], expected: tuple[int, ...]) -> str:
     """The layout that an array may have meant to have."""
     if len(expected) == 3:
         return 'an array of single images (item, channel, height, width) needs Sequences(data, layout="nchw")'
@@ -343,5 +350,5 @@ def _how_to_give(frame: tuple[int, ...], expected: tuple[int, ...]) -> str:
     return 'an array (item, channel, time) needs Sequences(data, layout="nct")'
 
 
-def _learned(attributes: dict[str, Any]) -> dict[str, Any]:
+def _fitted_values(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: attributes[name] for name in sorted(attributes) if name.endswith("_") and not name.startswith("_")}

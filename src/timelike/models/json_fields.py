@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Check = Callable[[Any, str], Any]
+Parser = Callable[[Any, str], Any]
 
 
 def read_json(source: str | Path) -> Any:
@@ -24,7 +24,7 @@ def read_json(source: str | Path) -> Any:
         raise ValueError(f"source is no JSON: {error}") from None
 
 
-def read_file(file: Path, argument: str) -> Any:
+def read_json_file(file: Path, argument: str) -> Any:
     """What a file holds that an argument of the caller's led to; it is named where it is no JSON."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
@@ -34,10 +34,10 @@ def read_file(file: Path, argument: str) -> Any:
         ) from None
 
 
-def read_fields(held: Any, where: str, **checks: Check) -> dict[str, Any]:
+def read_fields(held: Any, where: str, **checks: Parser) -> dict[str, Any]:
     """The entries of a JSON object, each as its check gives it; an error that names the one that is wrong.
 
-    >>> read_fields({"n": 3}, "source", n=a_number)
+    >>> read_fields({"n": 3}, "source", n=parse_number)
     {'n': 3.0}
     """
     if not isinstance(held, dict):
@@ -49,7 +49,7 @@ def read_fields(held: Any, where: str, **checks: Check) -> dict[str, Any]:
     return {name: check(held[name], f"{where}.{name}") for name, check in checks.items()}
 
 
-def a_number(value: Any, where: str) -> float:
+def parse_number(value: Any, where: str) -> float:
     """A number; nan and infinity are written as words."""
     if isinstance(value, bool) or not (isinstance(value, int | float) or value in ("nan", "inf", "-inf")):
         raise ValueError(f"{where} is {value!r:.60}: expected a number")
@@ -59,35 +59,35 @@ def a_number(value: Any, where: str) -> float:
         raise ValueError(f"{where} is {value!r:.60}: expected a number that a float can hold") from None
 
 
-def finite(value: Any, where: str) -> float:
+def parse_finite(value: Any, where: str) -> float:
     """A number that is neither nan nor infinite."""
-    if not math.isfinite(a_number(value, where)):
+    if not math.isfinite(parse_number(value, where)):
         raise ValueError(f"{where} is {value!r:.60}: expected a finite number")
     return float(value)
 
 
-def positive(value: Any, where: str) -> float:
+def parse_nonnegative(value: Any, where: str) -> float:
     """A finite number of at least 0."""
-    if finite(value, where) < 0:
+    if parse_finite(value, where) < 0:
         raise ValueError(f"{where} is {value!r:.60}: expected at least 0")
     return float(value)
 
 
-def a_text(value: Any, where: str) -> str:
+def parse_text(value: Any, where: str) -> str:
     """A text."""
     if not isinstance(value, str):
         raise ValueError(f"{where} is {value!r:.60}: expected a text")
     return value
 
 
-def a_flag(value: Any, where: str) -> bool:
+def parse_bool(value: Any, where: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
         raise ValueError(f"{where} is {value!r:.60}: expected true or false")
     return value
 
 
-def one_among(words: Any) -> Check:
+def choice_parser(words: Any) -> Parser:
     """One of some words."""
 
     def check(value: Any, where: str) -> str:
@@ -98,12 +98,12 @@ def one_among(words: Any) -> Check:
     return check
 
 
-def or_none(check: Check) -> Check:
+def nullable_parser(check: Parser) -> Parser:
     """What a check takes, or null."""
     return lambda value, where: None if value is None else check(value, where)
 
 
-def several(check: Check) -> Check:
+def list_parser(check: Parser) -> Parser:
     """A list of what a check takes, as a tuple."""
 
     def checked(value: Any, where: str) -> tuple[Any, ...]:
@@ -114,22 +114,22 @@ def several(check: Check) -> Check:
     return checked
 
 
-def anything(value: Any, where: str) -> Any:
+def parse_any(value: Any, where: str) -> Any:
     """Whatever it is."""
     return value
 
 
-def whole(value: Any, where: str) -> int:
+def parse_integer(value: Any, where: str) -> int:
     """An integer of at least 0 that 64 bits can hold."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         raise ValueError(f"{where} is {value!r:.60}: expected an integer of at least 0")
     return value
 
 
-def array_of(*shape: int | None) -> Check:
+def array_parser(*shape: int | None) -> Parser:
     """Nested lists of numbers as an array of a shape, None for any size; NaN and infinity are numbers.
 
-    >>> array_of(None, 2)([[1, 2.5]], "values")
+    >>> array_parser(None, 2)([[1, 2.5]], "values")
     array([[1. , 2.5]])
     """
 
@@ -147,11 +147,11 @@ def array_of(*shape: int | None) -> Check:
     return checked
 
 
-def scores_of(*shape: int) -> Check:
+def score_array_parser(*shape: int) -> Parser:
     """The same of a shape that has no None, where null stands for NaN and infinity is a word."""
 
     def number(value: Any, where: str) -> float:
-        return math.nan if value is None else a_number(value, where)
+        return math.nan if value is None else parse_number(value, where)
 
     def nested(value: Any, where: str, shape: tuple[int, ...]) -> Any:
         if not shape:
@@ -163,7 +163,7 @@ def scores_of(*shape: int) -> Check:
     return lambda value, where: np.array(nested(value, where, shape), np.float64).reshape(shape)
 
 
-def by_name(check: Check, names: Any = None) -> Check:
+def dict_parser(check: Parser, names: Any = None) -> Parser:
     """An object of what a check takes; with these names and no others, where they are given."""
 
     def checked(value: Any, where: str) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, Literal, Self, TypeVar, overload
 
-from ..sequences import arguments
+from ..core import parameters
+from ..core.random import check_seed
 from ..sequences.sampling import RandomState
 
 Role = Literal["model", "training", "free"]
@@ -44,14 +45,14 @@ class Option(Generic[T]):
         check: Callable[[Any, str], T],
         role: Role = "model",
         *,
-        words: Callable[[str | None], Any] | None = None,
-        said: Callable[[Any], str] = repr,
+        from_word: Callable[[str | None], Any] | None = None,
+        to_text: Callable[[Any], str] = repr,
         optional: bool = False,
     ) -> None:
-        self.check, self.role, self.said, self.optional = check, role, said, optional
-        self.absent: tuple[T] | None = None
-        """What it is in an estimator whose constructor does not take it, see `otherwise`."""
-        self.words = words
+        self.check, self.role, self.to_text, self.optional = check, role, to_text, optional
+        self.absent_value: tuple[T] | None = None
+        """What it is in an estimator whose constructor does not take it, see `with_default`."""
+        self.from_word = from_word
         """What a word, or None, stands for, where these have options: `metric="dtw"` has `metric__window`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -64,75 +65,75 @@ class Option(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> Self | T:
         if instance is None:
             return self
-        if self.absent is not None:
-            return self.absent[0]
+        if self.absent_value is not None:
+            return self.absent_value[0]
         raise AttributeError(f"{owner.__name__} has not stored {self.name!r}: its constructor must keep every argument")
 
 
-def whole(least: int, role: Role = "model", *, most: int = arguments.INT64) -> Option[int]:
+def integer(least: int, role: Role = "model", *, most: int = parameters.INT64_MAX) -> Option[int]:
     """An integer from `least` to `most`."""
-    return Option(partial(arguments.whole, least=least, most=most), role)
+    return Option(partial(parameters.check_int, least=least, most=most), role)
 
 
 def width(least: int = 1) -> Option[int]:
     """How many units, filters or features a layer has: bounded, so that no product of two is past an integer."""
-    return whole(least, most=2**24)
+    return integer(least, most=2**24)
 
 
 def depth(least: int = 0) -> Option[int]:
     """How many layers there are, one on the other: each takes time to build, so more than a thousand is a mistake."""
-    return whole(least, most=2**10)
+    return integer(least, most=2**10)
 
 
-def steps(role: Role = "model") -> Option[int | str]:
+def length(role: Role = "model") -> Option[int | str]:
     """A number of time steps, or "mean" for the mean length of the sequences fitted on."""
-    return Option(arguments.steps, role)
+    return Option(parameters.check_length, role)
 
 
 def real(
     least: float = -math.inf, most: float = math.inf, *, above: float = -math.inf, role: Role = "model"
 ) -> Option[float]:
     """A finite number within bounds."""
-    return Option(partial(arguments.real, least=least, most=most, above=above), role)
+    return Option(partial(parameters.check_float, least=least, most=most, above=above), role)
 
 
-def flag(role: Role = "model") -> Option[bool]:
+def boolean(role: Role = "model") -> Option[bool]:
     """True or False."""
-    return Option(arguments.flag, role)
+    return Option(parameters.check_bool, role)
 
 
-def one_of(*choices: str, role: Role = "model") -> Option[Any]:
+def choice(*choices: str, role: Role = "model") -> Option[Any]:
     """One of a few words."""
-    return Option(partial(arguments.one_of, choices=choices), role)
+    return Option(partial(parameters.check_choice, choices=choices), role)
 
 
 def folder(role: Role = "free") -> Option[Any]:
     """The path of a folder."""
-    return Option(arguments.folder, role)
+    return Option(parameters.check_folder, role)
 
 
-def seed(role: Role = "free") -> Option[RandomState]:
+def random_seed(role: Role = "free") -> Option[RandomState]:
     """An integer, a generator, or None."""
-    return Option(arguments.seed, role)
+    return Option(check_seed, role)
 
 
-def maybe(option: Option[S]) -> Option[S | None]:
+def nullable(option: Option[S]) -> Option[S | None]:
     """The same, or None."""
-    return Option(option.check, option.role, words=option.words, said=option.said, optional=True)
+    return Option(option.check, option.role, from_word=option.from_word, to_text=option.to_text, optional=True)
 
 
-def otherwise(option: Option[S], value: S) -> Option[S]:
+def with_default(option: Option[S], value: S) -> Option[S]:
     """The same; where a constructor does not take it, it is this value: a class may be older than the option.
 
     >>> class Older:
-    ...     frames = otherwise(whole(1), 7)
+    ...     frames = with_default(integer(1), 7)
     >>> Older().frames
     7
     """
-    option.absent = (value,)
+    option.absent_value = (value,)
     return option
 
 
-def anything(role: Role = "model") -> Option[Any]:
+def any_value(role: Role = "model") -> Option[Any]:
     """Whatever the method checks itself, because it depends on the data or on other options."""
     return Option(lambda value, name: value, role)

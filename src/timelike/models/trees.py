@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-_ARRAY, _TUPLE, _ITEMS, _FLOAT, _LISTED = "__tensor__", "__tuple__", "__items__", "__float__", "__array__"
-_PLENTY = 1 << 26  # bytes of text, below which it does not matter how much longer one string is than the others
+_ARRAY, _TUPLE, _ITEMS, _FLOAT, _TEXT = "__tensor__", "__tuple__", "__items__", "__float__", "__array__"
+_SMALL_BYTES = 1 << 26  # bytes of text, below which it does not matter how much longer one string is than the others
 Arrays = dict[str, Any]
-Known = Callable[[Any, str], Any]
-Made = Callable[[dict[str, Any]], Any]
+Describer = Callable[[Any, str], Any]
+Builder = Callable[[dict[str, Any]], Any]
 
 
-def flatten(tree: Any, name: str, known: Known | None = None, into: Arrays | None = None) -> tuple[Any, Arrays]:
+def flatten(tree: Any, name: str, known: Describer | None = None, into: Arrays | None = None) -> tuple[Any, Arrays]:
     """What JSON can hold, and the arrays it refers to (NumPy's or torch's), each called by its path from `name`.
 
     `known` may say in its own words what certain objects are: it gives a dict for those, None for others. Arrays are
@@ -25,11 +25,12 @@ def flatten(tree: Any, name: str, known: Known | None = None, into: Arrays | Non
     ({'step': 3, 'mean': {'__tensor__': 'adam.mean'}}, {'adam.mean': array([0., 0.])})
     """
     arrays: Arrays = {} if into is None else into
-    return _flat(tree, name, arrays, known or _nothing), arrays
+    return _flatten(tree, name, arrays, known or _describe_nothing), arrays
 
 
-def unflatten(skeleton: Any, arrays: Arrays, made: Made | None = None) -> Any:
-    """The tree that `flatten` took apart; `made` gets every dict first, and gives an object for those it knows.
+def unflatten(skeleton: Any, arrays: Arrays, made: Builder | None = None) -> Any:
+    """The tree that `flatten` took apart; `make_discriminator` gets every dict first, and gives an object for those it
+    knows.
 
     >>> unflatten(*flatten({1: (2.0, None), "far": math.inf}, "x"))
     {1: (2.0, None), 'far': inf}
@@ -48,42 +49,42 @@ def unflatten(skeleton: Any, arrays: Arrays, made: Made | None = None) -> Any:
         return {key: unflatten(value, arrays, made) for key, value in skeleton[_ITEMS]}
     if _FLOAT in skeleton:
         return float(skeleton[_FLOAT])
-    if _LISTED in skeleton:
-        return listed(skeleton[_LISTED], skeleton["dtype"])
+    if _TEXT in skeleton:
+        return text_array(skeleton[_TEXT], skeleton["dtype"])
     return {key: unflatten(value, arrays, made) for key, value in skeleton.items()}
 
 
-def listed(entries: Any, dtype: str) -> np.ndarray[Any, Any]:
+def text_array(entries: Any, dtype: str) -> np.ndarray[Any, Any]:
     """An array of text from words that were written out, refused where it would be far larger than they are."""
     kind = np.dtype(dtype)
     if kind.kind != "U":
         raise ValueError(f"an array of dtype {dtype!r} is not among what save() writes")
-    letters = _letters(entries)
-    if kind.itemsize * len(letters) > max(_PLENTY, 100 * sum(letters)):
+    letters = _string_lengths(entries)
+    if kind.itemsize * len(letters) > max(_SMALL_BYTES, 100 * sum(letters)):
         raise ValueError(f"an array of {len(letters)} strings of dtype {dtype!r} is larger than what save() writes")
     return np.array(entries, kind)
 
 
-def _letters(entries: Any) -> list[int]:
+def _string_lengths(entries: Any) -> list[int]:
     """How long every string in nested lists is."""
     if isinstance(entries, str):
         return [len(entries)]
     if not isinstance(entries, list):
         raise ValueError(f"{entries!r:.40} stands among strings")
-    return [length for entry in entries for length in _letters(entry)]
+    return [length for entry in entries for length in _string_lengths(entry)]
 
 
-def _nothing(tree: Any, name: str) -> None:
+def _describe_nothing(tree: Any, name: str) -> None:
     """Nothing is known in a special way."""
 
 
-def _flat(tree: Any, name: str, arrays: Arrays, known: Known) -> Any:
+def _flatten(tree: Any, name: str, arrays: Arrays, known: Describer) -> Any:
     if (words := known(tree, name)) is not None:
         return words
     if isinstance(tree, np.ndarray) and tree.dtype.kind == "U":  # safetensors has no text
-        return {_LISTED: tree.tolist(), "dtype": tree.dtype.str}
+        return {_TEXT: tree.tolist(), "dtype": tree.dtype.str}
     if hasattr(tree, "detach") or (isinstance(tree, np.ndarray) and tree.dtype.kind in "biuf" and tree.itemsize <= 8):
-        called = _unused(name, arrays)
+        called = _unused_name(name, arrays)
         arrays[called] = tree
         return {_ARRAY: called}
     if isinstance(tree, np.generic):
@@ -93,10 +94,10 @@ def _flat(tree: Any, name: str, arrays: Arrays, known: Known) -> Any:
     if tree is None or isinstance(tree, bool | int | float | str):
         return tree
     if isinstance(tree, list | tuple):
-        entries = [_flat(entry, f"{name}.{i}", arrays, known) for i, entry in enumerate(tree)]
+        entries = [_flatten(entry, f"{name}.{i}", arrays, known) for i, entry in enumerate(tree)]
         return entries if isinstance(tree, list) else {_TUPLE: entries}
     if isinstance(tree, dict) and all(isinstance(key, str | int) for key in tree):
-        items = {key: _flat(value, f"{name}.{key}", arrays, known) for key, value in tree.items()}
+        items = {key: _flatten(value, f"{name}.{key}", arrays, known) for key, value in tree.items()}
         plain = all(isinstance(key, str) and not key.startswith("__") for key in items) and "method" not in items
         return items if plain else {_ITEMS: [[key, value] for key, value in items.items()]}
     raise TypeError(
@@ -105,7 +106,7 @@ def _flat(tree: Any, name: str, arrays: Arrays, known: Known) -> Any:
     )
 
 
-def _unused(name: str, arrays: Arrays) -> str:
+def _unused_name(name: str, arrays: Arrays) -> str:
     """A key may hold a dot, so two paths may read the same."""
     called = name
     while called in arrays:
@@ -113,12 +114,12 @@ def _unused(name: str, arrays: Arrays) -> str:
     return called
 
 
-def below(prefix: str, arrays: Arrays) -> Arrays:
+def strip_prefix(prefix: str, arrays: Arrays) -> Arrays:
     """The arrays whose names begin with `prefix.`, without it."""
     start = f"{prefix}."
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def under(prefix: str, arrays: Arrays) -> Arrays:
+def add_prefix(prefix: str, arrays: Arrays) -> Arrays:
     """The arrays with `prefix.` before their names."""
     return {f"{prefix}.{name}": array for name, array in arrays.items()}

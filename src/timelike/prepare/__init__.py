@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from .base import Preparation as Preparation
@@ -14,4 +14,4 @@ if TYPE_CHECKING:  # the public names, a line each
     from .windows import Windows as Windows
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, top=False)
+    __all__, __getattr__, __dir__ = lazy_exports(__name__)

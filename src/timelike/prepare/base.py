@@ -27,19 +27,19 @@ class Preparation(TransformerMixin, Model):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from X what `transform` needs; y is not looked at."""
-        with self._fitting():
-            self._learn(self._learn_from(X))
+        with self._atomic_fit():
+            self._fit(self._validate_fit_input(X))
         return self
 
     def transform(self, X: Any) -> Sequences:
         """The prepared sequences."""
-        return self._made(self._asked(X))
+        return self._transform(self._validate_predict_input(X))
 
     @abc.abstractmethod
-    def _made(self, sequences: Sequences) -> Sequences:
+    def _transform(self, sequences: Sequences) -> Sequences:
         """The sequences prepared, by what was learned."""
 
-    def _learn(self, sequences: Sequences) -> None:
+    def _fit(self, sequences: Sequences) -> None:
         """Nothing, for those that do the same to all data."""
 
     def _takes_missing(self) -> bool:

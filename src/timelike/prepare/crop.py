@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ..core.parameters import check_int, store_parameters
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store, whole
 from .base import Preparation
 
 
@@ -27,17 +27,17 @@ class Crop(Preparation):
     array([2, 2])
     """
 
-    start = options.maybe(options.Option(whole))
-    stop = options.maybe(options.Option(whole))
+    start = options.nullable(options.Option(check_int))
+    stop = options.nullable(options.Option(check_int))
 
     _called: ClassVar[str] = "prepare.Crop"  # what folders call Crop is the augmentation, which TAP may be given
 
     def __init__(self, *, start: int | None = None, stop: int | None = None) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"stop": 3}
 
-    def _made(self, sequences: Sequences) -> Sequences:
+    def _transform(self, sequences: Sequences) -> Sequences:
         return sequences.crop(self.start, self.stop)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from ..core.parameters import store_parameters
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store
 from .base import Preparation
 
 Rule = Literal["central", "keogh"]
@@ -29,10 +29,10 @@ class Derivative(Preparation):
     array([0., 2., 4.])
     """
 
-    rule = options.one_of(*get_args(Rule))
+    rule = options.choice(*get_args(Rule))
 
     def __init__(self, *, rule: Rule = "central") -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _made(self, sequences: Sequences) -> Sequences:
+    def _transform(self, sequences: Sequences) -> Sequences:
         return sequences.derivative(rule=self.rule)

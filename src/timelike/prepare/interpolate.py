@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..core.parameters import store_parameters
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store
 from .base import Preparation
 
 
@@ -27,10 +27,10 @@ class Interpolate(Preparation):
     array([1., 2., 3.])
     """
 
-    max_gap = options.maybe(options.real(0))
+    max_gap = options.nullable(options.real(0))
 
     def __init__(self, *, max_gap: float | None = None) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _made(self, sequences: Sequences) -> Sequences:
+    def _transform(self, sequences: Sequences) -> Sequences:
         return sequences.interpolate(max_gap=self.max_gap)

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..models import learned, options
+from ..core.parameters import store_parameters
+from ..models import options, schema
 from ..sequences import Sequences
-from ..sequences.arguments import store
 from .base import Preparation
 
 
@@ -34,20 +34,20 @@ class Resample(Preparation):
     array([0. , 0.5, 1. ])
     """
 
-    length = options.maybe(options.steps())
-    rate = options.maybe(options.real(above=0))
-    max_gap = options.maybe(options.real(0))
+    length = options.nullable(options.length())
+    rate = options.nullable(options.real(above=0))
+    max_gap = options.nullable(options.real(0))
 
-    length_: int | None = learned.maybe(learned.whole(1, 1 << 24))
+    length_: int | None = schema.nullable(schema.integer(1, 1 << 24))
     """Samples of every sequence; None where there is a rate."""
 
     def __init__(
         self, length: int | Literal["mean"] | None = None, *, rate: float | None = None, max_gap: float | None = None
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"length": 5}
 
     def _refuse_options(self) -> None:
@@ -55,7 +55,7 @@ class Resample(Preparation):
         if self.length is not None and self.rate is not None:
             raise ValueError(f"length={self.length!r}, rate={self.rate}: give one of them, or neither")
 
-    def _learn(self, sequences: Sequences) -> None:
+    def _fit(self, sequences: Sequences) -> None:
         if self.rate is not None:
             self.length_ = None
         elif self.length == "mean":
@@ -63,5 +63,5 @@ class Resample(Preparation):
         else:
             self.length_ = int(self.length or np.median(sequences.lengths))
 
-    def _made(self, sequences: Sequences) -> Sequences:
+    def _transform(self, sequences: Sequences) -> Sequences:
         return sequences.resample(self.length_, rate=None if self.length_ else self.rate, max_gap=self.max_gap)

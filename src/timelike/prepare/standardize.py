@@ -7,9 +7,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import learned, options
+from ..core.parameters import store_parameters
+from ..models import options, schema
 from ..sequences import Sequences
-from ..sequences.arguments import store
 from ..sequences.transforms import Statistics
 from .base import Preparation
 
@@ -38,27 +38,27 @@ class Standardize(Preparation):
     array([[3.]])
     """
 
-    per = options.one_of(*get_args(Per))
+    per = options.choice(*get_args(Per))
 
-    mean_: NDArray[np.float64] | None = learned.maybe(learned.array("*frame"))
+    mean_: NDArray[np.float64] | None = schema.nullable(schema.array("*frame"))
     """Of every channel of the training part, (*frame); None with `per="sequence"`."""
-    std_: NDArray[np.float64] | None = learned.maybe(learned.array("*frame", least=0))
+    std_: NDArray[np.float64] | None = schema.nullable(schema.array("*frame", least=0))
 
     def __init__(self, *, per: Per = "collection") -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _learn(self, sequences: Sequences) -> None:
+    def _fit(self, sequences: Sequences) -> None:
         alike = self.per == "collection"
         self.mean_, self.std_ = sequences.statistics() if alike else (None, None)
 
-    def _made(self, sequences: Sequences) -> Sequences:
+    def _transform(self, sequences: Sequences) -> Sequences:
         if self.mean_ is None or self.std_ is None:
             return sequences.standardize(per="sequence")
         return sequences.standardize(Statistics(self.mean_, self.std_))
 
     def inverse_transform(self, X: Any) -> Sequences:
         """Back to the scale of the training part: x · std + mean."""
-        asked = self._asked(X)
+        asked = self._validate_predict_input(X)
         if self.mean_ is None or self.std_ is None:
             raise ValueError(
                 'per="sequence" forgets the level and scale of each sequence: there is no way back; use '

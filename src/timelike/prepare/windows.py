@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.parameters import store_parameters
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store
 from .base import Preparation
 
 
@@ -19,7 +19,7 @@ class Windows(Preparation):
     no `y`: a clustering, an encoder that learns without labels. Windows carry the label and the group of their sequence
     (its number, where there are no groups), so `fit(X)` without `y` teaches a classifier too, which then answers for
     every window. With a `y` that does not fit, `fit_transform` is an error. For one answer for each sequence, and in
-    cross-validation of labels, give the classifier to `timelike.Windowed`.
+    cross-validation of labels, give the classifier to `timelike.WindowedClassifier`.
 
     A sequence shorter than `size` gives no window.
 
@@ -37,24 +37,24 @@ class Windows(Preparation):
     array([0, 0, 1])
     """
 
-    size = options.whole(1)
-    step = options.whole(1)
+    size = options.integer(1)
+    step = options.integer(1)
 
     def __init__(self, size: int, *, step: int = 1) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"size": 1, "step": 1000}  # one for each sequence, as many items as there were
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Sequences:
         """The windows of X; an error where y is given and there is not one window for each sequence."""
         made: Sequences = super().fit_transform(X, y, **fit_params)
         if y is not None:
-            self._refuse_targets(self._asked(X).lengths, len(made))
+            self._refuse_unequal_targets(self._validate_predict_input(X).lengths, len(made))
         return made
 
-    def _refuse_targets(self, lengths: Any, n_windows: int) -> None:
+    def _refuse_unequal_targets(self, lengths: Any, n_windows: int) -> None:
         each = np.maximum(0, (lengths - self.size) // self.step + 1)
         if (each != 1).any():
             raise ValueError(
@@ -63,5 +63,5 @@ class Windows(Preparation):
                 f"Windowed(classifier, size={self.size}), which answers once for each sequence"
             )
 
-    def _made(self, sequences: Sequences) -> Sequences:
+    def _transform(self, sequences: Sequences) -> Sequences:
         return sequences.windows(self.size, self.step)

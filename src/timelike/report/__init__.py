@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import sections as sections
     from .page import Page as Page
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, top=False)
+    __all__, __getattr__, __dir__ = lazy_exports(__name__)

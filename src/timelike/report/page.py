@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..draw.html import joined, section
-from ..sequences.atomic import make_folder, write_text
+from ..core.files import make_folder, write_lines
+from ..plotting.html import join_html, section
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2733; --paper: #fff; --line: #d8dee4; --soft: #5b6b7b }
@@ -31,7 +31,7 @@ class Page:
 
     >>> page = Page("Results", lead="What came out")
     >>> page.add("First", "<p>1</p>")
-    >>> "<h2>First</h2>" in page.html()
+    >>> "<h2>First</h2>" in page.to_html()
     True
     """
 
@@ -41,9 +41,9 @@ class Page:
 
     def add(self, heading: str, *parts: Any) -> None:
         """Append a section of results that show themselves, and of HTML as `sections` makes it."""
-        self.sections.append((heading, joined(*parts)))
+        self.sections.append((heading, join_html(*parts)))
 
-    def html(self) -> str:
+    def to_html(self) -> str:
         """The whole page."""
         body = "\n".join(section(heading, content) for heading, content in self.sections)
         return (
@@ -57,5 +57,5 @@ class Page:
         """Write the page; either the whole file appears or nothing does. Its folder is made in one that exists."""
         target = Path(path)
         make_folder(target.parent)
-        write_text(target, iter(self.html().splitlines()))
+        write_lines(target, iter(self.to_html().splitlines()))
         return target

@@ -1,5 +1,5 @@
 """The parts a page is assembled from, as the room `draw` makes them."""
 
-from ..draw.html import picture, table, text
+from ..plotting.html import figure_html, paragraph, table
 
-__all__ = ["picture", "table", "text"]
+__all__ = ["figure_html", "paragraph", "table"]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from .calibration import (
@@ -14,78 +14,90 @@ if TYPE_CHECKING:  # the public names, a line each
         temperature as temperature,
     )
     from .classification import (
-        Classification as Classification,
+        ClassificationScores as ClassificationScores,
         ClassScores as ClassScores,
         accuracy as accuracy,
         balanced_accuracy as balanced_accuracy,
         classification_scores as classification_scores,
-        confusion as confusion,
-        correct as correct,
+        confusion_matrix as confusion_matrix,
+        is_correct as is_correct,
         macro_f1 as macro_f1,
     )
     from .clustering import (
         adjusted_rand as adjusted_rand,
-        mutual_information as mutual_information,
+        normalized_mutual_info as normalized_mutual_info,
         purity as purity,
         silhouette as silhouette,
         silhouette_samples as silhouette_samples,
     )
+    from .conformal_thresholds import CalibrationWarning as CalibrationWarning
     from .ensembles import (
-        best_first as best_first,
-        best_of as best_of,
+        best_of_n as best_of_n,
         crps as crps,
         crps_quantiles as crps_quantiles,
         energy_score as energy_score,
+        rank_samples as rank_samples,
     )
+    from .forecast_arrays import at_step as at_step, mean_to_step as mean_to_step
     from .forecasting import (
         coverage as coverage,
+        interval_width as interval_width,
         mae as mae,
         mase as mase,
         mse as mse,
-        pinball as pinball,
+        pinball_loss as pinball_loss,
         skill as skill,
-        width as width,
     )
     from .frechet import frechet_distance as frechet_distance, fvd as fvd
-    from .futures import at as at, up_to as up_to
     from .horizons import HorizonScores as HorizonScores, horizon_scores as horizon_scores
-    from .intervals import Interval as Interval, bootstrap as bootstrap, interval as interval, wilson as wilson
+    from .image_quality import psnr as psnr, ssim as ssim
+    from .intervals import (
+        Interval as Interval,
+        bootstrap as bootstrap,
+        interval as interval,
+        wilson_interval as wilson_interval,
+    )
     from .novelty import (
-        OpenSet as OpenSet,
+        OpenSetCurve as OpenSetCurve,
         novelty_auroc as novelty_auroc,
         novelty_errors as novelty_errors,
         open_set_curve as open_set_curve,
-        unknowns_accepted as unknowns_accepted,
+        unknown_accept_rate as unknown_accept_rate,
     )
-    from .paired import (
-        Paired as Paired,
-        corrected_t as corrected_t,
-        holm as holm,
-        mcnemar as mcnemar,
-        p_of_draws as p_of_draws,
+    from .paired_tests import (
+        PairedComparison as PairedComparison,
+        bootstrap_p_value as bootstrap_p_value,
+        corrected_t_test as corrected_t_test,
+        holm_correction as holm_correction,
+        mcnemar_test as mcnemar_test,
         paired_bootstrap as paired_bootstrap,
-        permutation as permutation,
+        permutation_test as permutation_test,
     )
-    from .perceptual import lpips as lpips
-    from .pictures import psnr as psnr, ssim as ssim
-    from .ranking import (
-        Friedman as Friedman,
+    from .perceptual_distance import lpips as lpips
+    from .rank_tests import (
+        FriedmanResult as FriedmanResult,
         cliques as cliques,
         critical_difference as critical_difference,
-        friedman as friedman,
-        pairs_apart as pairs_apart,
-        ranks as ranks,
+        friedman_test as friedman_test,
+        method_ranks as method_ranks,
+        significant_pairs as significant_pairs,
     )
     from .retrieval import (
         average_precision as average_precision,
+        is_nearest_correct as is_nearest_correct,
         mean_average_precision as mean_average_precision,
         nearest_accuracy as nearest_accuracy,
-        nearest_correct as nearest_correct,
-        precision_at as precision_at,
+        precision_at_k as precision_at_k,
         r_precision as r_precision,
-        recall_at as recall_at,
+        recall_at_k as recall_at_k,
     )
-    from .subjects import (
+    from .verification import (
+        VerificationErrors as VerificationErrors,
+        equal_error_rate as equal_error_rate,
+        minimum_cost as minimum_cost,
+        verification_errors as verification_errors,
+    )
+    from .verification_intervals import (
         equal_error_interval as equal_error_interval,
         error_band as error_band,
         errors_interval as errors_interval,
@@ -94,12 +106,6 @@ if TYPE_CHECKING:  # the public names, a line each
         resampled_error_rates as resampled_error_rates,
         resampled_errors as resampled_errors,
     )
-    from .verification import (
-        Errors as Errors,
-        equal_error_rate as equal_error_rate,
-        minimum_cost as minimum_cost,
-        verification_errors as verification_errors,
-    )
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, top=False)
+    __all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw import decisions as drawing
-from ..sequences.arguments import flag, real, shown, whole
-from ..sequences.doors import plain_array, read_labels
+from ..core.parameters import check_bool, check_float, check_int, format_value
+from ..core.validation.arrays import validate_array
+from ..core.validation.labels import validate_labels
+from ..plotting import classification as drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +40,7 @@ class Reliability:
         return float((self.counts[held] * gaps).sum() / self.counts.sum())
 
     @property
-    def worst(self) -> float:
+    def max_error(self) -> float:
         """The maximum calibration error, that of the worst bin."""
         held = self.counts > 0
         return float(np.abs(self.accuracy[held] - self.confidence[held]).max())
@@ -47,7 +48,7 @@ class Reliability:
     def plot(self) -> Figure:
         """The share that is right over the probability, beside the diagonal, with the number of items below."""
         words = f"expected calibration error {self.error:.3f}"
-        return drawing.reliability(self.edges, self.counts, self.confidence, self.accuracy, words)
+        return drawing.plot_reliability(self.edges, self.counts, self.confidence, self.accuracy, words)
 
 
 def reliability(
@@ -63,11 +64,11 @@ def reliability(
     >>> found.counts, found.accuracy
     (array([0, 3]), array([       nan, 0.66666667]))
     """
-    known, shares = _opened(truth, probabilities, classes)
+    known, shares = _validate_probabilities(truth, probabilities, classes)
     answer = shares.argmax(axis=1)
     sure, right = shares[np.arange(len(shares)), answer], answer == known
-    wanted = whole(n_bins, "n_bins", 1)
-    edges = _even_edges(sure, wanted) if flag(adaptive, "adaptive") else np.linspace(0, 1, wanted + 1)
+    wanted = check_int(n_bins, "n_bins", 1)
+    edges = _adaptive_edges(sure, wanted) if check_bool(adaptive, "adaptive") else np.linspace(0, 1, wanted + 1)
     bins = np.clip(np.searchsorted(edges, sure, side="left") - 1, 0, len(edges) - 2)  # a bin has its upper edge
     counts = np.bincount(bins, minlength=len(edges) - 1)
     held = np.maximum(counts, 1)
@@ -116,7 +117,7 @@ def brier_score(truth: Any, probabilities: Any, *, classes: Any = None) -> float
     >>> round(brier_score([0, 1], [[0.9, 0.1], [0.9, 0.1]]), 4)
     0.82
     """
-    known, shares = _opened(truth, probabilities, classes)
+    known, shares = _validate_probabilities(truth, probabilities, classes)
     wrong = shares.copy()
     wrong[np.arange(len(known)), known] -= 1
     return float((wrong * wrong).sum(axis=1).mean())
@@ -132,7 +133,7 @@ def negative_log_likelihood(truth: Any, probabilities: Any, *, classes: Any = No
     >>> round(negative_log_likelihood([0, 1], [[0.5, 0.5], [0.75, 0.25]]), 4)
     1.0397
     """
-    known, shares = _opened(truth, probabilities, classes)
+    known, shares = _validate_probabilities(truth, probabilities, classes)
     with np.errstate(divide="ignore"):
         return float(-np.log(shares[np.arange(len(known)), known]).mean())
 
@@ -160,11 +161,11 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
     Examples
     --------
     >>> three_of_four_are_right = [[4.0, 0.0]] * 4
-    >>> round(temperature(three_of_four_are_right, [0, 0, 0, 1], smoothing=0), 3)  # 4 / log 3
+    >>> round(temperature(three_of_four_are_right, [0, 0, 0, 1], label_smoothing=0), 3)  # 4 / log 3
     3.641
     """
-    known, scores = _opened_scores(truth, logits, "logits", classes)
-    spread = 1 / (len(known) + 2) if smoothing is None else real(smoothing, "smoothing", 0.0, 1.0)
+    known, scores = _validate_class_scores(truth, logits, "logits", classes)
+    spread = 1 / (len(known) + 2) if smoothing is None else check_float(smoothing, "smoothing", 0.0, 1.0)
     with np.errstate(over="ignore"):
         below = scores - scores.max(axis=1, keepdims=True)
     if not np.isfinite(below).all():
@@ -174,16 +175,16 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
         return 1.0
     below /= scale
     target = (1 - spread) * below[np.arange(len(known)), known].mean() + spread * below.mean()
-    return float(scale / np.exp(_root(lambda inverse: _mean_score(below, inverse) - target)))
+    return float(scale / np.exp(_find_root(lambda inverse: _mean_logit(below, inverse) - target)))
 
 
-def _mean_score(below: Floats, inverse: float) -> float:
+def _mean_logit(below: Floats, inverse: float) -> float:
     """The mean logit under softmax(inverse · logits), over all items: the slope of the likelihood is its excess."""
     weights = np.exp(inverse * below)
     return float(((weights * below).sum(axis=1) / weights.sum(axis=1)).mean())
 
 
-def _root(slope: Any, least: float = -np.log(1e6), most: float = np.log(1e6)) -> float:
+def _find_root(slope: Any, least: float = -np.log(1e6), most: float = np.log(1e6)) -> float:
     """The logarithm at which a slope that never falls turns positive, or the end that is nearest to it."""
     low, high = float(least), float(most)
     for _ in range(80):  # halves what is left until it is rounding
@@ -192,7 +193,7 @@ def _root(slope: Any, least: float = -np.log(1e6), most: float = np.log(1e6)) ->
     return (low + high) / 2
 
 
-def _even_edges(sure: Floats, n_bins: int) -> Floats:
+def _adaptive_edges(sure: Floats, n_bins: int) -> Floats:
     """Edges between which about as many items lie, halfway between neighbours; fewer bins where items are equal."""
     ordered = np.sort(sure)
     cuts = np.arange(1, n_bins) * len(ordered) // n_bins
@@ -201,8 +202,8 @@ def _even_edges(sure: Floats, n_bins: int) -> Floats:
     return np.unique(np.concatenate([[0.0], inner[(inner > 0) & (inner < 1)], [1.0]]))
 
 
-def _opened(truth: Any, probabilities: Any, classes: Any) -> tuple[NDArray[np.intp], Floats]:
-    known, shares = _opened_scores(truth, probabilities, "probabilities", classes)
+def _validate_probabilities(truth: Any, probabilities: Any, classes: Any) -> tuple[NDArray[np.intp], Floats]:
+    known, shares = _validate_class_scores(truth, probabilities, "probabilities", classes)
     sums = shares.sum(axis=1)
     bad = np.flatnonzero((shares < 0).any(axis=1) | (np.abs(sums - 1) > 1e-3))
     if bad.size:
@@ -214,10 +215,10 @@ def _opened(truth: Any, probabilities: Any, classes: Any) -> tuple[NDArray[np.in
     return known, shares
 
 
-def _opened_scores(truth: Any, scores: Any, name: str, classes: Any) -> tuple[NDArray[np.intp], Floats]:
+def _validate_class_scores(truth: Any, scores: Any, name: str, classes: Any) -> tuple[NDArray[np.intp], Floats]:
     """The column of the true class of every item, and a finite number for every class."""
-    given = plain_array(scores, name).astype(np.float64)
-    labels = read_labels(truth, "truth", "class")
+    given = validate_array(scores, name).astype(np.float64)
+    labels = validate_labels(truth, "truth", "class")
     if given.ndim != 2 or not given.size or labels.shape != given.shape[:1]:
         raise ValueError(
             f"{name} has shape {given.shape} for a truth of shape {labels.shape}: expected (item, class) and (item,), "
@@ -226,18 +227,19 @@ def _opened_scores(truth: Any, scores: Any, name: str, classes: Any) -> tuple[ND
     if not np.isfinite(given).all():
         i, j = np.argwhere(~np.isfinite(given))[0]
         raise ValueError(f"{name}[{i}, {j}] is {given[i, j]}: expected finite numbers")
-    return _columns(labels, given.shape[1], classes), given
+    return _class_columns(labels, given.shape[1], classes), given
 
 
-def _columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArray[np.intp]:
+def _class_columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArray[np.intp]:
     if classes is None:
         if labels.dtype.kind not in "biu" or labels.min() < 0 or labels.max() >= n_classes:
             bad = next(one for one in labels.tolist() if not isinstance(one, int) or not 0 <= one < n_classes)
             raise ValueError(
-                f"truth holds {shown(bad)}: expected columns from 0 to {n_classes - 1}; say with classes= what they are"
+                f"truth holds {format_value(bad)}: expected columns from 0 to {n_classes - 1}; say with classes= what "
+                "they are"
             )
         return labels.astype(np.intp)
-    names = read_labels(classes, "classes", "class")
+    names = validate_labels(classes, "classes", "class")
     place = {one: i for i, one in enumerate(names.tolist())}
     if names.shape != (n_classes,) or len(place) != n_classes:
         raise ValueError(
@@ -246,6 +248,6 @@ def _columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArray[np.i
     unknown = [one for one in labels.tolist() if one not in place]
     if unknown:
         raise ValueError(
-            f"truth holds {shown(unknown[0])}, which is not among classes: score items of known classes only"
+            f"truth holds {format_value(unknown[0])}, which is not among classes: score items of known classes only"
         )
     return np.array([place[one] for one in labels.tolist()], np.intp)

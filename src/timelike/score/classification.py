@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw import decisions as drawing, html
-from ..sequences.arguments import DRAWS, RandomState, generator, shown, whole
-from ..sequences.doors import read_labels
-from .intervals import Interval, quantiles, units, widen, wilson
+from ..core.parameters import check_int, format_value
+from ..core.random import MAX_RESAMPLES, RandomState, check_random_state
+from ..core.validation.labels import validate_labels
+from ..plotting import classification as drawing, html
+from .intervals import Interval, percentile_bounds, resampling_units, widen_interval, wilson_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
+def is_correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
     """Whether each answer is the class it should be.
 
     Parameters
@@ -29,25 +30,25 @@ def correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> correct(["a", "b", "b"], ["a", "a", "b"])
+    >>> is_correct(["a", "b", "b"], ["a", "a", "b"])
     array([ True, False,  True])
-    >>> correct(["a", "b", "b"], ["a", None, "b"])
+    >>> is_correct(["a", "b", "b"], ["a", None, "b"])
     array([ True, False,  True])
     """
-    named = _named(answer)
+    named = _named_mask(answer)
     if named is None:
-        known, given = _opened(truth, answer)
+        known, given = _validate_answers(truth, answer)
         return np.asarray(known == given)
-    labels = read_labels(truth, "truth", "class")
+    labels = validate_labels(truth, "truth", "class")
     if labels.shape != named.shape:
         raise ValueError(f"truth has shape {labels.shape} and answer {named.shape}: expected one answer for each")
     found = np.zeros(len(named), bool)
     if named.any():
-        found[named] = correct(labels[named], np.asarray(answer, object)[named].tolist())
+        found[named] = is_correct(labels[named], np.asarray(answer, object)[named].tolist())
     return found
 
 
-def _named(answer: Any) -> NDArray[np.bool_] | None:
+def _named_mask(answer: Any) -> NDArray[np.bool_] | None:
     """Which answers name a class, where some are None; None itself where all do."""
     some = np.asarray(answer, object) if isinstance(answer, list | tuple) else answer
     if not isinstance(some, np.ndarray) or some.dtype.kind != "O" or some.ndim != 1:
@@ -59,44 +60,44 @@ def _named(answer: Any) -> NDArray[np.bool_] | None:
 def accuracy(truth: Any, answer: Any) -> float:
     """The share of answers that are right.
 
-    Parameters are those of `correct`.
+    Parameters are those of `is_correct`.
 
     Examples
     --------
     >>> accuracy([0, 1, 1, 0], [0, 1, 0, 0])
     0.75
     """
-    return float(correct(truth, answer).mean())
+    return float(is_correct(truth, answer).mean())
 
 
 def balanced_accuracy(truth: Any, answer: Any) -> float:
     """The mean recall of the classes that occur in `truth`, each counting as much as the others.
 
-    Parameters are those of `correct`.
+    Parameters are those of `is_correct`.
 
     Examples
     --------
     >>> balanced_accuracy(["a", "a", "a", "b"], ["a", "a", "a", "a"])
     0.5
     """
-    return float(_totals(_tally(*_coded(truth, answer, None)))[1])
+    return float(_overall_scores(_tally_classes(*_encode_labels(truth, answer, None)))[1])
 
 
 def macro_f1(truth: Any, answer: Any) -> float:
     """The mean F1 of the classes that occur in `truth` or in `answer`, each counting as much as the others.
 
     F1 = 2 · right / (items of the class + answers that name it), the harmonic mean of precision and recall.
-    Parameters are those of `correct`.
+    Parameters are those of `is_correct`.
 
     Examples
     --------
     >>> round(macro_f1(["a", "a", "a", "b"], ["a", "a", "b", "b"]), 4)
     0.7333
     """
-    return float(_totals(_tally(*_coded(truth, answer, None)))[2])
+    return float(_overall_scores(_tally_classes(*_encode_labels(truth, answer, None)))[2])
 
 
-def confusion(truth: Any, answer: Any, *, classes: Any = None) -> NDArray[np.int64]:
+def confusion_matrix(truth: Any, answer: Any, *, classes: Any = None) -> NDArray[np.int64]:
     """How many items of each class (rows) were given each answer (columns).
 
     Parameters
@@ -107,12 +108,12 @@ def confusion(truth: Any, answer: Any, *, classes: Any = None) -> NDArray[np.int
 
     Examples
     --------
-    >>> confusion(["a", "a", "b"], ["a", "c", "b"])
+    >>> confusion_matrix(["a", "a", "b"], ["a", "c", "b"])
     array([[1, 0, 1],
            [0, 1, 0],
            [0, 0, 0]])
     """
-    known, given, names = _coded(truth, answer, classes)
+    known, given, names = _encode_labels(truth, answer, classes)
     n = len(names)
     return np.bincount(known * n + given, minlength=n * n).reshape(n, n)
 
@@ -133,7 +134,7 @@ class ClassScores:
 
 
 @dataclass(frozen=True, repr=False)
-class Classification:
+class ClassificationScores:
     """Answers scored, with intervals: see `classification_scores`."""
 
     accuracy: Interval
@@ -144,37 +145,41 @@ class Classification:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """The classes, in the order of the rows and columns of `confusion`."""
+        """The classes, in the order of the rows and columns of `confusion_matrix`."""
         return tuple(one.label for one in self.classes)
 
-    def _header(self) -> list[str]:
+    def _table_header(self) -> list[str]:
         return ["class", "items", "precision", "recall", "F1"]
 
-    def _lines(self) -> list[list[str]]:
+    def _table_rows(self) -> list[list[str]]:
         rows = [
-            [str(one.label), str(one.items), *map(_shown, (one.precision, one.recall, one.f1))] for one in self.classes
+            [str(one.label), str(one.items), *map(_format_interval, (one.precision, one.recall, one.f1))]
+            for one in self.classes
         ]
-        return [*rows, ["mean over classes", str(int(self.confusion.sum())), "", *self._means()]]
+        return [*rows, ["mean over classes", str(int(self.confusion.sum())), "", *self._mean_cells()]]
 
-    def _means(self) -> list[str]:
-        return [_shown(self.balanced_accuracy), _shown(self.macro_f1)]
+    def _mean_cells(self) -> list[str]:
+        return [_format_interval(self.balanced_accuracy), _format_interval(self.macro_f1)]
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
         """A table of the classes, and the accuracy below it."""
-        lines = [self._header(), ["---", *["---:"] * 4], *self._lines()]
+        lines = [self._table_header(), ["---", *["---:"] * 4], *self._table_rows()]
         table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
-        return f"{table}\n\naccuracy {_shown(self.accuracy)}"
+        return f"{table}\n\naccuracy {_format_interval(self.accuracy)}"
 
     def plot(self, *, shares: bool = True, dark: bool = False) -> Figure:
         """The confusion matrix, shaded by the share of each row; its numbers are shares, or counts; for a dark page."""
-        return drawing.confusion(self.confusion, self.labels, shares=shares, dark=dark)
+        return drawing.plot_confusion(self.confusion, self.labels, shares=shares, dark=dark)
 
     def _repr_html_(self) -> str:
-        shown = html.table(self._header(), self._lines()), html.text(f"accuracy {_shown(self.accuracy)}")
-        return html.joined(*shown, html.picture(self.plot(), "confusion"))
+        shown = (
+            html.table(self._table_header(), self._table_rows()),
+            html.paragraph(f"accuracy {_format_interval(self.accuracy)}"),
+        )
+        return html.join_html(*shown, html.figure_html(self.plot(), "confusion"))
 
 
 def classification_scores(
@@ -186,13 +191,13 @@ def classification_scores(
     confidence: float = 0.95,
     n_resamples: int = 1000,
     random_state: RandomState = None,
-) -> Classification:
+) -> ClassificationScores:
     """Accuracy, balanced accuracy, macro F1, confusion and the scores of every class, with bootstrap intervals.
 
     Items, or whole groups, are drawn anew; a class that is not in a draw counts in none of its means. No interval is
-    narrower than `wilson` of as many items, or groups, for where every answer is right every draw is the same: of a
-    class these are its items (recall), the answers that name it (precision), or the mean of both (F1); of a mean over
-    classes C² / Σ_c 1/n_c.
+    narrower than `wilson_interval` of as many items, or groups, for where every answer is right every draw is the same:
+    of a class these are its items (recall), the answers that name it (precision), or the mean of both (F1); of a mean
+    over classes C² / Σ_c 1/n_c.
 
     Parameters
     ----------
@@ -220,21 +225,21 @@ def classification_scores(
     <BLANKLINE>
     accuracy 0.950 [...]
     """
-    known, given, names = _coded(truth, answer, classes)
-    sizes = _tally(known, given, names)
-    values = [*_totals(sizes), *_shares(sizes).ravel()]
-    drawn_together = units(groups, len(known))
-    draws = _resampled(known, given, names, drawn_together, n_resamples, random_state)
-    counts = _counts(known, given, names, drawn_together)
-    found = [_bounded(value, draws[:, i], counts[i], confidence) for i, value in enumerate(values)]
+    known, given, names = _encode_labels(truth, answer, classes)
+    sizes = _tally_classes(known, given, names)
+    values = [*_overall_scores(sizes), *_class_shares(sizes).ravel()]
+    drawn_together = resampling_units(groups, len(known))
+    draws = _resample_scores(known, given, names, drawn_together, n_resamples, random_state)
+    counts = _effective_counts(known, given, names, drawn_together)
+    found = [_bootstrap_interval(value, draws[:, i], counts[i], confidence) for i, value in enumerate(values)]
     n = len(names)
     rows = zip(names.tolist(), sizes[1], found[3 : 3 + n], found[3 + n : 3 + 2 * n], found[3 + 2 * n :], strict=True)
     each = tuple(ClassScores(label, int(items), p, r, f) for label, items, p, r, f in rows)
     matrix = np.bincount(known * n + given, minlength=n * n).reshape(n, n)
-    return Classification(found[0], found[1], found[2], each, matrix)
+    return ClassificationScores(found[0], found[1], found[2], each, matrix)
 
 
-def _counts(
+def _effective_counts(
     known: NDArray[np.intp], given: NDArray[np.intp], names: NDArray[Any], drawn_together: NDArray[np.int64]
 ) -> Floats:
     """Of how many items, or groups, every number is, in the order of the draws, (3 + 3 · class)."""
@@ -248,7 +253,7 @@ def _counts(
     return np.array([len(np.unique(drawn_together)), *means, *each.ravel()])
 
 
-def _tally(
+def _tally_classes(
     known: NDArray[np.intp], given: NDArray[np.intp], names: NDArray[Any], counts: Floats | None = None
 ) -> Floats:
     """Of every class: right answers, items, answers. (3, class)"""
@@ -262,20 +267,20 @@ def _tally(
     return np.array(found, np.float64)
 
 
-def _shares(tally: Floats) -> Floats:
+def _class_shares(tally: Floats) -> Floats:
     """Precision, recall and F1 of every class; nan where it is 0 of 0. (3, class)"""
     right, items, answers = tally
     below = np.array([answers, items, (items + answers) / 2])
     return np.asarray(np.divide(right, below, out=np.full(below.shape, np.nan), where=below > 0))
 
 
-def _totals(tally: Floats) -> tuple[float, float, float]:
+def _overall_scores(tally: Floats) -> tuple[float, float, float]:
     """Accuracy, balanced accuracy and macro F1."""
-    _, recall, f1 = _shares(tally)
+    _, recall, f1 = _class_shares(tally)
     return float(tally[0].sum() / tally[1].sum()), float(np.nanmean(recall)), float(np.nanmean(f1))
 
 
-def _resampled(
+def _resample_scores(
     known: NDArray[np.intp],
     given: NDArray[np.intp],
     names: NDArray[Any],
@@ -284,29 +289,31 @@ def _resampled(
     random_state: RandomState,
 ) -> Floats:
     """Every number of every draw, (resample, 3 + 3 · class)."""
-    rng, n = generator(random_state), int(drawn_together.max()) + 1
-    draws = np.empty((whole(n_resamples, "n_resamples", 1, DRAWS), 3 + 3 * len(names)))
+    rng, n = check_random_state(random_state), int(drawn_together.max()) + 1
+    draws = np.empty((check_int(n_resamples, "n_resamples", 1, MAX_RESAMPLES), 3 + 3 * len(names)))
     for row in draws:
         times = np.bincount(rng.integers(n, size=n), minlength=n)[drawn_together].astype(np.float64)
-        tally = _tally(known, given, names, times)
-        row[:] = [*_totals(tally), *_shares(tally).ravel()]
+        tally = _tally_classes(known, given, names, times)
+        row[:] = [*_overall_scores(tally), *_class_shares(tally).ravel()]
     return draws
 
 
-def _bounded(value: float, draws: Floats, count: float, confidence: float) -> Interval:
+def _bootstrap_interval(value: float, draws: Floats, count: float, confidence: float) -> Interval:
     if np.isnan(value):
         return Interval(np.nan, np.nan, np.nan)
-    drawn = Interval(float(value), *quantiles(draws[~np.isnan(draws)], confidence))
-    return widen(drawn, wilson(float(value), count, confidence=confidence))
+    drawn = Interval(float(value), *percentile_bounds(draws[~np.isnan(draws)], confidence))
+    return widen_interval(drawn, wilson_interval(float(value), count, confidence=confidence))
 
 
-def _shown(found: Interval) -> str:
+def _format_interval(found: Interval) -> str:
     return "–" if np.isnan(found.mean) else f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def opened_classes(truth: Any, answer: Any, names: tuple[str, str] = ("truth", "answer")) -> tuple[NDArray[Any], ...]:
+def validate_label_pair(
+    truth: Any, answer: Any, names: tuple[str, str] = ("truth", "answer")
+) -> tuple[NDArray[Any], ...]:
     """Two arrays with an entry for every item, as many and not none."""
-    known, given = (read_labels(side, name, "class") for side, name in zip((truth, answer), names, strict=True))
+    known, given = (validate_labels(side, name, "class") for side, name in zip((truth, answer), names, strict=True))
     if known.ndim != 1 or known.shape != given.shape or not len(known):
         raise ValueError(
             f"{names[0]} has shape {known.shape} and {names[1]} {given.shape}: expected (item,) in both, as many, and "
@@ -315,23 +322,24 @@ def opened_classes(truth: Any, answer: Any, names: tuple[str, str] = ("truth", "
     return known, given
 
 
-def _opened(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    known, given = opened_classes(truth, answer)
+def _validate_answers(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    known, given = validate_label_pair(truth, answer)
     if (known.dtype.kind == "U") != (given.dtype.kind == "U"):  # as text, 0 would be right where "0" is
         raise TypeError(
-            f"truth and answer mix numbers and text, {shown(known.tolist()[0])} and {shown(given.tolist()[0])}: "
+            f"truth and answer mix numbers and text, {format_value(known.tolist()[0])} and "
+            f"{format_value(given.tolist()[0])}: "
             "expected the same kind in both"
         )
     return known, given
 
 
-def _coded(truth: Any, answer: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+def _encode_labels(truth: Any, answer: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
     """Truth and answer as positions among the classes, and these."""
-    known, given = _opened(truth, answer)
+    known, given = _validate_answers(truth, answer)
     names, codes = np.unique(np.concatenate([known, given]), return_inverse=True)
     if classes is None:
         return codes[: len(known)], codes[len(known) :], names
-    order = read_labels(classes, "classes", "class")
+    order = validate_labels(classes, "classes", "class")
     place = {name: i for i, name in enumerate(order.tolist())}
     lacking = [name for name in names.tolist() if name not in place]
     if lacking or len(place) < len(order):

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.doors import plain_array, read_labels
-from .classification import opened_classes
+from ..core.validation.arrays import validate_array
+from ..core.validation.labels import validate_labels
+from .classification import validate_label_pair
 
 
-def mutual_information(truth: Any, clusters: Any) -> float:
+def normalized_mutual_info(truth: Any, clusters: Any) -> float:
     """Normalized mutual information (NMI) of classes and clusters: 2 I(U; V) / (H(U) + H(V)), between 0 and 1.
 
     It rises with the number of clusters, also by chance (Vinh, Epps and Bailey, 2010): `adjusted_rand` does not. It is
@@ -26,19 +27,19 @@ def mutual_information(truth: Any, clusters: Any) -> float:
 
     Examples
     --------
-    >>> mutual_information(["a", "a", "b", "b"], [1, 1, 0, 0])
+    >>> normalized_mutual_info(["a", "a", "b", "b"], [1, 1, 0, 0])
     1.0
     """
     from sklearn.metrics import normalized_mutual_info_score
 
-    return float(normalized_mutual_info_score(*_opened(truth, clusters)))
+    return float(normalized_mutual_info_score(*_validate_clusters(truth, clusters)))
 
 
 def adjusted_rand(truth: Any, clusters: Any) -> float:
     """The adjusted Rand index (ARI): pairs on which classes and clusters agree, 0 in the mean by chance, 1 at most.
 
     (Hubert and Arabie, "Comparing partitions", 1985; that of scikit-learn.) Parameters are those of
-    `mutual_information`.
+    `normalized_mutual_info`.
 
     Examples
     --------
@@ -47,20 +48,20 @@ def adjusted_rand(truth: Any, clusters: Any) -> float:
     """
     from sklearn.metrics import adjusted_rand_score
 
-    return float(adjusted_rand_score(*_opened(truth, clusters)))
+    return float(adjusted_rand_score(*_validate_clusters(truth, clusters)))
 
 
 def purity(truth: Any, clusters: Any) -> float:
     """The share of items that are of the commonest class of their cluster; 1 for clusters of one item each.
 
-    Parameters are those of `mutual_information`.
+    Parameters are those of `normalized_mutual_info`.
 
     Examples
     --------
     >>> purity(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
-    known, found = (np.unique(side, return_inverse=True)[1] for side in _opened(truth, clusters))
+    known, found = (np.unique(side, return_inverse=True)[1] for side in _validate_clusters(truth, clusters))
     table = np.bincount(found * (known.max() + 1) + known, minlength=(found.max() + 1) * (known.max() + 1))
     return float(table.reshape(found.max() + 1, -1).max(axis=1).sum() / len(known))
 
@@ -101,8 +102,8 @@ def silhouette_samples(distances: Any, clusters: Any, metric: Any = None) -> NDA
     >>> silhouette_samples([[0, 1, 4], [1, 0, 4], [4, 4, 0]], [0, 0, 1])
     array([0.75, 0.75, 0.  ])
     """
-    matrix = _square(distances, metric)
-    codes = _codes(clusters, len(matrix))
+    matrix = _validate_distances(distances, metric)
+    codes = _encode_clusters(clusters, len(matrix))
     sizes = np.bincount(codes)
     members = np.eye(len(sizes))[codes]
     away = np.arange(len(codes))
@@ -117,14 +118,14 @@ def silhouette_samples(distances: Any, clusters: Any, metric: Any = None) -> NDA
     return np.where(known, (other - own) / np.where(known, widest, 1), 0.0)
 
 
-def _square(distances: Any, metric: Any) -> NDArray[np.float64]:
+def _validate_distances(distances: Any, metric: Any) -> NDArray[np.float64]:
     """Distances of all pairs, given or computed; those of a metric that is not symmetric are from row to column."""
     if metric is not None:
         if not callable(getattr(metric, "pairwise", None)):
             raise TypeError(f"metric={metric!r:.80}: expected a Metric such as timelike.DTW()")
         return np.asarray(metric.pairwise(distances), np.float64)
     try:
-        matrix = plain_array(distances, "distances").astype(np.float64)
+        matrix = validate_array(distances, "distances").astype(np.float64)
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -137,9 +138,9 @@ def _square(distances: Any, metric: Any) -> NDArray[np.float64]:
     return matrix
 
 
-def _codes(clusters: Any, n_items: int) -> NDArray[np.int64]:
+def _encode_clusters(clusters: Any, n_items: int) -> NDArray[np.int64]:
     """Clusters as 0, 1, …, of which there are enough to compare."""
-    given = read_labels(clusters, "clusters", "cluster")
+    given = validate_labels(clusters, "clusters", "cluster")
     if given.shape != (n_items,):
         raise ValueError(f"clusters has shape {given.shape}: expected one cluster for each of {n_items} items")
     found, codes = np.unique(given, return_inverse=True)
@@ -150,5 +151,5 @@ def _codes(clusters: Any, n_items: int) -> NDArray[np.int64]:
     return np.asarray(codes, np.int64)
 
 
-def _opened(truth: Any, clusters: Any) -> Any:
-    return opened_classes(truth, clusters, ("truth", "clusters"))
+def _validate_clusters(truth: Any, clusters: Any) -> Any:
+    return validate_label_pair(truth, clusters, ("truth", "clusters"))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import flag
-from ..sequences.doors import plain_array
-from . import forecasting, perceptual, pictures
-from .futures import Numbers, Per, Score, over_cells, read_samples, read_truth, summary
+from ..core.parameters import check_bool
+from ..core.validation.arrays import validate_array
+from . import forecasting, image_quality, perceptual_distance
+from .forecast_arrays import Numbers, Per, Score, mean_over_cells, summarize_scores, validate_samples, validate_truth
 
-_AT_ONCE = 1 << 22  # numbers that are sorted together, so that many samples of pictures need little memory more
+_MAX_NUMBERS = 1 << 22  # numbers that are sorted together, so that many samples of pictures need little memory more
 
 
 def crps(truth: Any, samples: Any, *, per: Per = "all") -> Score:
@@ -34,15 +34,15 @@ def crps(truth: Any, samples: Any, *, per: Per = "all") -> Score:
     >>> crps([[0.0]], [[[-1.0]], [[1.0]]]), crps([[0.0]], [[[2.0]]])
     (0.0, 2.0)
     """
-    known = read_truth(truth)
-    drawn = read_samples(samples, known)
+    known = validate_truth(truth)
+    drawn = validate_samples(samples, known)
     found = np.empty(known.shape[:2])
-    for rows in _blocks(drawn):
-        found[rows] = over_cells(_ranked(drawn[:, rows] - known[rows]))
-    return summary(found, per)
+    for rows in _item_blocks(drawn):
+        found[rows] = mean_over_cells(_fair_crps(drawn[:, rows] - known[rows]))
+    return summarize_scores(found, per)
 
 
-def _ranked(errors: Numbers) -> Numbers:
+def _fair_crps(errors: Numbers) -> Numbers:
     """The fair score of errors (sample, …) of each cell."""
     count = len(errors)
     away = np.abs(errors).mean(axis=0)
@@ -70,13 +70,13 @@ def crps_quantiles(truth: Any, quantiles: Any, levels: Any, *, per: Per = "all")
     >>> crps_quantiles([[3.0]], [[[1.0]]], [0.5])
     2.0
     """
-    known = read_truth(truth)
-    given = read_samples(quantiles, known, "quantiles")
-    shares = plain_array(levels, "levels").astype(np.float64)
+    known = validate_truth(truth)
+    given = validate_samples(quantiles, known, "quantiles")
+    shares = validate_array(levels, "levels").astype(np.float64)
     if shares.shape != given.shape[:1]:
         raise ValueError(f"levels has shape {shares.shape} and quantiles {given.shape}: expected a level for each")
-    parts = [forecasting.pinball(known, one, q, per="each") for one, q in zip(given, shares.tolist(), strict=True)]
-    return summary(2 * np.mean(np.stack([np.asarray(part) for part in parts]), axis=0), per)
+    parts = [forecasting.pinball_loss(known, one, q, per="each") for one, q in zip(given, shares.tolist(), strict=True)]
+    return summarize_scores(2 * np.mean(np.stack([np.asarray(part) for part in parts]), axis=0), per)
 
 
 def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
@@ -99,8 +99,8 @@ def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
     """
     from scipy.spatial.distance import pdist
 
-    known = read_truth(truth)
-    drawn = read_samples(samples, known)
+    known = validate_truth(truth)
+    drawn = validate_samples(samples, known)
     found = np.full(known.shape[:2], np.nan)
     for place in np.ndindex(*found.shape):
         there = ~np.isnan(known[place])
@@ -108,15 +108,15 @@ def energy_score(truth: Any, samples: Any, *, per: Per = "all") -> Score:
             rows = drawn[:, place[0], place[1]][:, there].astype(np.float64).reshape(len(drawn), -1)
             away = np.linalg.norm(rows - known[place][there].ravel(), axis=1).mean()
             found[place] = away - (pdist(rows).mean() / 2 if len(rows) > 1 else 0.0)  # the mean is over i < j
-    return summary(found, per)
+    return summarize_scores(found, per)
 
 
-HIGHER: dict[str, bool] = {"mse": False, "mae": False, "psnr": True, "ssim": True, "lpips": False}
+HIGHER_IS_BETTER: dict[str, bool] = {"mse": False, "mae": False, "psnr": True, "ssim": True, "lpips": False}
 """Scores of one future by the names of their functions, and whether more is better."""
 
 
-def best_of(
-    truth: Any, samples: Any, score: str | Callable[..., Any], *, higher: bool | None = None, per: Per = "all"
+def best_of_n(
+    truth: Any, samples: Any, score: str | Callable[..., Any], *, higher_is_better: bool | None = None, per: Per = "all"
 ) -> Score:
     """The score of the best of several futures, chosen for every item and by this score: best-of-N.
 
@@ -134,49 +134,49 @@ def best_of(
         `score(truth, sample, per="each")`.
     higher : bool, optional
         Whether more is better; known of the library's scores, needed for others. The worst future by a score of the
-        library is the last that `best_first` gives.
+        library is the last that `rank_samples` gives.
 
     Examples
     --------
-    >>> best_of([[0.0], [0.0]], [[[1.0], [5.0]], [[2.0], [3.0]]], "mae", per="item")
+    >>> best_of_n([[0.0], [0.0]], [[[1.0], [5.0]], [[2.0], [3.0]]], "mae", per="item")
     array([1., 3.])
     """
-    each, order = _judged(truth, samples, score, higher)
-    return summary(each[order[0], np.arange(each.shape[1])], per)
+    each, order = _score_samples(truth, samples, score, higher_is_better)
+    return summarize_scores(each[order[0], np.arange(each.shape[1])], per)
 
 
-def best_first(
-    truth: Any, samples: Any, score: str | Callable[..., Any], *, higher: bool | None = None
+def rank_samples(
+    truth: Any, samples: Any, score: str | Callable[..., Any], *, higher_is_better: bool | None = None
 ) -> NDArray[np.int64]:
     """The numbers of the samples of every item, (sample, item), from the best to the worst by this score.
 
-    `best_first(…)[0]` is what `best_of` takes, and `[-1]` the worst; of equally good ones the first comes first.
+    `rank_samples(…)[0]` is what `best_of_n` takes, and `[-1]` the worst; of equally good ones the first comes first.
 
     Examples
     --------
-    >>> best_first([[0.0], [0.0]], [[[1.0], [5.0]], [[2.0], [3.0]]], "mae")
+    >>> rank_samples([[0.0], [0.0]], [[[1.0], [5.0]], [[2.0], [3.0]]], "mae")
     array([[0, 1],
            [1, 0]])
     """
-    return _judged(truth, samples, score, higher)[1]
+    return _score_samples(truth, samples, score, higher_is_better)[1]
 
 
-def _judged(
+def _score_samples(
     truth: Any, samples: Any, score: str | Callable[..., Any], higher: bool | None
 ) -> tuple[Numbers, NDArray[np.int64]]:
     """Scores (sample, item, step), and the samples of every item by their means over all steps, the best first."""
-    known = read_truth(truth)
-    drawn = read_samples(samples, known)
-    call, more = _judge(score, higher)
+    known = validate_truth(truth)
+    drawn = validate_samples(samples, known)
+    call, more = _resolve_score(score, higher)
     each = np.stack([np.asarray(call(known, sample, per="each"), np.float64) for sample in drawn])
     if each.shape != drawn.shape[:3]:
         raise ValueError(f"score gave the shape {each.shape[1:]}: expected (item, step), {known.shape[:2]}")
-    _refuse_no_number(each, known)
-    totals = np.stack([np.asarray(summary(one, "item")) for one in each])
+    _refuse_nan_scores(each, known)
+    totals = np.stack([np.asarray(summarize_scores(one, "item")) for one in each])
     return each, np.argsort(-totals if more else totals, axis=0, kind="stable")
 
 
-def _refuse_no_number(each: Numbers, known: Numbers) -> None:
+def _refuse_nan_scores(each: Numbers, known: Numbers) -> None:
     """A score that has none of a whole sample cannot judge it; of a truth without numbers it need not."""
     none = np.isnan(each).all(axis=(1, 2))
     if none.any() and not np.isnan(known).all():
@@ -185,73 +185,74 @@ def _refuse_no_number(each: Numbers, known: Numbers) -> None:
         )
 
 
-def known_way(score: str | Callable[..., Any]) -> bool | None:
+def default_higher_is_better(score: str | Callable[..., Any]) -> bool | None:
     """Whether more is better, of the library's scores of one future; None of others.
 
-    >>> known_way("psnr"), known_way(forecasting.mae), known_way(max)
+    >>> default_higher_is_better("psnr"), default_higher_is_better(forecasting.mae), default_higher_is_better(max)
     (True, False, None)
     """
     if isinstance(score, str):
-        return HIGHER.get(score)
+        return HIGHER_IS_BETTER.get(score)
     plain = getattr(score, "func", score)  # of a partial, the function in it
-    return next((HIGHER[name] for name, known in _functions().items() if plain is known), None)
+    return next((HIGHER_IS_BETTER[name] for name, known in _score_functions().items() if plain is known), None)
 
 
-def _functions() -> dict[str, Callable[..., Any]]:
+def _score_functions() -> dict[str, Callable[..., Any]]:
     return {
         "mse": forecasting.mse,
         "mae": forecasting.mae,
-        "psnr": pictures.psnr,
-        "ssim": pictures.ssim,
-        "lpips": perceptual.lpips,
+        "psnr": image_quality.psnr,
+        "ssim": image_quality.ssim,
+        "lpips": perceptual_distance.lpips,
     }
 
 
-def _judge(score: str | Callable[..., Any], higher: bool | None) -> tuple[Callable[..., Any], bool]:
+def _resolve_score(score: str | Callable[..., Any], higher: bool | None) -> tuple[Callable[..., Any], bool]:
     if isinstance(score, str):
-        score = _named(score)
+        score = _score_by_name(score)
     if not callable(score):
         raise TypeError(f"score is a {type(score).__name__}: expected a name or a function")
-    way = way_of(score, higher, "higher")
+    way = resolve_higher_is_better(score, higher, "higher")
     if way is None:
-        name = _name(score)
+        name = _score_name(score)
         raise ValueError(f"higher=None: say whether more is better for the score {name}, higher=True or higher=False")
     return score, way
 
 
-def way_of(score: str | Callable[..., Any], given: Any, argument: str) -> bool | None:
+def resolve_higher_is_better(score: str | Callable[..., Any], given: Any, argument: str) -> bool | None:
     """Whether more is better, as known or as given; refused where one is not the other."""
-    known = known_way(score)
+    known = default_higher_is_better(score)
     if given is None:
         return known
-    way = flag(given, argument)
+    way = check_bool(given, argument)
     if known is not None and way != known:
         raise ValueError(
-            f"{argument}={way}: {'more' if known else 'less'} is better for {_name(score)}, so the worst future would "
+            f"{argument}={way}: {'more' if known else 'less'} is better for {_score_name(score)}, so the worst future "
+            "would "
             f"be taken for the best; leave {argument} out, or take best_first(…)[-1] for the worst"
         )
     return way
 
 
-def _name(score: str | Callable[..., Any]) -> str:
+def _score_name(score: str | Callable[..., Any]) -> str:
     if isinstance(score, str):
         return score
     return getattr(getattr(score, "func", score), "__name__", "") or repr(score)
 
 
-def _named(score: str) -> Callable[..., Any]:
+def _score_by_name(score: str) -> Callable[..., Any]:
     if score == "lpips":  # a word cannot say which weights
         raise ValueError(
             "score='lpips' has no weights, which are not part of the library: give the function with yours, "
             "score=partial(lpips, weights='alexnet_lpips.safetensors')"
         )
-    known = {name: function for name, function in _functions().items() if name != "lpips"}
+    known = {name: function for name, function in _score_functions().items() if name != "lpips"}
     if score not in known:
         raise ValueError(f"score={score!r}: expected one of {', '.join(map(repr, known))}, or a function")
     return known[score]
 
 
-def _blocks(samples: NDArray[Any]) -> Iterator[slice]:
+def _item_blocks(samples: NDArray[Any]) -> Iterator[slice]:
     """Items, so many at once that their samples are not too many numbers."""
-    size = max(1, _AT_ONCE // max(1, samples[:, :1].size))
+    size = max(1, _MAX_NUMBERS // max(1, samples[:, :1].size))
     return (slice(begin, begin + size) for begin in range(0, samples.shape[1], size))

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.parameters import check_bool, check_float, check_int
+from ..core.validation.arrays import validate_array
 from ..sequences import Sequences
-from ..sequences.arguments import flag, real, whole
-from ..sequences.container import as_sequences
-from ..sequences.doors import plain_array
-from .futures import Numbers, Per, Score, over_cells, read_answer, read_truth, summary
+from ..sequences.validation import as_sequences
+from .forecast_arrays import Numbers, Per, Score, mean_over_cells, summarize_scores, validate_forecast, validate_truth
 
 
 def mse(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
@@ -26,8 +26,8 @@ def mse(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
     >>> mse([[1.0, 2.0], [3.0, 4.0]], [[1.0, 4.0], [3.0, 4.0]], per="step")
     array([0., 2.])
     """
-    known = read_truth(truth)
-    return summary(over_cells((read_answer(forecast, known) - known) ** 2), per)
+    known = validate_truth(truth)
+    return summarize_scores(mean_over_cells((validate_forecast(forecast, known) - known) ** 2), per)
 
 
 def mae(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
@@ -36,8 +36,8 @@ def mae(truth: Any, forecast: Any, *, per: Per = "all") -> Score:
     >>> mae([[1.0, 2.0], [3.0, 4.0]], [[1.0, 4.0], [3.0, 4.0]])
     0.5
     """
-    known = read_truth(truth)
-    return summary(over_cells(np.abs(read_answer(forecast, known) - known)), per)
+    known = validate_truth(truth)
+    return summarize_scores(mean_over_cells(np.abs(validate_forecast(forecast, known) - known)), per)
 
 
 def mase(truth: Any, forecast: Any, training: Any, period: int = 1, *, pooled: bool = False, per: Per = "all") -> Score:
@@ -57,11 +57,11 @@ def mase(truth: Any, forecast: Any, training: Any, period: int = 1, *, pooled: b
     >>> mase([[5.0, 6.0]], [[4.0, 4.0]], [[1.0, 2.0, 3.0, 4.0]])
     1.5
     """
-    known = read_truth(truth)
-    apart = np.abs(read_answer(forecast, known) - known)
+    known = validate_truth(truth)
+    apart = np.abs(validate_forecast(forecast, known) - known)
     past = training if isinstance(training, Sequences) else as_sequences(training, "training")
-    scale = _naive_errors(past, known, whole(period, "period", 1), flag(pooled, "pooled"))
-    return summary(over_cells(apart / scale), per)
+    scale = _naive_errors(past, known, check_int(period, "period", 1), check_bool(pooled, "pooled"))
+    return summarize_scores(mean_over_cells(apart / scale), per)
 
 
 def _naive_errors(past: Sequences, truth: Numbers, period: int, pooled: bool) -> Numbers:
@@ -74,7 +74,7 @@ def _naive_errors(past: Sequences, truth: Numbers, period: int, pooled: bool) ->
             f"training has {len(past)} sequences for {len(truth)} items: expected the past of each, or pooled=True for "
             "one scale from all of them"
         )
-    sums, counts = map(np.stack, zip(*(_changes(one, period) for one in past), strict=True))
+    sums, counts = map(np.stack, zip(*(_absolute_changes(one, period) for one in past), strict=True))
     if pooled:
         sums, counts = sums.sum(axis=0, keepdims=True), counts.sum(axis=0, keepdims=True)
     shape = (len(sums), 1, past.frame[0], *(1 for _ in frame[1:])) if frame else (len(sums), 1)
@@ -83,7 +83,7 @@ def _naive_errors(past: Sequences, truth: Numbers, period: int, pooled: bool) ->
     return np.where(scale == 0, np.nan, scale)
 
 
-def _changes(one: NDArray[Any], period: int) -> tuple[Numbers, Numbers]:
+def _absolute_changes(one: NDArray[Any], period: int) -> tuple[Numbers, Numbers]:
     """The absolute changes over a period of each channel, and how many there are."""
     changes = np.abs(one[period:].astype(np.float64) - one[:-period])
     inner = (0, *range(2, changes.ndim))
@@ -101,20 +101,20 @@ def _refuse_no_scale(lacks: NDArray[np.bool_], past: Sequences, period: int, poo
     raise ValueError(f"{who} {what} period of {period} steps in channel {(*cell, 0)[0]}, so errors have no scale{way}")
 
 
-def pinball(truth: Any, quantile: Any, q: float, *, per: Per = "all") -> Score:
+def pinball_loss(truth: Any, quantile: Any, q: float, *, per: Per = "all") -> Score:
     """How good a forecast quantile is: max(q · (x − x̂), (q − 1) · (x − x̂)), least in the mean for the true one.
 
     For q = ½ it is half the absolute error (Koenker and Bassett, "Regression quantiles", 1978).
 
-    >>> pinball([[10.0]], [[8.0]], 0.9), round(pinball([[10.0]], [[12.0]], 0.9), 3)
+    >>> pinball_loss([[10.0]], [[8.0]], 0.9), round(pinball_loss([[10.0]], [[12.0]], 0.9), 3)
     (1.8, 0.2)
     """
-    share = real(q, "q", above=0.0)
+    share = check_float(q, "q", above=0.0)
     if share >= 1:
         raise ValueError(f"q={q}: expected a number between 0 and 1, such as 0.9")
-    known = read_truth(truth)
-    apart = known - read_answer(quantile, known, "quantile")
-    return summary(over_cells(np.maximum(share * apart, (share - 1) * apart)), per)
+    known = validate_truth(truth)
+    apart = known - validate_forecast(quantile, known, "quantile")
+    return summarize_scores(mean_over_cells(np.maximum(share * apart, (share - 1) * apart)), per)
 
 
 def coverage(truth: Any, low: Any, high: Any, *, per: Per = "all") -> Score:
@@ -123,26 +123,26 @@ def coverage(truth: Any, low: Any, high: Any, *, per: Per = "all") -> Score:
     >>> coverage([[1.0, 2.0, 3.0, 4.0]], [[0.0, 2.0, 2.0, 0.0]], [[1.0, 3.0, 2.5, 9.0]])
     0.75
     """
-    known = read_truth(truth)
-    bottom, top = read_answer(low, known, "low"), read_answer(high, known, "high")
-    _refuse_crossed(bottom, top)
+    known = validate_truth(truth)
+    bottom, top = validate_forecast(low, known, "low"), validate_forecast(high, known, "high")
+    _refuse_crossed_bounds(bottom, top)
     inside = ((bottom <= known) & (known <= top)).astype(np.float64)
-    return summary(over_cells(np.where(np.isnan(known), np.nan, inside)), per)
+    return summarize_scores(mean_over_cells(np.where(np.isnan(known), np.nan, inside)), per)
 
 
-def width(low: Any, high: Any, *, per: Per = "all") -> Score:
+def interval_width(low: Any, high: Any, *, per: Per = "all") -> Score:
     """How wide intervals are in the mean: of two that cover as much, the narrower is the better one.
 
-    >>> width([[0.0, 1.0]], [[1.0, 4.0]])
+    >>> interval_width([[0.0, 1.0]], [[1.0, 4.0]])
     2.0
     """
-    bottom = read_truth(low, "low")
-    top = read_answer(high, bottom, "high")
-    _refuse_crossed(bottom, top)
-    return summary(over_cells(top - bottom), per)
+    bottom = validate_truth(low, "low")
+    top = validate_forecast(high, bottom, "high")
+    _refuse_crossed_bounds(bottom, top)
+    return summarize_scores(mean_over_cells(top - bottom), per)
 
 
-def _refuse_crossed(low: NDArray[Any], high: NDArray[Any]) -> None:
+def _refuse_crossed_bounds(low: NDArray[Any], high: NDArray[Any]) -> None:
     crossed = low > high
     if crossed.any():
         place = tuple(int(found[0]) for found in np.nonzero(crossed))
@@ -168,9 +168,9 @@ def skill(score: Any, reference: Any, *, perfect: float = 0.0) -> Score:
     >>> skill(0.5, 2.0)
     0.75
     """
-    best = real(perfect, "perfect")
+    best = check_float(perfect, "perfect")
     ours, theirs = (
-        plain_array(side, name).astype(np.float64) for side, name in ((score, "score"), (reference, "reference"))
+        validate_array(side, name).astype(np.float64) for side, name in ((score, "score"), (reference, "reference"))
     )
     if ours.shape != theirs.shape:
         raise ValueError(f"score has shape {ours.shape} and reference {theirs.shape}: expected the same")

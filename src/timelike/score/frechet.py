@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import one_of, whole
-from ..sequences.doors import plain_array
-from .futures import Numbers, Score, read_array, read_samples, read_truth
+from ..core.parameters import check_choice, check_int
+from ..core.validation.arrays import validate_array
+from .forecast_arrays import Numbers, Score, as_forecast_array, validate_samples, validate_truth
 
 
 def fvd(
@@ -49,8 +49,8 @@ def fvd(
     >>> fvd([[[0.0]], [[2.0]]], [[[1.0]], [[3.0]]], features=means)
     1.0
     """
-    one_of(per, "per", ("all", "sample"))
-    known = read_truth(truth)
+    check_choice(per, "per", ("all", "sample"))
+    known = validate_truth(truth)
     if features is None:
         raise ValueError(
             "features=None: FVD compares what a trained network sees in videos, and its weights are not part of this "
@@ -62,10 +62,10 @@ def fvd(
         raise TypeError(f"features is a {type(features).__name__}: expected a callable, videos → (n, size)")
     if np.isnan(known).any():
         raise ValueError("truth is masked in places, and a network sees whole videos: fill the cells first")
-    drawn = read_samples(_samples(forecasts, known), known, "forecasts")
-    size = whole(batch_size, "batch_size", 1)
-    real = _seen(features, known, size, "truth")
-    seen = (_seen(features, sample, size, f"forecasts, sample {i}") for i, sample in enumerate(drawn))
+    drawn = validate_samples(_with_sample_axis(forecasts, known), known, "forecasts")
+    size = check_int(batch_size, "batch_size", 1)
+    real = _extract_features(features, known, size, "truth")
+    seen = (_extract_features(features, sample, size, f"forecasts, sample {i}") for i, sample in enumerate(drawn))
     found = np.array([frechet_distance(real, one) for one in seen])
     return found if per == "sample" else float(found.mean())
 
@@ -88,26 +88,26 @@ def frechet_distance(x: Any, y: Any) -> float:
     >>> frechet_distance([[0.0], [2.0]], [[1.0], [7.0]])  # means 1 and 4, deviations √2 and √18
     17.0
     """
-    sides = [_vectors(side, name) for side, name in ((x, "x"), (y, "y"))]
+    sides = [_validate_vectors(side, name) for side, name in ((x, "x"), (y, "y"))]
     if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError(
             f"x has vectors of {sides[0].shape[1]} numbers and y of {sides[1].shape[1]}: expected the same"
         )
     means = [side.mean(axis=0) for side in sides]
-    roots = [_root(side - mean) for side, mean in zip(sides, means, strict=True)]
+    roots = [_covariance_root(side - mean) for side, mean in zip(sides, means, strict=True)]
     shared = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False).sum()
     apart = float(((means[0] - means[1]) ** 2).sum())
     spread = float((roots[0] ** 2).sum() + (roots[1] ** 2).sum() - 2 * shared)
     return apart + max(spread, 0.0)  # of equal sets it is a rounding error, on either side of 0
 
 
-def _root(centred: Numbers) -> Numbers:
+def _covariance_root(centred: Numbers) -> Numbers:
     """R with RᵀR the covariance, of no more rows than it needs."""
     return np.asarray(np.linalg.qr(centred / np.sqrt(len(centred) - 1), mode="r"))
 
 
-def _vectors(value: Any, name: str) -> Numbers:
-    array = plain_array(value, name).astype(np.float64)
+def _validate_vectors(value: Any, name: str) -> Numbers:
+    array = validate_array(value, name).astype(np.float64)
     if array.ndim != 2 or len(array) < 2 or not array.shape[1]:
         raise ValueError(f"{name} has shape {array.shape}: expected (n, size), two vectors or more")
     if not np.isfinite(array).all():
@@ -115,21 +115,21 @@ def _vectors(value: Any, name: str) -> Numbers:
     return array
 
 
-def _samples(forecasts: Any, truth: Numbers) -> NDArray[Any]:
+def _with_sample_axis(forecasts: Any, truth: Numbers) -> NDArray[Any]:
     """With an axis of samples, also of one forecast alone."""
-    array = read_array(getattr(forecasts, "samples", forecasts), "forecasts")
+    array = as_forecast_array(getattr(forecasts, "samples", forecasts), "forecasts")
     return array[None] if array.shape == truth.shape else array
 
 
-def _seen(features: Callable[..., Any], videos: NDArray[Any], size: int, name: str) -> Numbers:
+def _extract_features(features: Callable[..., Any], videos: NDArray[Any], size: int, name: str) -> Numbers:
     """The features of all videos, some at a time."""
     if len(videos) < 2:
         raise ValueError("truth has one video: a distribution needs two or more, and FVD means something from hundreds")
-    call = _module(features) if hasattr(features, "modules") and hasattr(features, "eval") else features
+    call = _wrap_module(features) if hasattr(features, "modules") and hasattr(features, "eval") else features
     found = []
     for begin in range(0, len(videos), size):
         batch = np.ascontiguousarray(videos[begin : begin + size], np.float32)
-        array = plain_array(call(batch), "what features gave")
+        array = validate_array(call(batch), "what features gave")
         if array.ndim != 2 or len(array) != len(batch):
             raise ValueError(
                 f"features gave the shape {array.shape} for {len(batch)} videos: expected ({len(batch)}, size)"
@@ -144,7 +144,7 @@ def _seen(features: Callable[..., Any], videos: NDArray[Any], size: int, name: s
     return np.concatenate(found)
 
 
-def _module(network: Any) -> Callable[[NDArray[Any]], Any]:
+def _wrap_module(network: Any) -> Callable[[NDArray[Any]], Any]:
     """A torch module as a function of arrays."""
     import torch
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import DRAWS, RandomState, flag, generator, real, whole
-from ..sequences.doors import plain_array, read_labels
+from ..core.parameters import check_bool, check_float, check_int
+from ..core.random import MAX_RESAMPLES, RandomState, check_random_state
+from ..core.validation.arrays import validate_array
+from ..core.validation.labels import validate_labels
 
 
 @dataclass(frozen=True)
@@ -21,15 +23,15 @@ class Interval:
     high: float
 
     @property
-    def half(self) -> float:
+    def half_width(self) -> float:
         """What stands behind the ±."""
         return (self.high - self.low) / 2
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g} ± {self.half:.2g}"
+        return f"{self.mean:.4g} ± {self.half_width:.2g}"
 
 
-def wilson(share: float, n: float, *, confidence: float = 0.95, variance: float | None = None) -> Interval:
+def wilson_interval(share: float, n: float, *, confidence: float = 0.95, variance: float | None = None) -> Interval:
     """Between which numbers a share lies that was found among n independent items (Wilson, 1927).
 
         (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n),   z the quantile of the normal distribution
@@ -48,24 +50,24 @@ def wilson(share: float, n: float, *, confidence: float = 0.95, variance: float 
 
     Examples
     --------
-    >>> found = wilson(1.0, 20)
+    >>> found = wilson_interval(1.0, 20)
     >>> round(found.low, 3), found.high
     (0.839, 1.0)
     """
     from scipy.special import ndtri
 
-    p, n = real(share, "share", 0.0, 1.0), real(n, "n", above=0.0)
-    spread = p * (1 - p) / n if variance is None else real(variance, "variance", 0.0)
-    z = float(ndtri((1 + _share(confidence)) / 2))
+    p, n = check_float(share, "share", 0.0, 1.0), check_float(n, "n", above=0.0)
+    spread = p * (1 - p) / n if variance is None else check_float(variance, "variance", 0.0)
+    z = float(ndtri((1 + _check_confidence(confidence)) / 2))
     pull = z * z / n  # towards one half, as by z² items more
     middle, half = (p + pull / 2) / (1 + pull), z * np.sqrt(spread + pull / (4 * n)) / (1 + pull)
     return Interval(p, max(0.0, float(min(p, middle - half))), min(1.0, float(max(p, middle + half))))
 
 
-def widen(found: Interval, least: Interval) -> Interval:
+def widen_interval(found: Interval, least: Interval) -> Interval:
     """An interval that is nowhere narrower than another.
 
-    >>> widen(Interval(1.0, 1.0, 1.0), Interval(1.0, 0.8, 1.0))
+    >>> widen_interval(Interval(1.0, 1.0, 1.0), Interval(1.0, 0.8, 1.0))
     Interval(mean=1.0, low=0.8, high=1.0)
     """
     return Interval(found.mean, min(found.low, least.low), max(found.high, least.high))
@@ -90,8 +92,8 @@ def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0, sha
         of a training part, ¼ for five folds (Nadeau and Bengio, "Inference for the generalization error", 2003).
     shares : bool, optional
         Whether values lie between 0 and 1 by what they mean, as accuracies do: then the interval is nowhere narrower
-        than `wilson` of as many, for of values that are all 1 Student's would have no width. Unless given, where all
-        are 0 or 1 and some 1.
+        than `wilson_interval` of as many, for of values that are all 1 Student's would have no width. Unless given,
+        where all are 0 or 1 and some 1.
 
     Examples
     --------
@@ -102,18 +104,18 @@ def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0, sha
     """
     from scipy.special import stdtrit
 
-    confidence, overlap = _share(confidence), real(overlap, "overlap", 0.0)
-    array = _numbers(values)
+    confidence, overlap = _check_confidence(confidence), check_float(overlap, "overlap", 0.0)
+    array = _validate_values(values)
     mean = float(array.mean())
     if len(array) == 1:
         return Interval(mean, -np.inf, np.inf)
     spread = np.sqrt(1 / len(array) + overlap) if overlap else 1 / np.sqrt(len(array))
     half = float(stdtrit(len(array) - 1, (1 + confidence) / 2) * array.std(ddof=1) * spread)
     found = Interval(mean, mean - half, mean + half)
-    if not _are_shares(array, shares):
+    if not _has_shares(array, shares):
         return found
     variance = float(array.var() / len(array))
-    return widen(found, wilson(mean, len(array), confidence=confidence, variance=variance))
+    return widen_interval(found, wilson_interval(mean, len(array), confidence=confidence, variance=variance))
 
 
 def bootstrap(
@@ -128,7 +130,7 @@ def bootstrap(
     """The mean of values, and between which numbers it lies when items, or whole groups, are drawn anew.
 
     The percentile interval of Efron (1979). A value that is nan does not count. Where every answer is right every draw
-    is the same: of shares the interval is nowhere narrower than that of `wilson` for as many items, or groups.
+    is the same: of shares the interval is nowhere narrower than that of `wilson_interval` for as many items, or groups.
 
     Parameters
     ----------
@@ -146,81 +148,81 @@ def bootstrap(
     >>> round(found.low, 2), round(found.high, 2)
     (0.47, 0.53)
     """
-    array = plain_array(values, "values").astype(np.float64)
-    known = np.arange(len(array)) if groups is None else read_labels(groups, "groups", "group")
+    array = validate_array(values, "values").astype(np.float64)
+    known = np.arange(len(array)) if groups is None else validate_labels(groups, "groups", "group")
     if known.shape != array.shape:
         raise ValueError(f"groups has shape {known.shape} and values {array.shape}: expected a group for each value")
     counted = ~np.isnan(array)
-    mean = float(_numbers(array).mean())
+    mean = float(_validate_values(array).mean())
     _, unit = np.unique(known[counted], return_inverse=True)
     sums, sizes = np.bincount(unit, array[counted]), np.bincount(unit)
-    rng, n = generator(random_state), len(sizes)
-    draws = np.empty(whole(n_resamples, "n_resamples", 1, DRAWS))
+    rng, n = check_random_state(random_state), len(sizes)
+    draws = np.empty(check_int(n_resamples, "n_resamples", 1, MAX_RESAMPLES))
     for i in range(len(draws)):
         drawn = rng.integers(n, size=n)
         draws[i] = sums[drawn].sum() / sizes[drawn].sum()
-    found = Interval(mean, *quantiles(draws, confidence))
-    if not _are_shares(array[counted], shares):
+    found = Interval(mean, *percentile_bounds(draws, confidence))
+    if not _has_shares(array[counted], shares):
         return found
     variance = None if np.isin(array[counted], (0, 1)).all() else float(draws.var())
-    return widen(found, wilson(mean, n, confidence=confidence, variance=variance))
+    return widen_interval(found, wilson_interval(mean, n, confidence=confidence, variance=variance))
 
 
-def quantiles(draws: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
+def percentile_bounds(draws: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
     """Between which numbers so large a share of the draws lies, with as many below as above.
 
-    >>> quantiles(np.arange(101.0), 0.5)
+    >>> percentile_bounds(np.arange(101.0), 0.5)
     (25.0, 75.0)
     """
-    rest = (1 - _share(confidence)) / 2
+    rest = (1 - _check_confidence(confidence)) / 2
     low, high = np.quantile(draws, [rest, 1 - rest]) if len(draws) else (-np.inf, np.inf)
     return float(low), float(high)
 
 
-def units(groups: Any, n_items: int) -> NDArray[np.int64]:
+def resampling_units(groups: Any, n_items: int) -> NDArray[np.int64]:
     """What is drawn: every item for itself, or its group, numbered from 0.
 
-    >>> units(["ann", "bob", "ann"], 3)
+    >>> resampling_units(["ann", "bob", "ann"], 3)
     array([0, 1, 0])
     """
     if groups is None:
         return np.arange(n_items)
-    known = read_labels(groups, "groups", "group")
+    known = validate_labels(groups, "groups", "group")
     if known.shape != (n_items,):
         raise ValueError(f"groups has shape {known.shape} for {n_items} items: expected one for each")
     return np.asarray(np.unique(known, return_inverse=True)[1], np.int64)
 
 
-def _are_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
+def _has_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
     """Whether an interval has to be that of shares; an error where that is said and they are none."""
     if shares is None:
         return bool(np.isin(values, (0, 1)).all() and (values == 1).any())
-    if flag(shares, "shares") and not ((values >= 0) & (values <= 1)).all():
+    if check_bool(shares, "shares") and not ((values >= 0) & (values <= 1)).all():
         raise ValueError(f"shares=True: values reach from {values.min():g} to {values.max():g}, expected 0 to 1")
     return shares
 
 
-def bounded(share: float, draws: NDArray[np.float64], n: float, confidence: float = 0.95) -> Interval:
+def share_interval(share: float, draws: NDArray[np.float64], n: float, confidence: float = 0.95) -> Interval:
     """Between which numbers a share lies whose items, n of them, were drawn anew; never of zero width.
 
-    >>> found = bounded(0.0, np.zeros(100), 20)
+    >>> found = share_interval(0.0, np.zeros(100), 20)
     >>> found.low, round(found.high, 3)
     (0.0, 0.161)
     """
-    found = Interval(share, *quantiles(draws, confidence))
+    found = Interval(share, *percentile_bounds(draws, confidence))
     variance = float(draws.var()) if len(draws) else None
-    return widen(found, wilson(share, n, confidence=confidence, variance=variance))
+    return widen_interval(found, wilson_interval(share, n, confidence=confidence, variance=variance))
 
 
-def _share(confidence: float) -> float:
-    if real(confidence, "confidence", above=0.0) >= 1:
+def _check_confidence(confidence: float) -> float:
+    if check_float(confidence, "confidence", above=0.0) >= 1:
         raise ValueError(f"confidence={confidence}: expected a number between 0 and 1, such as 0.95")
     return float(confidence)
 
 
-def _numbers(values: Any) -> NDArray[np.float64]:
+def _validate_values(values: Any) -> NDArray[np.float64]:
     """Those that count: one axis, finite, at least one."""
-    array = plain_array(values, "values").astype(np.float64)
+    array = validate_array(values, "values").astype(np.float64)
     if array.ndim != 1:
         raise ValueError(
             f"values has shape {array.shape}: expected (item,), a number for each; for one mean of all, ravel()"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw import decisions as drawing
-from ..sequences.arguments import real
-from ..sequences.doors import plain_array
-from .verification import Errors, verification_errors
+from ..core.parameters import check_float
+from ..core.validation.arrays import validate_array
+from ..plotting import classification as drawing
+from .verification import VerificationErrors, verification_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def novelty_errors(known: Any, unknown: Any) -> Errors:
+def novelty_errors(known: Any, unknown: Any) -> VerificationErrors:
     """Unknown items accepted and known ones rejected, when items up to a novelty are accepted as known.
 
     Parameters
@@ -34,7 +34,7 @@ def novelty_errors(known: Any, unknown: Any) -> Errors:
     >>> round(found.equal, 4), found.threshold(false_accept=0.0)
     (0.3333, 0.2)
     """
-    own, others = _opened(known, "known"), _opened(unknown, "unknown")
+    own, others = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
     kind = np.arange(len(own) + len(others)) < len(own)
     return verification_errors(np.concatenate([own, others]), kind)
 
@@ -52,7 +52,7 @@ def novelty_auroc(known: Any, unknown: Any) -> float:
     return novelty_errors(known, unknown).area
 
 
-def unknowns_accepted(known: Any, unknown: Any, *, share: float = 0.95) -> float:
+def unknown_accept_rate(known: Any, unknown: Any, *, share: float = 0.95) -> float:
     """The share of unknown items that are accepted where so large a share of the known ones is: FPR@95.
 
     *Known* is positive: a true positive is a known item that is accepted, a false positive an unknown one (Liang, Li
@@ -62,17 +62,17 @@ def unknowns_accepted(known: Any, unknown: Any, *, share: float = 0.95) -> float
 
     Examples
     --------
-    >>> unknowns_accepted([0.1, 0.2, 0.3], [0.25, 0.9])
+    >>> unknown_accept_rate([0.1, 0.2, 0.3], [0.25, 0.9])
     0.5
     """
     found = novelty_errors(known, unknown)
-    wanted = real(share, "share", 0.0, 1.0)
+    wanted = check_float(share, "share", 0.0, 1.0)
     enough = 1 - found.false_rejects >= wanted - 1e-12  # 19 of 20 are 95 %, whatever the rounding
     return float(found.false_accepts[np.flatnonzero(enough)[0]])
 
 
 @dataclass(frozen=True)
-class OpenSet:
+class OpenSetCurve:
     """Known items that are accepted *and* named rightly, and unknown ones that are accepted, at every threshold."""
 
     thresholds: Floats
@@ -84,18 +84,20 @@ class OpenSet:
         """The area under the curve (OSCR): at most the accuracy among known items, when no unknown one interferes."""
         return float(np.trapezoid(self.recognized, self.false_accepts))
 
-    def at(self, false_accept: float) -> float:
+    def recognition_rate(self, false_accept: float) -> float:
         """The share of known items that is recognized when no more than this share of unknown ones may be accepted."""
-        allowed = self.false_accepts <= real(false_accept, "false_accept", 0.0, 1.0)
+        allowed = self.false_accepts <= check_float(false_accept, "false_accept", 0.0, 1.0)
         return float(self.recognized[allowed][-1])
 
-    def plot(self, *, name: str = "", beside: Mapping[str, OpenSet] | None = None) -> Figure:
-        """The curve; `beside` has more of them, each with its name."""
-        curves = {name: self, **(beside or {})}
-        return drawing.open_set({key: (one.false_accepts, one.recognized, one.area) for key, one in curves.items()})
+    def plot(self, *, name: str = "", others: Mapping[str, OpenSetCurve] | None = None) -> Figure:
+        """The curve; `others` has more of them, each with its name."""
+        curves = {name: self, **(others or {})}
+        return drawing.plot_open_set(
+            {key: (one.false_accepts, one.recognized, one.area) for key, one in curves.items()}
+        )
 
 
-def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSet:
+def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSetCurve:
     """The open-set classification rate (Dhamija, Günther and Boult, "Reducing network agnostophobia", 2018).
 
         recognized(t) = share of known items with novelty ≤ t that are named rightly
@@ -116,8 +118,8 @@ def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSet:
     >>> found.area, found.at(false_accept=0.0)
     (0.625, 0.5)
     """
-    own, others = _opened(known, "known"), _opened(unknown, "unknown")
-    right = plain_array(correct, "correct").astype(bool)
+    own, others = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
+    right = validate_array(correct, "correct").astype(bool)
     if right.shape != own.shape:
         raise ValueError(f"correct has shape {right.shape} and known {own.shape}: expected one for each known item")
     thresholds = np.unique(np.concatenate([own, others]))
@@ -125,11 +127,11 @@ def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSet:
         np.append(0.0, np.searchsorted(np.sort(kind), thresholds, side="right") / n)
         for kind, n in ((own[right], len(own)), (others, len(others)))
     )
-    return OpenSet(np.append(-np.inf, thresholds), named, accepted)
+    return OpenSetCurve(np.append(-np.inf, thresholds), named, accepted)
 
 
-def _opened(values: Any, name: str) -> Floats:
-    given = plain_array(values, name).astype(np.float64)
+def _validate_novelty(values: Any, name: str) -> Floats:
+    given = validate_array(values, name).astype(np.float64)
     if given.ndim != 1 or not len(given):
         raise ValueError(f"{name} has shape {given.shape}: expected (item,), the novelty of one item or more")
     if np.isnan(given).any():

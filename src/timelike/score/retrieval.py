@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sequences.arguments import whole
-from ..sequences.doors import plain_array, read_labels
+from ..core.parameters import check_int
+from ..core.validation.arrays import validate_array
+from ..core.validation.labels import validate_labels
 
 
 def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
@@ -36,10 +37,10 @@ def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = N
     >>> average_precision([[0.1, 0.2, 0.3], [0.1, 0.2, 0.2]], ["a", "a"], ["a", "b", "a"])
     array([0.83333333, 0.83333333])
     """
-    distances, queries, gallery = _opened(distances, query_labels, gallery_labels)
+    distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
     scores = np.empty(len(queries))
-    for i, row, labels in _rows(distances, gallery, gallery_labels is None):
-        scores[i] = _precision(row, labels == queries[i])
+    for i, row, labels in _iterate_queries(distances, gallery, gallery_labels is None):
+        scores[i] = _average_precision(row, labels == queries[i])
     return scores
 
 
@@ -59,7 +60,7 @@ def mean_average_precision(distances: Any, query_labels: Any, gallery_labels: An
     return float(np.nanmean(scores))
 
 
-def nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.bool_]:
+def is_nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.bool_]:
     """Whether the k nearest items of the gallery vote for the class of each query.
 
     The class with most votes wins, and among equals the one whose voters are nearer in all, as for `tl.Neighbors`;
@@ -79,32 +80,32 @@ def nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = Non
 
     Examples
     --------
-    >>> nearest_correct([[0.1, 0.2, 0.3]] * 2, ["a", "b"], ["a", "b", "b"], k=3)
+    >>> is_nearest_correct([[0.1, 0.2, 0.3]] * 2, ["a", "b"], ["a", "b", "b"], k=3)
     array([False,  True])
     """
-    distances, queries, gallery = _opened(distances, query_labels, gallery_labels)
+    distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
     own = gallery_labels is None
-    _refuse_many(k, len(gallery) - own)
+    _refuse_large_k(k, len(gallery) - own)
     correct = np.empty(len(queries), np.bool_)
-    for i, row, labels in _rows(distances, gallery, own):
-        correct[i] = _elected(row, labels, k) == queries[i]
+    for i, row, labels in _iterate_queries(distances, gallery, own):
+        correct[i] = _vote(row, labels, k) == queries[i]
     return correct
 
 
 def nearest_accuracy(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> float:
     """The share of queries whose class wins the vote of their k nearest items (k-NN accuracy).
 
-    Parameters are those of `nearest_correct`.
+    Parameters are those of `is_nearest_correct`.
 
     Examples
     --------
     >>> nearest_accuracy([[0.1, 0.2, 0.3]] * 2, ["a", "b"], ["a", "b", "b"], k=1)
     0.5
     """
-    return float(nearest_correct(distances, query_labels, gallery_labels, k).mean())
+    return float(is_nearest_correct(distances, query_labels, gallery_labels, k).mean())
 
 
-def recall_at(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
+def recall_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
     """Whether an item of its class is among the k nearest of each query (recall@k): its mean is the share of queries.
 
     This is the recall of metric learning (Jégou, Douze and Schmid, "Product quantization for nearest neighbor search",
@@ -122,90 +123,90 @@ def recall_at(distances: Any, query_labels: Any, gallery_labels: Any = None, k: 
     Returns
     -------
     array (query,)
-        For `interval`, `bootstrap` and `permutation` as it is.
+        For `interval`, `bootstrap` and `permutation_test` as it is.
 
     Examples
     --------
-    >>> recall_at([[0.1, 0.2, 0.3], [0.1, 0.2, 0.2]], ["b", "b"], ["a", "b", "b"], k=2)
+    >>> recall_at_k([[0.1, 0.2, 0.3], [0.1, 0.2, 0.2]], ["b", "b"], ["a", "b", "b"], k=2)
     array([1., 1.])
-    >>> recall_at([[0.1, 0.2, 0.2]], ["b"], ["a", "b", "c"], k=2)
+    >>> recall_at_k([[0.1, 0.2, 0.2]], ["b"], ["a", "b", "c"], k=2)
     array([0.5])
     """
-    return _at_k(distances, query_labels, gallery_labels, k, _hit)
+    return _score_at_k(distances, query_labels, gallery_labels, k, _hit_probability)
 
 
-def precision_at(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
+def precision_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
     """The share of the k nearest of each query that is of its class (precision@k).
 
-    Parameters, items at the same distance, and queries without any item of their class are as in `recall_at`.
+    Parameters, items at the same distance, and queries without any item of their class are as in `recall_at_k`.
 
     Examples
     --------
-    >>> precision_at([[0.1, 0.2, 0.3]], ["b"], ["a", "b", "b"], k=2)
+    >>> precision_at_k([[0.1, 0.2, 0.3]], ["b"], ["a", "b", "b"], k=2)
     array([0.5])
     """
-    return _at_k(distances, query_labels, gallery_labels, k, _found_share)
+    return _score_at_k(distances, query_labels, gallery_labels, k, _precision_among_k)
 
 
 def r_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
     """The precision among the R nearest of each query, where R is how many items of its class there are.
 
     At R precision and the share of the class that is found are the same (Manning, Raghavan and Schütze, 2008, §8.4).
-    Parameters are as in `recall_at`.
+    Parameters are as in `recall_at_k`.
 
     Examples
     --------
     >>> r_precision([[0.1, 0.2, 0.3]], ["b"], ["a", "b", "b"])
     array([0.5])
     """
-    distances, queries, gallery = _opened(distances, query_labels, gallery_labels)
+    distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
     found = np.full(len(queries), np.nan)
-    for i, row, labels in _rows(distances, gallery, gallery_labels is None):
+    for i, row, labels in _iterate_queries(distances, gallery, gallery_labels is None):
         relevant = labels == queries[i]
         if relevant.any():
-            found[i] = _found_share(row, relevant, int(relevant.sum()))
+            found[i] = _precision_among_k(row, relevant, int(relevant.sum()))
     return found
 
 
-def _at_k(
+def _score_at_k(
     distances: Any,
     query_labels: Any,
     gallery_labels: Any,
     k: int,
     judged: Callable[[NDArray[Any], NDArray[np.bool_], int], float],
 ) -> NDArray[np.float64]:
-    distances, queries, gallery = _opened(distances, query_labels, gallery_labels)
+    distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
     own = gallery_labels is None
-    _refuse_many(k, len(gallery) - own)
+    _refuse_large_k(k, len(gallery) - own)
     found = np.full(len(queries), np.nan)
-    for i, row, labels in _rows(distances, gallery, own):
+    for i, row, labels in _iterate_queries(distances, gallery, own):
         relevant = labels == queries[i]
         if relevant.any():
             found[i] = judged(row, relevant, k)
     return found
 
 
-def _among(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> tuple[int, int, int, int]:
+def _count_hits(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> tuple[int, int, int, int]:
     """Hits nearer than the k-th item; then, of those as far as it, all, hits, and how many are still among the k."""
     last = np.partition(row, k - 1)[k - 1]
     nearer, tied = row < last, row == last
     return int((nearer & relevant).sum()), int(tied.sum()), int((tied & relevant).sum()), k - int(nearer.sum())
 
 
-def _found_share(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> float:
-    sure, tied, hits, left = _among(row, relevant, k)
+def _precision_among_k(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> float:
+    sure, tied, hits, left = _count_hits(row, relevant, k)
     return (sure + left * hits / tied) / k
 
 
-def _hit(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> float:
-    sure, tied, hits, left = _among(row, relevant, k)
+def _hit_probability(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> float:
+    sure, tied, hits, left = _count_hits(row, relevant, k)
     if sure:
         return 1.0
     taken = np.arange(left)  # one after the other, each time not one of the hits
     return 1 - float(np.prod(np.maximum(tied - hits - taken, 0) / (tied - taken)))
 
 
-def _precision(row: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
+def _average_precision(row: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
     if not relevant.any():
         return np.nan
     found = np.sort(row[relevant])
@@ -214,7 +215,7 @@ def _precision(row: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
     return float((hits / ranks).mean())
 
 
-def _elected(row: NDArray[Any], labels: NDArray[np.intp], k: int) -> int:
+def _vote(row: NDArray[Any], labels: NDArray[np.intp], k: int) -> int:
     if k == 1:
         return int(labels[row.argmin()])
     near = np.flatnonzero(row <= np.partition(row, k - 1)[k - 1])  # more than k if several are equally far
@@ -225,12 +226,12 @@ def _elected(row: NDArray[Any], labels: NDArray[np.intp], k: int) -> int:
     return int(elected[(best & (apart == apart[best].min())).argmax()])
 
 
-def _refuse_many(k: int, n_items: int) -> None:
-    if whole(k, "k", 1) > n_items:
+def _refuse_large_k(k: int, n_items: int) -> None:
+    if check_int(k, "k", 1) > n_items:
         raise ValueError(f"k={k}: the gallery has only {n_items} items for a query")
 
 
-def _rows(
+def _iterate_queries(
     distances: NDArray[Any], gallery: NDArray[np.intp], own: bool
 ) -> Iterator[tuple[int, NDArray[Any], NDArray[np.intp]]]:
     """Query, its distances and the labels they belong to; without the query itself if it is of the gallery.
@@ -243,13 +244,13 @@ def _rows(
         yield (i, np.delete(row, i), np.delete(gallery, i)) if own else (i, row, gallery)
 
 
-def _opened(
+def _validate_retrieval(
     distances: Any, query_labels: Any, gallery_labels: Any
 ) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
     """Plain arrays, with labels as numbers from 0."""
-    distances = plain_array(np.asarray(distances) if hasattr(distances, "columns") else distances, "distances")
-    queries = read_labels(query_labels, "query_labels", "class")
-    gallery = queries if gallery_labels is None else read_labels(gallery_labels, "gallery_labels", "class")
+    distances = validate_array(np.asarray(distances) if hasattr(distances, "columns") else distances, "distances")
+    queries = validate_labels(query_labels, "query_labels", "class")
+    gallery = queries if gallery_labels is None else validate_labels(gallery_labels, "gallery_labels", "class")
     if queries.ndim != 1 or gallery.ndim != 1 or distances.shape != (len(queries), len(gallery)) or not distances.size:
         raise ValueError(
             f"distances has shape {distances.shape} with labels of shapes {queries.shape} and {gallery.shape}: "

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..draw import decisions as drawing
-from ..sequences.arguments import one_of, real
-from ..sequences.doors import plain_array
+from ..core.parameters import check_choice, check_float
+from ..core.validation.arrays import validate_array
+from ..plotting import classification as drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Errors:
+class VerificationErrors:
     """Shares of wrong decisions when pairs up to a threshold are accepted, one of each for every threshold.
 
     The first threshold is −∞, where nothing is accepted. `false_rejects` over `false_accepts` is the detection error
@@ -37,7 +37,7 @@ class Errors:
     false_rejects: Floats
 
     @property
-    def equal(self) -> float:
+    def equal_error_rate(self) -> float:
         """The rate at which both errors are equal: where the line through the points meets the diagonal."""
         excess = self.false_accepts - self.false_rejects  # from −1 to 1, never falling
         last = int(np.flatnonzero(excess <= 0)[-1])
@@ -53,11 +53,11 @@ class Errors:
 
     def costs(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> Floats:
         """What wrong decisions cost at every threshold, over what they cost without looking: see `minimum_cost`."""
-        if real(prior, "prior", above=0.0) >= 1:
+        if check_float(prior, "prior", above=0.0) >= 1:
             raise ValueError(f"prior={prior}: expected a share between 0 and 1, how many pairs are the same")
         reject, accept = (
-            prior * real(reject_cost, "reject_cost", above=0.0),
-            real(accept_cost, "accept_cost", above=0.0),
+            prior * check_float(reject_cost, "reject_cost", above=0.0),
+            check_float(accept_cost, "accept_cost", above=0.0),
         )
         accept *= 1 - prior
         return np.asarray((reject * self.false_rejects + accept * self.false_accepts) / min(reject, accept))
@@ -71,26 +71,28 @@ class Errors:
 
         −∞, which accepts nothing, where already the nearest distance of all is too often wrong.
         """
-        allowed = real(false_accept, "false_accept", 0.0, 1.0)
+        allowed = check_float(false_accept, "false_accept", 0.0, 1.0)
         return float(self.thresholds[np.flatnonzero(self.false_accepts <= allowed)[-1]])
 
-    def cheapest(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> float:
+    def minimum_cost_threshold(
+        self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0
+    ) -> float:
         """The threshold of `minimum_cost`; of several the smallest."""
         return float(self.thresholds[self.costs(prior, reject_cost=reject_cost, accept_cost=accept_cost).argmin()])
 
-    def at(self, threshold: float) -> tuple[float, float]:
+    def error_rates(self, threshold: float) -> tuple[float, float]:
         """False accepts and false rejects at any threshold, such as one that was set on other pairs."""
         if np.isnan(threshold):
             raise ValueError("threshold is nan: expected a distance; ±inf is allowed")
         place = int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
         return float(self.false_accepts[place]), float(self.false_rejects[place])
 
-    def rejects_at(self, false_accepts: Any) -> Floats:
+    def false_reject_rates(self, false_accepts: Any) -> Floats:
         """The share of false rejects where so many are falsely accepted; the least one where the curve is upright."""
         order = np.arange(len(self.false_accepts))[::-1]  # the last of equals is the least
         rates, first = np.unique(self.false_accepts[order], return_index=True)
         return np.asarray(
-            np.interp(plain_array(false_accepts, "false_accepts"), rates, self.false_rejects[order][first])
+            np.interp(validate_array(false_accepts, "false_accepts"), rates, self.false_rejects[order][first])
         )
 
     def plot(
@@ -98,19 +100,21 @@ class Errors:
         kind: Literal["det", "roc"] = "det",
         *,
         name: str = "",
-        beside: Mapping[str, Errors] | None = None,
+        others: Mapping[str, VerificationErrors] | None = None,
         band: tuple[Any, Any, Any] | None = None,
     ) -> Figure:
         """The DET curve on probit axes, or the ROC curve, with the equal error rate marked.
 
-        `beside` has more curves, each with its name; `band` is what `error_band` gives.
+        `others` has more curves, each with its name; `band` is what `error_band` gives.
         """
-        draw = drawing.det if one_of(kind, "kind", ("det", "roc")) == "det" else drawing.roc
-        curves = {name: self, **(beside or {})}
-        return draw({key: (one.false_accepts, one.false_rejects, one.equal) for key, one in curves.items()}, band)
+        draw = drawing.plot_det if check_choice(kind, "kind", ("det", "roc")) == "det" else drawing.plot_roc
+        curves = {name: self, **(others or {})}
+        return draw(
+            {key: (one.false_accepts, one.false_rejects, one.equal_error_rate) for key, one in curves.items()}, band
+        )
 
 
-def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> Errors:
+def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> VerificationErrors:
     """False accepts and false rejects at every distance that occurs.
 
         FA(t) = share of pairs that are not the same with d ≤ t,   FR(t) = share of pairs that are the same with d > t
@@ -129,9 +133,9 @@ def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> Er
     >>> found.false_accepts, found.false_rejects
     (array([0., 0., 1., 1.]), array([1. , 0.5, 0.5, 0. ]))
     """
-    far, alike, counts = opened_pairs(distances, same, weights)
+    far, alike, counts = validate_distance_pairs(distances, same, weights)
     order = np.argsort(far, kind="stable")
-    return sorted_errors(far[order], alike[order], counts[order])
+    return errors_from_sorted(far[order], alike[order], counts[order])
 
 
 def equal_error_rate(distances: Any, same: Any, *, weights: Any = None) -> float:
@@ -150,7 +154,7 @@ def equal_error_rate(distances: Any, same: Any, *, weights: Any = None) -> float
     >>> equal_error_rate([0.1, 0.2, 0.3, 0.4], [True, True, False, False])
     0.0
     """
-    return verification_errors(distances, same, weights=weights).equal
+    return verification_errors(distances, same, weights=weights).equal_error_rate
 
 
 def minimum_cost(
@@ -187,18 +191,18 @@ def minimum_cost(
     return found.minimum_cost(prior, reject_cost=reject_cost, accept_cost=accept_cost)
 
 
-def sorted_errors(far: Floats, alike: NDArray[np.bool_], counts: Floats) -> Errors:
+def errors_from_sorted(far: Floats, alike: NDArray[np.bool_], counts: Floats) -> VerificationErrors:
     """Of pairs sorted by distance; pairs at one distance are accepted together."""
     ends = np.flatnonzero(np.append(far[1:] != far[:-1], True))
     accepted, wrongly = (np.concatenate([[0.0], np.cumsum(counts * kind)[ends]]) for kind in (alike, ~alike))
-    return Errors(np.append(-np.inf, far[ends]), wrongly / wrongly[-1], 1 - accepted / accepted[-1])
+    return VerificationErrors(np.append(-np.inf, far[ends]), wrongly / wrongly[-1], 1 - accepted / accepted[-1])
 
 
-def opened_pairs(distances: Any, same: Any, weights: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
+def validate_distance_pairs(distances: Any, same: Any, weights: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Plain arrays of the pairs, with at least one of each kind."""
-    far = plain_array(distances, "distances").astype(np.float64)
-    alike = plain_array(same, "same").astype(bool)
-    counts = np.ones(far.shape) if weights is None else plain_array(weights, "weights").astype(np.float64)
+    far = validate_array(distances, "distances").astype(np.float64)
+    alike = validate_array(same, "same").astype(bool)
+    counts = np.ones(far.shape) if weights is None else validate_array(weights, "weights").astype(np.float64)
     if far.ndim != 1 or alike.shape != far.shape or counts.shape != far.shape:
         raise ValueError(
             f"distances, same and weights have shapes {far.shape}, {alike.shape} and {counts.shape}: expected (pair,) "

@@ -2,40 +2,34 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from . import augment as augment, generate as generate
-    from .cleaning.finding import Gaps as Gaps
+    from .clean.gaps import Gaps as Gaps
+    from .concatenation import concat as concat
     from .container import (
-        Padded as Padded,
+        PaddedArray as PaddedArray,
         PaddedTensor as PaddedTensor,
         Sequences as Sequences,
-        as_one as as_one,
-        as_sequences as as_sequences,
     )
-    from .files.catalogue import available as available
-    from .files.loading import load as load
-    from .formats import FormatError as FormatError
-    from .joining import concat as concat
-    from .looking.describing import Description as Description
+    from .describe.description import Description as Description
+    from .io.catalogue import list_datasets as list_datasets
+    from .io.formats import FormatError as FormatError
+    from .io.load import load as load
     from .sampling import Episode as Episode
     from .transforms import Statistics as Statistics
+    from .validation import (
+        as_sequences as as_sequences,
+        as_single_sequence as as_single_sequence,
+    )
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(
+    __all__, __getattr__, __dir__ = lazy_exports(
         __name__,
-        inner=(
-            "Description",
-            "Episode",
-            "Gaps",
-            "Padded",
-            "PaddedTensor",
-            "Statistics",
-            "as_one",
-            "as_sequences",
-            "augment",
-            "available",
-            "generate",
+        top=(
+            "Sequences",
+            "concat",
+            "load",
         ),
     )

@@ -8,24 +8,26 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import choosing, clocks, conversions, doors, entries, grids, layouts, sampling, showing, tables, transforms
-from .arguments import shown, whole
-from .cleaning import cutting, duplicates, filling, finding, resampling
-from .foreign import torch_device, torch_dtype
-from .looking import describing, drawn
+from ..core.parameters import check_int
+from ..core.validation import arrays, layouts
+from ..core.validation.conversion import torch_device, torch_dtype
+from . import conversions, metadata, sampling, selection, timestamps, transforms
+from .clean import cutting, duplicates, gaps, interpolation, resampling
+from .describe import description, plots
+from .io import long_tables, xarray_grids
+from .repr import html_table, summary_line
 
 if TYPE_CHECKING:
     import torch
 
-    from .files.origin import Origin
-    from .layouts import Layout
+    from ..core.validation.layouts import Layout
+    from .io.origin import Origin
 
-_LONGEST = 1 << 40  # steps that a padded array may be asked to have
-PER_ITEM = ("labels", "groups", "ids")
-_FIRST = doors.frozen(np.zeros(1, np.int64))
+_MAX_PADDED_LENGTH = 1 << 40  # steps that a padded array may be asked to have
+PER_ITEM_FIELDS = ("labels", "groups", "ids")
 
 
-class Padded(NamedTuple):
+class PaddedArray(NamedTuple):
     """A rectangular batch: `values` (item, longest, *frame) and the true `lengths` (item,)."""
 
     values: NDArray[Any]
@@ -104,26 +106,28 @@ class Sequences:
         on_disorder: Literal["raise", "keep"] = "raise",
     ) -> None:
         if isinstance(data, Sequences):
-            _refuse_read_again(layout)
+            _refuse_single_frame_layout(layout)
             given = {"labels": labels, "groups": groups, "times": times, "ids": ids}
             given |= {"channel_names": channel_names, "class_names": class_names}
             given = {name: value for name, value in given.items() if value is not None}
             self._copy_from(data.replace(**given, on_disorder=on_disorder))
             return
-        values, lengths = doors.packed(data, layout)
-        self._fill(values, lengths)
-        doors.refuse_inf(values, self._starts)
-        self._describe(labels, groups, times, ids, channel_names, class_names, on_disorder)
+        values, lengths = arrays.pack_sequences(data, layout)
+        self._set_values(values, lengths)
+        arrays.refuse_inf(values, self._starts)
+        self._set_metadata(labels, groups, times, ids, channel_names, class_names, on_disorder)
 
-    def _fill(self, values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> None:
-        self._base = doors.frozen(doors.row_ordered(values))  # every way in passes here
+    def _set_values(
+        self, values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None
+    ) -> None:
+        self._base = arrays.read_only_view(arrays.as_c_contiguous(values))  # every way in passes here
         self._base_missing: list[bool] = []  # a cell shared by all subsets: filled when somebody first asks
-        self._lengths = doors.frozen(lengths)
-        self._starts = doors.frozen(lengths.cumsum() - lengths) if starts is None else starts
+        self._lengths = arrays.read_only_view(lengths)
+        self._starts = arrays.read_only_view(lengths.cumsum() - lengths) if starts is None else starts
         self._packed: tuple[NDArray[Any], NDArray[Any] | None] | None = None
         self._source: Origin | None = None
 
-    def _describe(
+    def _set_metadata(
         self,
         labels: Any,
         groups: Any,
@@ -134,13 +138,13 @@ class Sequences:
         on_disorder: Any = "raise",
     ) -> None:
         n_items = len(self)
-        self._labels, self._class_names = entries.vocabulary(
-            entries.per_item(labels, "labels", n_items), entries.names(class_names, "class_names")
+        self._labels, self._class_names = metadata.resolve_classes(
+            metadata.validate_per_item(labels, "labels", n_items), metadata.validate_names(class_names, "class_names")
         )
-        self._groups = entries.per_item(groups, "groups", n_items)
-        self._ids = entries.per_item(ids, "ids", n_items)
-        self._clock, self._in_order = clocks.packed_times(times, self._lengths, on_disorder)
-        self.channel_names = entries.names(channel_names, "channel_names", self.frame[0])
+        self._groups = metadata.validate_per_item(groups, "groups", n_items)
+        self._ids = metadata.validate_per_item(ids, "ids", n_items)
+        self._clock, self._in_order = timestamps.pack_times(times, self._lengths, on_disorder)
+        self.channel_names = metadata.validate_names(channel_names, "channel_names", self.frame[0])
 
     def _copy_from(self, other: Sequences) -> None:
         for slot in self.__slots__:
@@ -154,16 +158,16 @@ class Sequences:
         >>> tl.Sequences.from_packed([1.0, 2.0, 3.0], [0, 1, 3]).lengths
         array([1, 2])
         """
-        packed = doors.one_sequence(values, "values")
-        lengths = doors.lengths_between(offsets, len(packed))
+        packed = arrays.validate_sequence(values, "values")
+        lengths = arrays.lengths_from_offsets(offsets, len(packed))
         self = cls.__new__(cls)
-        self._fill(packed, lengths)
-        doors.refuse_inf(packed, self._starts)
+        self._set_values(packed, lengths)
+        arrays.refuse_inf(packed, self._starts)
         names = ("labels", "groups", "times", "ids", "channel_names", "class_names")
         unknown = sorted(set(known) - {*names, "on_disorder"})
         if unknown:
             raise TypeError(f"from_packed got unknown arguments: {', '.join(unknown)}")
-        self._describe(**({name: known.get(name) for name in names} | known))
+        self._set_metadata(**({name: known.get(name) for name in names} | known))
         return self
 
     # --- what it holds -------------------------------------------------------------------------------------------
@@ -176,26 +180,26 @@ class Sequences:
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Where each sequence begins in `values`, and the end of the last: (item + 1,)."""
-        return doors.frozen(np.concatenate([[0], np.cumsum(self._lengths)]).astype(np.int64))
+        return arrays.read_only_view(np.concatenate([[0], np.cumsum(self._lengths)]).astype(np.int64))
 
     @property
     def values(self) -> NDArray[Any]:
         """All time steps end to end, (total_time, *frame): a view unless this is a scattered selection."""
-        return self._gathered()[0]
+        return self._gather()[0]
 
     @property
     def times(self) -> NDArray[Any] | None:
         """Timestamps of `values`, (total_time,), float64 or datetime64, or None."""
-        return None if self._clock is None else self._gathered()[1]  # who has none gathers no values to learn it
+        return None if self._clock is None else self._gather()[1]  # who has none gathers no values to learn it
 
-    def _gathered(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    def _gather(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         if self._packed is None:
-            rows = self._rows()
-            clock = None if self._clock is None else doors.locked(self._clock[rows])
-            self._packed = doors.locked(self._base[rows]), clock
+            rows = self._base_rows()
+            clock = None if self._clock is None else arrays.make_read_only(self._clock[rows])
+            self._packed = arrays.make_read_only(self._base[rows]), clock
         return self._packed
 
-    def _rows(self) -> slice | NDArray[np.int64]:
+    def _base_rows(self) -> slice | NDArray[np.int64]:
         """Which rows of the base are ours: a slice when they lie end to end."""
         ends = self._starts + self._lengths
         if len(self) == 0:
@@ -225,7 +229,7 @@ class Sequences:
         """
         if self._labels is None:
             raise ValueError("these sequences have no labels: give them with replace(labels=...)")
-        return entries.codes(self._labels, self._class_names)
+        return metadata.encode_labels(self._labels, self._class_names)
 
     @property
     def groups(self) -> NDArray[Any] | None:
@@ -263,23 +267,23 @@ class Sequences:
         return len(self.shape)
 
     @property
-    def equal_length(self) -> bool:
+    def has_equal_lengths(self) -> bool:
         """Whether all sequences have the same number of time steps."""
         return bool((self._lengths == self._lengths[:1]).all())
 
     @property
-    def missing(self) -> bool:
+    def has_missing(self) -> bool:
         """Whether any value is missing (NaN)."""
         return self._first_missing() is not None
 
     def _first_missing(self) -> tuple[int, int] | None:
         """Sequence and time step of the first missing value, found without gathering a scattered selection."""
         if not self._base_missing:
-            self._base_missing.append(doors.first_step(self._base, np.isnan) is not None)
+            self._base_missing.append(arrays.find_first_step(self._base, np.isnan) is not None)
         if not self._base_missing[0]:
             return None
         for item, sequence in enumerate(self):
-            step = doors.first_step(sequence, np.isnan)
+            step = arrays.find_first_step(sequence, np.isnan)
             if step is not None:
                 return item, step
         return None
@@ -289,18 +293,19 @@ class Sequences:
         found = self._first_missing()
         if found is not None:
             raise ValueError(
-                f"{name}: sequence {self._called(found[0])} is missing (nan) at time step {found[1]} and {who} cannot "
+                f"{name}: sequence {self._item_name(found[0])} is missing (nan) at time step {found[1]} and {who} "
+                "cannot "
                 "take missing values: fill them with Sequences.interpolate()"
             )
 
-    def _called(self, item: int) -> str:
+    def _item_name(self, item: int) -> str:
         """A sequence in errors: where it stands, and its id, by which it is found again after a selection."""
         return f"{item}" if self._ids is None else f"{item} (id {self._ids.tolist()[item]!r:.80})"
 
     def refuse_disorder(self, who: str, name: str = "X") -> None:
         """Raise, naming the sequence and the time, if `who` is about to read times that repeat or run backwards."""
         if not self._in_order and self.times is not None:
-            found = clocks.first_disorder(self.times, self._lengths)
+            found = timestamps.first_disorder(self.times, self._lengths)
             if found is not None:
                 raise ValueError(
                     f"{name}: times of {found}, and {who} needs strictly increasing times: call "
@@ -331,16 +336,16 @@ class Sequences:
                     f"s[{', '.join(map(repr, key))[:80]}]: index the sequence first, then its steps: s[i][t]"
                 )
             key = key[0]  # scikit-learn indexes arrays as X[rows, ...]
-        if choosing.is_name(key):
-            return choosing.named(self, key)
+        if selection.is_name_key(key):
+            return selection.select_by_name(self, key)
         if not isinstance(key, int | np.integer) and getattr(key, "ndim", 1) == 0:
-            key = doors.one_position(key)
+            key = arrays.as_position(key)
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"position {key} is out of range for {len(self)} sequences")
             start = int(self._starts[key])
             return self._base[start : start + int(self._lengths[key])]
-        return self._take(key if isinstance(key, slice) else doors.positions(key, len(self)))
+        return self._take(key if isinstance(key, slice) else arrays.as_positions(key, len(self)))
 
     def __contains__(self, key: object) -> bool:
         raise TypeError(
@@ -350,17 +355,17 @@ class Sequences:
 
     def _take(self, key: slice | NDArray[np.int64]) -> Sequences:
         # kernels read both end to end, and a slice with a step would not be
-        taken = self._spawn(*(np.ascontiguousarray(one[key]) for one in (self._starts, self._lengths)))
+        taken = self._with_spans(*(np.ascontiguousarray(one[key]) for one in (self._starts, self._lengths)))
         for slot in ("_labels", "_groups", "_ids"):
             known = getattr(self, slot)
-            setattr(taken, slot, None if known is None else doors.frozen(known[key]))
+            setattr(taken, slot, None if known is None else arrays.read_only_view(known[key]))
         return taken
 
-    def _spawn(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
+    def _with_spans(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
         """Other stretches of the same memory; labels, groups and ids are left for the caller to say."""
         other = Sequences.__new__(Sequences)
         other._copy_from(self)
-        other._starts, other._lengths = doors.frozen(starts), doors.frozen(lengths)
+        other._starts, other._lengths = arrays.read_only_view(starts), arrays.read_only_view(lengths)
         other._labels = other._groups = other._ids = other._packed = None
         return other
 
@@ -375,9 +380,9 @@ class Sequences:
             lengths, clock = self._lengths, self.times
         other = Sequences.__new__(Sequences)
         other._copy_from(self)
-        other._fill(doors.locked(values), lengths)
+        other._set_values(arrays.make_read_only(values), lengths)
         other._source = self._source
-        other._clock = None if clock is None else doors.locked(clock)
+        other._clock = None if clock is None else arrays.make_read_only(clock)
         if other.frame[0] != self.frame[0]:
             other.channel_names = None
         return other
@@ -400,7 +405,7 @@ class Sequences:
         retimed = "times" in known
         other = self._with_values(self.values, self._lengths) if retimed else self[:]
         clock, in_order = other._clock, other._in_order
-        other._describe(**({"times": None} | current | known), on_disorder=on_disorder)
+        other._set_metadata(**({"times": None} | current | known), on_disorder=on_disorder)
         if not retimed:
             other._clock, other._in_order = clock, in_order
         return other
@@ -408,129 +413,82 @@ class Sequences:
     # --- turning into something else -----------------------------------------------------------------------------
 
     @property
-    def elapsed(self) -> NDArray[np.float64] | None:
+    def elapsed_times(self) -> NDArray[np.float64] | None:
         """Timestamps as numbers, (total_time,): `times`, or for datetimes seconds since the first of their sequence."""
         self.refuse_disorder("elapsed time")
         if self.times is None or self.times.dtype.kind == "f":
             return self.times
-        return clocks.since_first(self.times, self._lengths)
+        return timestamps.elapsed_since_first(self.times, self._lengths)
 
-    def padded(self, *, fill: float = 0.0, length: int | None = None) -> Padded:
+    def pad(self, *, fill: float = 0.0, length: int | None = None) -> PaddedArray:
         """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.padded()`.
 
         The dtype is that of the values where it can hold `fill`.
         """
-        dtype, longest = doors.holding(self.dtype, fill), self.shape[1]
-        length = longest if length is None else whole(length, "length", 0)
+        dtype, longest = arrays.dtype_with_fill(self.dtype, fill), self.shape[1]
+        length = longest if length is None else check_int(length, "length", 0)
         if length < longest:
             raise ValueError(
                 f"length={length} is shorter than the longest sequence ({longest}): crop or resample first"
             )
-        if length > _LONGEST:
-            raise ValueError(f"length={length}: expected at most {_LONGEST}")
+        if length > _MAX_PADDED_LENGTH:
+            raise ValueError(f"length={length}: expected at most {_MAX_PADDED_LENGTH}")
         lengths = self._lengths.copy()
-        if self.equal_length and length == longest:
-            return Padded(self.values.reshape(self.shape).copy(), lengths)
+        if self.has_equal_lengths and length == longest:
+            return PaddedArray(self.values.reshape(self.shape).copy(), lengths)
         block = np.full((len(self), length, *self.frame), fill, dtype)
         block[np.arange(length) < lengths[:, None]] = self.values
-        return Padded(block, lengths)
+        return PaddedArray(block, lengths)
 
-    def tensor(self, device: Any = None, *, dtype: torch.dtype | str | None = None) -> PaddedTensor:
+    def to_tensor(self, device: Any = None, *, dtype: torch.dtype | str | None = None) -> PaddedTensor:
         """The padded batch as torch tensors with its lengths; float64 where the values need it, otherwise float32."""
         import torch
 
-        block, lengths = self.padded()
+        block, lengths = self.pad()
         if dtype is None:
-            block = block.astype(doors.computed_dtype(self.dtype), copy=False)
+            block = block.astype(arrays.computed_dtype(self.dtype), copy=False)
         values = torch.from_numpy(block)
         kind = values.dtype if dtype is None else torch_dtype(dtype)
         place = torch_device(device)
         return PaddedTensor(values.to(place, kind), torch.from_numpy(lengths).to(place))
 
     __array__ = conversions.as_array
-    __getstate__ = conversions.state
+    __getstate__ = conversions.get_state
     __setstate__ = conversions.set_state
-    __repr__ = showing.said
-    _repr_html_ = showing.html_table
-    plot = drawn.plot
-    copy = conversions.copied
+    __repr__ = summary_line
+    _repr_html_ = html_table
+    plot = plots.plot
+    copy = conversions.copy_sequences
     equals = conversions.equals
     save = conversions.save
     to_list = conversions.to_list
     to_nct = conversions.to_nct
-    channels = choosing.channels
-    where = choosing.where
+    channels = selection.channels
+    where = selection.where
     statistics = transforms.statistics
     standardize = transforms.standardize
-    gaps = finding.gaps
+    gaps = gaps.gaps
     split_at_gaps = cutting.split_at_gaps
     merge_duplicates = duplicates.merge_duplicates
-    interpolate = filling.interpolate
+    interpolate = interpolation.interpolate
     resample = resampling.resample
     windows = transforms.windows
     crop = transforms.crop
-    describe = describing.describe
+    describe = description.describe
     derivative = transforms.derivative
     split = sampling.split
     folds = sampling.folds
     episodes = sampling.episodes
-    to_frame = tables.to_frame
-    from_frame = classmethod(tables.from_frame)
-    from_frames = classmethod(tables.from_frames)
-    from_xarray = classmethod(grids.from_xarray)
+    to_frame = long_tables.to_frame
+    from_frame = classmethod(long_tables.from_frame)
+    from_frames = classmethod(long_tables.from_frames)
+    from_xarray = classmethod(xarray_grids.from_xarray)
 
 
-def _refuse_read_again(layout: Layout) -> None:
+def _refuse_single_frame_layout(layout: Layout) -> None:
     """An error where `Sequences` are given as images or vectors, which they would have to be made of."""
-    if layouts.single(layouts.known_layout(layout)):
+    if layouts.is_single_frame(layouts.check_layout(layout)):
         raise ValueError(
             f'layout="{layout}" is for arrays, and data are Sequences, whose time is known: give the array that they '
             "were made of"
         )
-
-
-def as_sequences(value: Any, name: str) -> Sequences:
-    """The door of every verb: `Sequences` pass, anything else is checked under the name of the argument."""
-    if isinstance(value, Sequences):
-        return value
-    values, lengths = doors.packed(value, "ntc", name)
-    made = _nameless(values, lengths)
-    doors.refuse_inf(values, made._starts, name)
-    return made
-
-
-def as_one(value: Any, name: str) -> Sequences:
-    """The same door for a single sequence, (time,) or (time, *frame): a collection of one."""
-    if isinstance(value, Sequences):
-        if len(value) != 1:
-            raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
-        return value
-    values = doors.one_sequence(value, name)
-    made = _nameless(values, np.array([len(values)]), _FIRST)
-    if values.dtype.kind != "f" or np.isfinite(values).all():
-        made._base_missing.append(False)  # one look for both, since small sequences are compared by the million
-        return made
-    step = doors.first_step(values, np.isinf)
-    if step is not None:
-        raise ValueError(f"{name} is infinite at time step {step}: expected finite values; nan means missing")
-    return made
-
-
-def read_sequences(X: Any) -> Sequences:
-    """The door of every estimator, which also takes what scikit-learn hands around."""
-    words = X.tolist() if isinstance(X, np.ndarray) and X.dtype.kind == "U" and X.ndim == 1 else X
-    if isinstance(words, list) and len(words) and all(isinstance(one, str) for one in words):
-        raise TypeError(
-            f"X holds text, {shown(words)}: expected sequences of numbers. These look like labels: are they swapped? "
-            "The sequences X come first, then the labels y"
-        )
-    return X if isinstance(X, Sequences) else as_sequences(doors.rows(X), "X")
-
-
-def _nameless(values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None) -> Sequences:
-    """Checked arrays of which nothing else is known."""
-    made = Sequences.__new__(Sequences)
-    made._fill(values, lengths, starts)
-    made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
-    made._in_order = True
-    return made

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import one_of
-from .doors import locked
+from ..core.parameters import check_choice
+from ..core.validation.arrays import make_read_only
 
 if TYPE_CHECKING:
     from .container import Sequences
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
     """One array (item, time, *frame), where all lengths are equal."""
-    if not self.equal_length:
+    if not self.has_equal_lengths:
         raise TypeError(
             f"sequences of lengths {self.lengths.min()} to {self.lengths.max()} are not one array: "
             "use padded(), resample(length=...) or to_list()"
@@ -28,18 +28,18 @@ def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> ND
 
 def to_list(self: Sequences, *, layout: Literal["ntc", "nct"] = "ntc") -> list[NDArray[Any]]:
     """One array per sequence, (time, *frame), or (channel, time) with `layout="nct"`; read-only views."""
-    one_of(layout, "layout", ("ntc", "nct"))
+    check_choice(layout, "layout", ("ntc", "nct"))
     return [sequence if layout == "ntc" else sequence.swapaxes(0, 1) for sequence in self]
 
 
 def to_nct(self: Sequences) -> NDArray[Any] | list[NDArray[Any]]:
     """What aeon and sktime take: an array (item, channel, time), or a list of (channel, time) if ragged."""
-    if not self.equal_length:
+    if not self.has_equal_lengths:
         return self.to_list(layout="nct")
     return self.values.reshape(self.shape).swapaxes(1, 2)
 
 
-def copied(self: Sequences) -> Sequences:
+def copy_sequences(self: Sequences) -> Sequences:
     """The same sequences in memory of their own, packed: for when the original array is about to change."""
     return self._with_values(self.values.copy(), self.lengths, None if self.times is None else self.times.copy())
 
@@ -52,21 +52,21 @@ def equals(self: Sequences, other: object) -> bool:
         return False
     ours = (self.lengths, self.times, self.labels, self.groups, self.ids)
     theirs = (other.lengths, other.times, other.labels, other.groups, other.ids)
-    same = all(_same(a, b) for a, b in zip(ours, theirs, strict=True))
+    same = all(_is_same(a, b) for a, b in zip(ours, theirs, strict=True))
     return same and np.array_equal(self.values, other.values, equal_nan=self.dtype.kind == "f")
 
 
-def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+def _is_same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
 
 
-def state(self: Sequences) -> dict[str, Any]:
+def get_state(self: Sequences) -> dict[str, Any]:
     """What a pickle holds; only worker processes get one."""
-    own = _covered(self)
+    own = _trim_buffer(self)
     return {slot: getattr(own, slot) for slot in self.__slots__}
 
 
-def _covered(self: Sequences) -> Sequences:
+def _trim_buffer(self: Sequences) -> Sequences:
     """Without the rest of the buffer, which a worker process must not receive for a few sequences.
 
     Windows that overlap stay views: end to end they would take more than the stretch that they cover.
@@ -75,7 +75,7 @@ def _covered(self: Sequences) -> Sequences:
     begin, end = int(starts.min(initial=len(base))), int((starts + lengths).max(initial=0))
     if not 0 < end - begin < int(lengths.sum()):
         return self.copy()
-    other = self._spawn(starts - begin, lengths)
+    other = self._with_spans(starts - begin, lengths)
     other._labels, other._groups, other._ids = self.labels, self.groups, self.ids
     other._base, other._base_missing = base[begin:end], []
     other._clock = None if self._clock is None else self._clock[begin:end]
@@ -85,15 +85,15 @@ def _covered(self: Sequences) -> Sequences:
 def set_state(self: Sequences, state: dict[str, Any]) -> None:
     """Put back what a pickle held; unpickled arrays are writeable until they are locked again."""
     for slot, value in state.items():
-        setattr(self, slot, locked(value) if isinstance(value, np.ndarray) else value)
+        setattr(self, slot, make_read_only(value) if isinstance(value, np.ndarray) else value)
 
 
 def save(self: Sequences, path: str | Path, *, test: Sequences | None = None) -> Path:
-    """Write a file; its suffix says the format (`timelike.sequences.formats.FORMATS` has them all).
+    """Write a file; its suffix says the format (`timelike.sequences.io.formats.FORMATS` has them all).
 
     `test` puts a second part into the same `.npz`, marked by its `split` column, which `load` gives back as a pair.
     """
-    from .formats import write
+    from .io.formats import write
 
     for part, name in ((self, "data"), (test, "test")):
         if isinstance(part, type(self)):

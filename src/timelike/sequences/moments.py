@@ -1,4 +1,4 @@
-"""Mean and deviation of channels, and `Moments`: both learned from some sequences and applied to others."""
+"""Mean and deviation of channels, and `ChannelScaler`: both learned from some sequences and applied to others."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .doors import locate
+from ..core.validation.arrays import locate_step
 
 if TYPE_CHECKING:
     from .container import Sequences
 
-RESCALE = "give them in another unit, or look for an outlier"
+RESCALE_HINT = "give them in another unit, or look for an outlier"
 _LARGEST = float(np.sqrt(np.finfo(np.float64).max))  # what can be squared
 
 
@@ -31,16 +31,16 @@ def mean_and_deviation(
     each = np.array([len(values)]) if lengths is None else lengths
     starts = each.cumsum() - each
     known = values.astype(np.float64)
-    absent, count = _counted(known, each, starts)
+    absent, count = _count_present(known, each, starts)
     exponent = _exponent(known, starts)
     if exponent.any():
-        known *= _along(np.exp2(-exponent), lengths)
+        known *= _repeat_per_step(np.exp2(-exponent), lengths)
     first = known[starts]
-    known -= _along(first, lengths)
+    known -= _repeat_per_step(first, lengths)
     if absent is not None:
         known[absent] = 0
     shift = np.add.reduceat(known, starts) / count
-    known -= _along(shift, lengths)
+    known -= _repeat_per_step(shift, lengths)
     if absent is not None:
         known[absent] = 0
     deviation = np.sqrt(np.add.reduceat(np.square(known, out=known), starts) / count)
@@ -48,12 +48,12 @@ def mean_and_deviation(
     return (mean[0], deviation[0]) if lengths is None else (mean, deviation)
 
 
-def _along(moment: NDArray[Any], lengths: NDArray[np.int64] | None) -> NDArray[Any]:
+def _repeat_per_step(moment: NDArray[Any], lengths: NDArray[np.int64] | None) -> NDArray[Any]:
     """The moment of its stretch at every step; one for all is not repeated."""
     return moment if lengths is None else np.repeat(moment, lengths, axis=0)
 
 
-def _counted(
+def _count_present(
     known: NDArray[np.float64], lengths: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.float64]]:
     """Where values are missing, which become 0, and how many are not, at least 1, in every stretch."""
@@ -70,60 +70,60 @@ def _exponent(known: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[
     return np.where((peak > 1e-100) & (peak < 1e100), 0, np.frexp(peak)[1].clip(-1000, 1000)).astype(np.int32)
 
 
-class Moments(NamedTuple):
+class ChannelScaler(NamedTuple):
     """Mean and deviation, both of the shape of a frame."""
 
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]
 
     @classmethod
-    def of(cls, sequences: Sequences) -> Moments:
+    def from_sequences(cls, sequences: Sequences) -> ChannelScaler:
         """Those of all steps together; what never changes keeps its scale.
 
         >>> import timelike as tl
-        >>> Moments.of(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
+        >>> ChannelScaler.of(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
         Moments(mean=array([2.]), scale=array([0.89442719]))
         """
-        return cls._scaling(*mean_and_deviation(sequences.values))
+        return cls._from_deviation(*mean_and_deviation(sequences.values))
 
     @classmethod
-    def per_channel(cls, sequences: Sequences) -> Moments:
+    def per_channel(cls, sequences: Sequences) -> ChannelScaler:
         """One mean and one deviation for all places of a channel: those at the border of images may never change.
 
         >>> import timelike as tl
-        >>> Moments.per_channel(tl.Sequences(np.arange(8.0).reshape(1, 2, 1, 2, 2))).mean
+        >>> ChannelScaler.per_channel(tl.Sequences(np.arange(8.0).reshape(1, 2, 1, 2, 2))).mean
         array([[[3.5, 3.5],
                 [3.5, 3.5]]])
         """
         values, frame = sequences.values, sequences.frame
         places = np.moveaxis(values, 1, -1).reshape(-1, frame[0])
         of_channels = (moment.reshape(-1, *[1] * (len(frame) - 1)) for moment in mean_and_deviation(places))
-        return cls._scaling(*(np.broadcast_to(moment, frame).copy() for moment in of_channels))
+        return cls._from_deviation(*(np.broadcast_to(moment, frame).copy() for moment in of_channels))
 
     @classmethod
-    def _scaling(cls, mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Moments:
-        return cls(mean, np.where(deviation > 0, deviation, 1.0)).checked()
+    def _from_deviation(cls, mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> ChannelScaler:
+        return cls(mean, np.where(deviation > 0, deviation, 1.0)).refuse_overflow()
 
-    def checked(self) -> Moments:
+    def refuse_overflow(self) -> ChannelScaler:
         """The same, or an error where a deviation is too large to be squared, as all that learns from it does."""
         if not (self.scale <= _LARGEST).all():
-            raise ValueError(f"X has values so large that their squares overflow: {RESCALE}")
+            raise ValueError(f"X has values so large that their squares overflow: {RESCALE_HINT}")
         return self
 
     @classmethod
-    def none(cls, frame: tuple[int, ...]) -> Moments:
+    def identity(cls, frame: tuple[int, ...]) -> ChannelScaler:
         """Those that change nothing."""
         return cls(np.zeros(frame), np.ones(frame))
 
-    def refuse(self, sequences: Sequences, name: str) -> None:
+    def refuse_too_large(self, sequences: Sequences, name: str) -> None:
         """An error that names the argument, if some value will be too large."""
         ends = np.stack([sequences.values.min(0, initial=0), sequences.values.max(0, initial=0)])
         with np.errstate(over="ignore", invalid="ignore"):
             large = np.abs((ends - self.mean) / self.scale) > np.finfo(np.float32).max
         if large.any():
-            self.applied(sequences, name)
+            self.transform(sequences, name)
 
-    def applied(self, sequences: Sequences, name: str | None = None) -> Sequences:
+    def transform(self, sequences: Sequences, name: str | None = None) -> Sequences:
         """Frames in float32, after the mean is gone: a large one would leave no digits for the rest.
 
         `name` is that of the argument they came as, for errors.
@@ -132,22 +132,22 @@ class Moments(NamedTuple):
             values = ((sequences.values - self.mean) / self.scale).astype(np.float32)
         if len(values) and not (np.isfinite(values.min()) and np.isfinite(values.max())):
             finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
-            item, time = locate(int(np.flatnonzero(~finite)[0]), sequences.offsets[:-1])
+            item, time = locate_step(int(np.flatnonzero(~finite)[0]), sequences.offsets[:-1])
             where = f"sequence {item}" if name is None else f"{name}: sequence {item}"
             raise ValueError(
                 f"{where} has a value at time step {time} that is too large for "
-                f"float32, in which networks compute: {RESCALE}"
+                f"float32, in which networks compute: {RESCALE_HINT}"
             )
         ready = sequences._with_values(values)
         ready._base_missing.append(False)  # which was seen just now
         return ready
 
 
-def flat(sequences: Sequences) -> Sequences:
+def flatten_frames(sequences: Sequences) -> Sequences:
     """The same with frames of one axis, whatever they were: no value is copied.
 
     >>> import timelike as tl
-    >>> flat(tl.Sequences(np.zeros((2, 5, 3, 4, 4)))).frame
+    >>> flatten_frames(tl.Sequences(np.zeros((2, 5, 3, 4, 4)))).frame
     (48,)
     """
     if len(sequences.frame) == 1:

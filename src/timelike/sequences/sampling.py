@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import entries
-from .arguments import RandomState, generator, shown, whole
+from ..core.parameters import check_int, format_value
+from ..core.random import RandomState, check_random_state
+from . import metadata
 
 if TYPE_CHECKING:
     from .container import Sequences
 
-__all__ = ["Episode", "RandomState", "episodes", "folds", "generator", "split"]
-_ORDERS = 24  # random orders in which whole groups are tried; more hardly come closer to the wanted size
+__all__ = ["Episode", "RandomState", "check_random_state", "episodes", "folds", "split"]
+_GROUP_ORDERS = 24  # random orders in which whole groups are tried; more hardly come closer to the wanted size
 
 
 class Episode(NamedTuple):
@@ -49,13 +50,13 @@ def split(
     (array(['a', 'a', 'a', 'b', 'b', 'b'], dtype='<U1'), array(['a', 'b'], dtype='<U1'))
     """
     n_test = _test_size(test, len(self))
-    group, classes = _grouping(self, groups), _classes(self, stratify)
-    rng = generator(random_state)
+    group, classes = _group_numbers(self, groups), _stratification_classes(self, stratify)
+    rng = check_random_state(random_state)
     chosen = np.zeros(len(self), bool)
     if group is not None:
-        chosen[:] = _whole_groups(_histograms(group, classes, len(self)), n_test / len(self), rng)[group]
+        chosen[:] = _choose_groups(_group_shares(group, classes, len(self)), n_test / len(self), rng)[group]
     elif classes is not None:
-        chosen[_from_every_class(classes, n_test, rng)] = True
+        chosen[_stratified_rows(classes, n_test, rng)] = True
     else:
         chosen[rng.permutation(len(self))[:n_test]] = True
     return self[~chosen], self[chosen]
@@ -75,19 +76,19 @@ def folds(
     >>> [test.groups.tolist() for train, test in s.folds(3, random_state=0)]
     [[1, 1], [0, 0], [2, 2]]
     """
-    k = whole(k, "k", 2)
+    k = check_int(k, "k", 2)
     if len(self) < k:
         have = f"{len(self)} sequences" if len(self) else "nothing: there are no sequences"
         raise ValueError(f"k={k} folds of {have}: expected at least one sequence for every fold")
-    group, classes = _grouping(self, groups), _classes(self, stratify)
-    rng = generator(random_state)
+    group, classes = _group_numbers(self, groups), _stratification_classes(self, stratify)
+    rng = check_random_state(random_state)
     if group is not None:
         if group.max() + 1 < k:
             most = int(group.max()) + 1
             raise ValueError(f"k={k} folds of {most} groups: expected at least one group for every fold; use k={most}")
-        fold = _folds_of_groups(_histograms(group, classes, len(self)), k, rng)[group]
+        fold = _assign_group_folds(_group_shares(group, classes, len(self)), k, rng)[group]
     else:
-        fold = _deal(np.zeros(len(self), np.int64) if classes is None else classes, k, rng)
+        fold = _assign_folds(np.zeros(len(self), np.int64) if classes is None else classes, k, rng)
     return ((self[fold != i], self[fold == i]) for i in range(k))
 
 
@@ -112,11 +113,11 @@ def episodes(
     """
     if self.labels is None:
         raise ValueError("these sequences have no labels to draw classes from: give them with replace(labels=...)")
-    drawn = episode_rows(self.labels, n_way, k_shot, n_query, n_episodes=n_episodes, random_state=random_state)
+    drawn = sample_episode_rows(self.labels, n_way, k_shot, n_query, n_episodes=n_episodes, random_state=random_state)
     return (Episode(self[support.ravel()], self[query.ravel()]) for support, query in drawn)
 
 
-def episode_rows(
+def sample_episode_rows(
     labels: NDArray[Any],
     n_way: int,
     k_shot: int,
@@ -127,29 +128,33 @@ def episode_rows(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """The positions of the sequences of few-shot tasks: (class, shot) to learn from and (class, query) to judge.
 
-    >>> support, query = next(episode_rows(np.array(list("aabbcc")), 2, 1, 1, random_state=0))
+    >>> support, query = next(sample_episode_rows(np.array(list("aabbcc")), 2, 1, 1, random_state=0))
     >>> support.tolist(), query.tolist()
     ([[5], [0]], [[4], [1]])
     """
-    n_way, k_shot, n_query = whole(n_way, "n_way", 1), whole(k_shot, "k_shot", 1), whole(n_query, "n_query", 1)
-    rounds = count() if n_episodes is None else range(whole(n_episodes, "n_episodes", 1))
+    n_way, k_shot, n_query = (
+        check_int(n_way, "n_way", 1),
+        check_int(k_shot, "k_shot", 1),
+        check_int(n_query, "n_query", 1),
+    )
+    rounds = count() if n_episodes is None else range(check_int(n_episodes, "n_episodes", 1))
     if len(labels) == 0:
         raise ValueError("there are no sequences to draw episodes from: expected at least one")
     classes, members = np.unique(labels, return_inverse=True)
     if len(classes) < n_way:
         raise ValueError(f"n_way={n_way} but these sequences have {len(classes)} classes")
     sizes = np.bincount(members)
-    _refuse_small(
+    _refuse_small_classes(
         classes,
         sizes,
         k_shot + n_query,
         f"k_shot + n_query = {k_shot + n_query} needed: leave the class out or ask less",
     )
     rows = np.split(np.argsort(members, kind="stable"), np.cumsum(sizes)[:-1])
-    return _episode_rows(rows, (n_way, k_shot, n_query), rounds, generator(random_state))
+    return _sample_rows(rows, (n_way, k_shot, n_query), rounds, check_random_state(random_state))
 
 
-def _episode_rows(
+def _sample_rows(
     rows: list[NDArray[np.int64]], sizes: tuple[int, int, int], rounds: Any, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     n_way, k_shot, n_query = sizes
@@ -164,7 +169,7 @@ def _episode_rows(
 
 def _test_size(test: Any, n_items: int) -> int:
     if isinstance(test, bool | np.bool_) or not isinstance(test, int | float | np.integer | np.floating):
-        raise TypeError(f"test={shown(test)}: expected a fraction between 0 and 1 or a number of sequences")
+        raise TypeError(f"test={format_value(test)}: expected a fraction between 0 and 1 or a number of sequences")
     if n_items < 2:
         raise ValueError(f"there {'is 1 sequence' if n_items else 'are no sequences'} to split: expected at least 2")
     if isinstance(test, int | np.integer):
@@ -176,36 +181,37 @@ def _test_size(test: Any, n_items: int) -> int:
     return min(max(round(float(test) * n_items), 1), n_items - 1)
 
 
-def _grouping(self: Sequences, groups: Any) -> NDArray[np.int64] | None:
+def _group_numbers(self: Sequences, groups: Any) -> NDArray[np.int64] | None:
     """The number of each sequence's group, or None where groups do not matter."""
-    known = self.groups if groups is None else _asked(groups, self.groups, "groups", len(self))
+    known = self.groups if groups is None else _resolve_entries(groups, self.groups, "groups", len(self))
     if known is None:
         return None
     names, numbers = np.unique(known, return_inverse=True)
     if len(names) < 2:
         raise ValueError(
-            f"all sequences are in one group ({shown(names[0].item())}), which cannot be on both sides: give the "
+            f"all sequences are in one group ({format_value(names[0].item())}), which cannot be on both sides: give "
+            "the "
             "groups that must stay whole, such as subjects or recordings, with replace(groups=...); if there is but "
             "one of them, what is measured by splitting it says nothing about others (groups=False)"
         )
     return numbers.astype(np.int64)
 
 
-def _classes(self: Sequences, stratify: Any) -> NDArray[Any] | None:
-    known = _asked(stratify, self.labels, "stratify", len(self), "labels")
+def _stratification_classes(self: Sequences, stratify: Any) -> NDArray[Any] | None:
+    known = _resolve_entries(stratify, self.labels, "stratify", len(self), "labels")
     if known is not None and known.dtype.kind == "f" and (known != np.round(known)).any():
         raise ValueError("stratify needs classes but these are real numbers: pass stratify=np.digitize(labels, bins)")
     return known
 
 
-def _asked(
+def _resolve_entries(
     wish: Any, own: NDArray[Any] | None, name: str, n_items: int, attribute: str | None = None
 ) -> NDArray[Any] | None:
     attribute = attribute or name
     if wish is None or wish is False:
         return None
     if not isinstance(wish, bool | np.bool_):
-        return entries.per_item(wish, name, n_items)
+        return metadata.validate_per_item(wish, name, n_items)
     if own is None:
         raise ValueError(
             f"{name}=True but these sequences have no {attribute}: pass an array, or replace({attribute}=...) first"
@@ -213,20 +219,24 @@ def _asked(
     return own
 
 
-def _refuse_small(classes: NDArray[Any], sizes: NDArray[Any], least: int, why: str, unit: str = "sequence") -> None:
+def _refuse_small_classes(
+    classes: NDArray[Any], sizes: NDArray[Any], least: int, why: str, unit: str = "sequence"
+) -> None:
     small = np.flatnonzero(sizes < least)
     if small.size:
         many = int(sizes[small[0]])
-        raise ValueError(f"class {shown(classes[small[0]].item())} has {many} {unit}{'s' * (many != 1)}, {why}")
+        raise ValueError(f"class {format_value(classes[small[0]].item())} has {many} {unit}{'s' * (many != 1)}, {why}")
 
 
 # --- single sequences ------------------------------------------------------------------------------------------------
 
 
-def _from_every_class(classes: NDArray[Any], n_test: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _stratified_rows(classes: NDArray[Any], n_test: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Rows of the test part: every class in proportion, rounded by largest remainders, at least one on each side."""
     names, member, sizes = np.unique(classes, return_inverse=True, return_counts=True)
-    _refuse_small(names, sizes, 2, "2 needed to be on both sides: leave the class out or split without stratify")
+    _refuse_small_classes(
+        names, sizes, 2, "2 needed to be on both sides: leave the class out or split without stratify"
+    )
     if not len(names) <= n_test <= len(classes) - len(names):
         raise ValueError(
             f"test={n_test} of {len(classes)} sequences leaves no room for {len(names)} classes on both sides: "
@@ -244,11 +254,13 @@ def _from_every_class(classes: NDArray[Any], n_test: int, rng: np.random.Generat
     return np.asarray(order[rank < np.repeat(taken, sizes)], np.int64)
 
 
-def _deal(classes: NDArray[Any], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _assign_folds(classes: NDArray[Any], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The fold of each sequence: shuffled inside its class, the classes end to end, dealt out like cards."""
     names, member, sizes = np.unique(classes, return_inverse=True, return_counts=True)
     if len(names) > 1:
-        _refuse_small(names, sizes, k, f"k={k} needed for one in every fold: use fewer folds or leave the class out")
+        _refuse_small_classes(
+            names, sizes, k, f"k={k} needed for one in every fold: use fewer folds or leave the class out"
+        )
     order = rng.permutation(len(classes))
     fold = np.empty(len(classes), np.int64)
     fold[order[np.argsort(member[order], kind="stable")]] = rng.permutation(k)[np.arange(len(classes)) % k]
@@ -258,7 +270,7 @@ def _deal(classes: NDArray[Any], k: int, rng: np.random.Generator) -> NDArray[np
 # --- whole groups ----------------------------------------------------------------------------------------------------
 
 
-def _histograms(group: NDArray[np.int64], classes: NDArray[Any] | None, n_items: int) -> NDArray[np.float64]:
+def _group_shares(group: NDArray[np.int64], classes: NDArray[Any] | None, n_items: int) -> NDArray[np.float64]:
     """(group, 1 + class): the share of all sequences, and of those of each class, that every group holds."""
     sizes = np.bincount(group)[:, None] / n_items
     if classes is None:
@@ -266,19 +278,19 @@ def _histograms(group: NDArray[np.int64], classes: NDArray[Any] | None, n_items:
     names, member = np.unique(classes, return_inverse=True)
     table = np.zeros((len(sizes), len(names)))
     np.add.at(table, (group, member), 1)
-    _refuse_small(
+    _refuse_small_classes(
         names, (table > 0).sum(0), 2, "so it cannot be on both sides: drop stratify, groups or the class", "group"
     )
     return np.hstack([sizes, table / table.sum(0)])
 
 
-def _whole_groups(shares: NDArray[np.float64], wanted: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _choose_groups(shares: NDArray[np.float64], wanted: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which groups are tested: the best of several greedy choices."""
-    tried = [_greedy(shares, wanted, rng.permutation(len(shares))) for _ in range(_ORDERS)]
-    return min(tried, key=lambda chosen: _defects(shares, chosen, wanted))
+    tried = [_choose_greedily(shares, wanted, rng.permutation(len(shares))) for _ in range(_GROUP_ORDERS)]
+    return min(tried, key=lambda chosen: _imbalance(shares, chosen, wanted))
 
 
-def _greedy(shares: NDArray[np.float64], wanted: float, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _choose_greedily(shares: NDArray[np.float64], wanted: float, order: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Groups in the given order, each taken if that brings the test part nearer to the wanted share of everything."""
     chosen, lack = np.zeros(len(shares), bool), np.full(shares.shape[1], wanted)
     for group in order:
@@ -290,14 +302,14 @@ def _greedy(shares: NDArray[np.float64], wanted: float, order: NDArray[np.int64]
     return chosen
 
 
-def _defects(shares: NDArray[np.float64], chosen: NDArray[np.bool_], wanted: float) -> tuple[int, float]:
+def _imbalance(shares: NDArray[np.float64], chosen: NDArray[np.bool_], wanted: float) -> tuple[int, float]:
     """Classes absent from one side come first, then the distance from the wanted shares."""
     held = shares[chosen].sum(0)
     absent = (held == 0).sum() + (shares[~chosen].sum(0) == 0).sum()
     return int(absent), round(float(((held - wanted) ** 2).sum()), 12)
 
 
-def _folds_of_groups(shares: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _assign_group_folds(shares: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The fold of every group: the largest first, each to where the folds stay most even."""
     order = rng.permutation(len(shares))
     order = order[np.argsort(-shares[order, 0], kind="stable")]

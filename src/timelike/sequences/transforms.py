@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import doors
-from .arguments import one_of, shown, whole
-from .cleaning.spans import running
+from ..core.parameters import check_choice, check_int, format_value
+from ..core.validation import arrays
+from .clean.durations import elapsed_times_or_steps
 from .moments import mean_and_deviation
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def standardize(
     """
     if isinstance(like, str):
         raise TypeError(
-            f"like={shown(like)}: expected Sequences or Statistics; did you mean standardize(per={like!r})?"
+            f"like={format_value(like)}: expected Sequences or Statistics; did you mean standardize(per={like!r})?"
         )
-    if one_of(per, "per", ("collection", "sequence")) == "collection":
-        mean, std = _collected(self, like)
+    if check_choice(per, "per", ("collection", "sequence")) == "collection":
+        mean, std = _resolve_statistics(self, like)
     elif like is not None:
         raise ValueError('like goes with per="collection": per="sequence" scales every sequence by itself')
     elif len(self) == 0:
@@ -66,7 +66,7 @@ def standardize(
         each = mean_and_deviation(self.values, self.lengths)
         mean, std = (np.repeat(moment, self.lengths, axis=0) for moment in each)
     unit = np.where(std > 0, std, 1)
-    values, dtype = self.values, doors.computed_dtype(self.dtype)
+    values, dtype = self.values, arrays.computed_dtype(self.dtype)
     if max(np.abs(mean).max(initial=0), unit.max(initial=0)) > 1e300:  # a difference of such numbers may overflow
         values, mean, unit = values / 4, mean / 4, unit / 4
     with np.errstate(over="ignore"):
@@ -76,7 +76,7 @@ def standardize(
     return self._with_values(scaled)
 
 
-def _collected(self: Sequences, like: Sequences | Statistics | None) -> Statistics:
+def _resolve_statistics(self: Sequences, like: Sequences | Statistics | None) -> Statistics:
     """The statistics that a collection is scaled by."""
     if like is None:
         return statistics(self)
@@ -99,7 +99,7 @@ def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
     >>> tl.Sequences([[1.0, 2.0, 3.0, 4.0]]).windows(2, 2)
     Sequences(2 sequences, length 2, 1 channel, float64, 1 group)
     """
-    size, step = whole(size, "size", 1), whole(step, "step", 1)
+    size, step = check_int(size, "size", 1), check_int(step, "step", 1)
     if len(self) == 0:
         raise ValueError("there are no sequences to cut windows from: expected at least one")
     size, step = min(size, 1 << 62), min(step, 1 << 62)  # what NumPy counts in
@@ -109,12 +109,12 @@ def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
     source = np.repeat(np.arange(len(self)), counts)
     shift = (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)) * step
     _, starts, _ = self.buffers()
-    cut = self._spawn(starts[source] + shift, np.full(len(source), size, np.int64))
-    cut._labels = None if self.labels is None else doors.locked(self.labels[source])
-    cut._groups = doors.locked(source if self.groups is None else self.groups[source])
+    cut = self._with_spans(starts[source] + shift, np.full(len(source), size, np.int64))
+    cut._labels = None if self.labels is None else arrays.make_read_only(self.labels[source])
+    cut._groups = arrays.make_read_only(source if self.groups is None else self.groups[source])
     if self.ids is not None:
         names = [f"{self.ids[i]}[{s}:{s + size}]" for i, s in zip(source, shift, strict=True)]
-        cut._ids = doors.locked(np.array(names))
+        cut._ids = arrays.make_read_only(np.array(names))
     return cut
 
 
@@ -125,7 +125,7 @@ def crop(self: Sequences, start: int | None = None, stop: int | None = None) -> 
     >>> tl.Sequences([[1.0, 2.0, 3.0], [4.0, 5.0]]).crop(-2).lengths
     array([2, 2])
     """
-    first, last = _bound(start, "start", self.lengths, 0), _bound(stop, "stop", self.lengths, self.lengths)
+    first, last = _slice_bound(start, "start", self.lengths, 0), _slice_bound(stop, "stop", self.lengths, self.lengths)
     lengths = last - first
     if (lengths < 1).any():
         item = int(np.flatnonzero(lengths < 1)[0])
@@ -133,16 +133,16 @@ def crop(self: Sequences, start: int | None = None, stop: int | None = None) -> 
             f"crop({start}, {stop}) leaves nothing of sequence {item}, which has {self.lengths[item]} time steps"
         )
     _, starts, _ = self.buffers()
-    cut = self._spawn(starts + first, lengths)
+    cut = self._with_spans(starts + first, lengths)
     cut._labels, cut._groups, cut._ids = self.labels, self.groups, self.ids
     return cut
 
 
-def _bound(value: int | None, name: str, lengths: NDArray[np.int64], default: Any) -> NDArray[np.int64]:
+def _slice_bound(value: int | None, name: str, lengths: NDArray[np.int64], default: Any) -> NDArray[np.int64]:
     """One end of a slice in every sequence."""
     if value is None:
         return np.broadcast_to(default, lengths.shape)
-    step = min(max(whole(value, name, most=math.inf), -(2**62)), 2**62)
+    step = min(max(check_int(value, name, most=math.inf), -(2**62)), 2**62)
     return np.clip(step + lengths * (step < 0), 0, lengths)
 
 
@@ -157,26 +157,26 @@ def derivative(self: Sequences, *, rule: Literal["central", "keogh"] = "central"
     >>> tl.Sequences([[0.0, 1.0, 4.0]]).derivative()[0].ravel()
     array([0., 2., 4.])
     """
-    one_of(rule, "rule", ("central", "keogh"))
-    dtype = doors.computed_dtype(self.dtype)
+    check_choice(rule, "rule", ("central", "keogh"))
+    dtype = arrays.computed_dtype(self.dtype)
     result = np.empty(self.values.shape, dtype)
-    clock = running(self, "derivative()") if rule == "central" and self.times is not None else None
+    clock = elapsed_times_or_steps(self, "derivative()") if rule == "central" and self.times is not None else None
     for begin, length in zip(self.offsets[:-1], self.lengths, strict=True):
         rows = slice(begin, begin + length)
         x = self.values[rows].astype(dtype)
-        result[rows] = _keogh(x) if rule == "keogh" else _central(x, None if clock is None else clock[rows])
+        result[rows] = _keogh_slope(x) if rule == "keogh" else _central_slope(x, None if clock is None else clock[rows])
     return self._with_values(result)
 
 
-def _central(x: NDArray[Any], now: NDArray[np.float64] | None) -> NDArray[Any]:
+def _central_slope(x: NDArray[Any], now: NDArray[np.float64] | None) -> NDArray[Any]:
     if len(x) == 1:
         return np.zeros_like(x)
     spacing = () if now is None else (now,)
     return np.asarray(np.gradient(x, *spacing, axis=0, edge_order=2 if len(x) > 2 else 1), x.dtype)
 
 
-def _keogh(x: NDArray[Any]) -> NDArray[Any]:
+def _keogh_slope(x: NDArray[Any]) -> NDArray[Any]:
     if len(x) < 3:
-        return _central(x, None)
+        return _central_slope(x, None)
     inner = ((x[1:-1] - x[:-2]) + (x[2:] - x[:-2]) / 2) / 2
     return np.concatenate([inner[:1], inner, inner[-1:]])

@@ -2,29 +2,29 @@
 
 from typing import TYPE_CHECKING
 
-from .._contents import contents
+from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
-    from .batches import Batch as Batch, per_class as per_class, shuffled as shuffled
+    from .base import Trained as Trained
+    from .batches import Batch as Batch, class_batches as class_batches, shuffled_batches as shuffled_batches
     from .callbacks import Callback as Callback
-    from .descent import Descent as Descent, Diverged as Diverged
-    from .fitting import fit as fit
     from .history import History as History
-    from .loop import Run as Run
+    from .learning_check import NotLearnedWarning as NotLearnedWarning
+    from .loop import TrainingRun as TrainingRun
     from .objective import Objective as Objective
-    from .randomness import seeded as seeded
+    from .optimizer_step import DivergenceError as DivergenceError, OptimizerStep as OptimizerStep
     from .schedules import (
         Constant as Constant,
         Cosine as Cosine,
-        Linear as Linear,
+        LinearDecay as LinearDecay,
         Milestones as Milestones,
         OneCycle as OneCycle,
         Plateau as Plateau,
         Schedule as Schedule,
-        Steps as Steps,
+        StepDecay as StepDecay,
     )
-    from .trained import Trained as Trained
-    from .verdict import LearnedNothing as LearnedNothing
+    from .seeds import use_seed as use_seed
+    from .trainer import fit as fit
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = contents(__name__, top=False)
+    __all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from ..core.parameters import check_int
+from ..core.validation.labels import validate_labels
 from ..sequences import Sequences
-from ..sequences.arguments import whole
-from ..sequences.doors import read_labels
 
 
 class Batch:
@@ -33,7 +33,7 @@ class Batch:
         self.tensors: dict[str, Tensor] = {name: torch.as_tensor(value) for name, value in tensors.items()}
 
     @classmethod
-    def of(cls, sequences: Sequences, ids: ArrayLike, /, **known: ArrayLike) -> Batch:
+    def from_sequences(cls, sequences: Sequences, ids: ArrayLike, /, **known: ArrayLike) -> Batch:
         """The sequences at `ids`, padded: `x` (item, time, *frame), `lengths` (item,), and rows of what else is known.
 
         >>> import timelike as tl
@@ -43,7 +43,7 @@ class Batch:
         (torch.Size([2, 3, 1]), tensor([3, 1]), tensor([1, 1]))
         """
         positions = np.atleast_1d(np.asarray(ids, np.int64))
-        x, lengths = sequences[positions].tensor()
+        x, lengths = sequences[positions].to_tensor()
         rows = {name: torch.as_tensor(np.asarray(values)[positions]) for name, values in known.items()}
         return cls(positions, x=x, lengths=lengths, **rows)
 
@@ -55,7 +55,7 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def like(self, module: nn.Module) -> Batch:
+    def match_module(self, module: nn.Module) -> Batch:
         """The same on the device of a module and in its precision; the loop does so before `loss`."""
         model = next((p for p in module.parameters() if p.is_floating_point()), None)
         if model is None:
@@ -83,15 +83,15 @@ class Batch:
         return f"Batch({len(self)} sequences: {shapes})"
 
 
-def shuffled(
+def shuffled_batches(
     n_items: int, size: int, rng: np.random.Generator, *, drop_last: bool = False
 ) -> Iterator[NDArray[np.int64]]:
     """Every position once, in random order, `size` at a time; the last may be fewer, or left out.
 
-    >>> [len(ids) for ids in shuffled(10, 4, np.random.default_rng(0))]
+    >>> [len(ids) for ids in shuffled_batches(10, 4, np.random.default_rng(0))]
     [4, 4, 2]
     """
-    whole(size, "size", 1)
+    check_int(size, "size", 1)
     if n_items < (size if drop_last else 1):
         raise ValueError(f"{n_items} sequences make no batch of {size}: give more sequences, or a smaller batch")
     order = rng.permutation(n_items)
@@ -100,10 +100,10 @@ def shuffled(
         yield order[start : start + size]
 
 
-def alike(lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+def similar_length_batches(lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
     """Positions of sequences of similar lengths, at most `most` steps of them together when padded to the longest.
 
-    >>> [ids.tolist() for ids in alike(np.array([90, 3, 100, 4]), 200)]
+    >>> [ids.tolist() for ids in similar_length_batches(np.array([90, 3, 100, 4]), 200)]
     [[1, 3], [0, 2]]
     """
     order = np.argsort(lengths, kind="stable")  # stable: equal lengths stay in the order in which they came
@@ -116,7 +116,7 @@ def alike(lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
         begin = end
 
 
-def per_class(
+def class_batches(
     labels: ArrayLike, size: int, rng: np.random.Generator, *, n_classes: int | None = None
 ) -> Iterator[NDArray[np.int64]]:
     """Batches with `size` members of each of `n_classes` classes (all unless given), drawn anew for every batch.
@@ -125,32 +125,32 @@ def per_class(
     are as many batches as it takes to show about as many sequences as there are.
 
     >>> labels = np.array([0, 0, 0, 1, 1, 1, 2])
-    >>> [sorted(labels[ids].tolist()) for ids in per_class(labels, 2, np.random.default_rng(0))]
+    >>> [sorted(labels[ids].tolist()) for ids in class_batches(labels, 2, np.random.default_rng(0))]
     [[0, 0, 1, 1, 2], [0, 0, 1, 1, 2]]
     """
-    whole(size, "size", 1)
-    codes, counts = np.unique(read_labels(labels, "labels", "class"), return_inverse=True, return_counts=True)[1:]
+    check_int(size, "size", 1)
+    codes, counts = np.unique(validate_labels(labels, "labels", "class"), return_inverse=True, return_counts=True)[1:]
     if len(counts) == 0:
         raise ValueError("labels is empty: expected the class of every sequence")
-    if n_classes is not None and whole(n_classes, "n_classes", 1) > len(counts):
+    if n_classes is not None and check_int(n_classes, "n_classes", 1) > len(counts):
         raise ValueError(f"n_classes={n_classes}: there are only {len(counts)} classes")
     width = len(counts) if n_classes is None else n_classes
-    members = [_endless(np.flatnonzero(codes == code), rng) for code in range(len(counts))]
-    for _ in range(epoch_of(codes, size, width)):
+    members = [_cycle_shuffled(np.flatnonzero(codes == code), rng) for code in range(len(counts))]
+    for _ in range(count_epoch_batches(codes, size, width)):
         chosen = rng.permutation(len(counts))[:width]
         yield np.array([next(members[code]) for code in chosen for _ in range(min(size, counts[code]))])
 
 
-def epoch_of(codes: NDArray[np.int64], size: int, width: int) -> int:
+def count_epoch_batches(codes: NDArray[np.int64], size: int, width: int) -> int:
     """How many batches of `size` of each of `width` classes show about as many sequences as there are.
 
-    >>> epoch_of(np.array([0, 0, 0, 1, 1, 1, 2]), 2, 3)
+    >>> count_epoch_batches(np.array([0, 0, 0, 1, 1, 1, 2]), 2, 3)
     2
     """
     shown = np.minimum(np.bincount(codes), size).mean() * width  # of a batch, on average over draws of classes
     return int(np.ceil(len(codes) / shown))
 
 
-def _endless(members: NDArray[np.intp], rng: np.random.Generator) -> Iterator[int]:
+def _cycle_shuffled(members: NDArray[np.intp], rng: np.random.Generator) -> Iterator[int]:
     while True:
         yield from rng.permutation(members).tolist()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..sequences import bars
+from ..core.progress import ProgressMeter, format_duration, print_line, progress_hint
 
 if TYPE_CHECKING:
-    from .fitting import Limits
-    from .loop import Run
+    from .loop import TrainingRun
+    from .trainer import Budget
 
 
 class Callback:
@@ -25,66 +25,68 @@ class Callback:
     ...             run.stop("a small loss")
     """
 
-    def started(self, run: Run) -> None:
+    def on_train_start(self, run: TrainingRun) -> None:
         """Before the first step, or the first after a pause."""
 
-    def stepped(self, run: Run) -> None:
+    def on_step_end(self, run: TrainingRun) -> None:
         """After a step."""
 
-    def epoch_ended(self, run: Run) -> None:
+    def on_epoch_end(self, run: TrainingRun) -> None:
         """After the last step of an epoch and its validation."""
 
-    def validated(self, run: Run) -> None:
+    def on_validation_end(self, run: TrainingRun) -> None:
         """After a validation; the score is the last in the history."""
 
-    def saved(self, run: Run) -> None:
+    def on_checkpoint(self, run: TrainingRun) -> None:
         """After a checkpoint."""
 
-    def ended(self, run: Run) -> None:
+    def on_train_end(self, run: TrainingRun) -> None:
         """At the end, however it came about."""
 
 
-class Announcement(Callback):
+class DurationNotice(Callback):
     """One line on the standard error that says how long the training will take, if that is worth knowing.
 
-    Where nobody is `watched`, no bar will follow, and it says how to have one.
+    Where nobody is `is_interactive`, no bar will follow, and it says how to have one.
     """
 
-    _worth = 10.0  # seconds
-    _enough = 1.0  # seconds after which the pace is known: the first steps are slower
+    _min_seconds = 10.0  # seconds
+    _warmup_seconds = 1.0  # seconds after which the pace is known: the first steps are slower
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits, self._begun, self._at, self._said = limits, 0.0, 0, False
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._start_seconds, self._start_step, self._is_printed = budget, 0.0, 0, False
 
-    def started(self, run: Run) -> None:
+    def on_train_start(self, run: TrainingRun) -> None:
         """A continued run is judged by what it does now."""
-        self._begun, self._at = run.history.seconds, run.step
+        self._start_seconds, self._start_step = run.history.seconds, run.step
 
-    def stepped(self, run: Run) -> None:
+    def on_step_end(self, run: TrainingRun) -> None:
         """As soon as the pace is known."""
-        most, now = self._limits.max_steps, run.history.seconds
-        if self._said or now - self._begun < self._enough:
+        most, now = self._budget.max_steps, run.history.seconds
+        if self._is_printed or now - self._start_seconds < self._warmup_seconds:
             return
         if most is None:
-            if self._limits.max_epochs is None and self._limits.max_seconds is not None:
-                self._say(run, math.inf, "")  # only the clock ends it
+            if self._budget.max_epochs is None and self._budget.max_seconds is not None:
+                self._print_notice(run, math.inf, "")  # only the clock ends it
             return
-        self._say(run, (now - self._begun) / (run.step - self._at) * (most - run.step) + now, f"{most} steps")
+        self._print_notice(
+            run, (now - self._start_seconds) / (run.step - self._start_step) * (most - run.step) + now, f"{most} steps"
+        )
 
-    def epoch_ended(self, run: Run) -> None:
+    def on_epoch_end(self, run: TrainingRun) -> None:
         """Where only epochs are counted, after one of them."""
-        most, now = self._limits.max_epochs, run.history.seconds
-        if not self._said and self._limits.max_steps is None and most is not None:
-            self._say(run, now / run.epoch * most, f"{most} epochs")
+        most, now = self._budget.max_epochs, run.history.seconds
+        if not self._is_printed and self._budget.max_steps is None and most is not None:
+            self._print_notice(run, now / run.epoch * most, f"{most} epochs")
 
-    def _say(self, run: Run, seconds: float, what: str) -> None:
-        self._said = True
-        limit = self._limits.max_seconds
+    def _print_notice(self, run: TrainingRun, seconds: float, what: str) -> None:
+        self._is_printed = True
+        limit = self._budget.max_seconds
         if limit is not None and seconds > limit:
             seconds, what = limit, f"as many steps as fit max_time={limit:g}"
-        if seconds > self._worth:
+        if seconds > self._min_seconds:
             name = run.objective.owner or type(run.objective).__name__
-            bars.say(f"{name}: {what}, about {bars.long(seconds)}{bars.hint()}")
+            print_line(f"{name}: {what}, about {format_duration(seconds)}{progress_hint()}")
 
 
 class ProgressBar(Callback):
@@ -103,16 +105,16 @@ class ProgressBar(Callback):
         self._progress, self._seconds = progress, max_seconds
         self._by_epochs = max_steps is None and max_epochs is not None
         self._total = max_epochs if self._by_epochs else max_steps
-        self._bar: bars.Bar | None = None
+        self._bar: ProgressMeter | None = None
         self._loss: float | None = None
 
-    def started(self, run: Run) -> None:
+    def on_train_start(self, run: TrainingRun) -> None:
         """Draw the bar, where the run is."""
         name = run.objective.owner or type(run.objective).__name__
         done, unit = (run.epoch, "epoch") if self._by_epochs else (run.step, "step")
-        self._bar = bars.Bar(self._total, self._progress, name=name, unit=unit, begun=done).__enter__()
+        self._bar = ProgressMeter(self._total, self._progress, name=name, unit=unit, initial=done).__enter__()
 
-    def stepped(self, run: Run) -> None:
+    def on_step_end(self, run: TrainingRun) -> None:
         """Show the loss, a running mean."""
         assert self._bar is not None
         loss = run.history.last("loss")
@@ -121,18 +123,18 @@ class ProgressBar(Callback):
         if len(run.history.scores):
             words += f", score={run.history.last('score'):.4g}"
         if self._seconds is not None:
-            words += f", at most {bars.long(self._seconds)}"
+            words += f", at most {format_duration(self._seconds)}"
             late = self._total is not None and run.history.seconds / run.step * self._total > self._seconds
-            self._bar.aim(None if late and not self._by_epochs else self._total)
-        self._bar.note(words)
-        self._bar.step(0 if self._by_epochs else 1)
+            self._bar.set_total(None if late and not self._by_epochs else self._total)
+        self._bar.set_postfix(words)
+        self._bar.update(0 if self._by_epochs else 1)
 
-    def epoch_ended(self, run: Run) -> None:
+    def on_epoch_end(self, run: TrainingRun) -> None:
         """Move a bar of epochs by one."""
         assert self._bar is not None
-        self._bar.step(1 if self._by_epochs else 0)
+        self._bar.update(1 if self._by_epochs else 0)
 
-    def ended(self, run: Run) -> None:
+    def on_train_end(self, run: TrainingRun) -> None:
         """Leave it as it is."""
         if self._bar is not None:
             self._bar.__exit__()

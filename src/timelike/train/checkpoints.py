@@ -17,22 +17,22 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ..models import learned, trees
-from ..models.identity import Fingerprint, checksum, digest
-from ..sequences import atomic
-from ..sequences.arguments import make_folder
+from ..core import files
+from ..core.parameters import make_folder_for_option
+from ..models import schema, trees
+from ..models.checksums import Fingerprint, checksum, json_checksum
 from . import clock
-from .history import TRACK
-from .optimizer_state import SAVED_OPTIMIZER, load_optimizer, optimizer_state
+from .history import TRACK_SCHEMA
+from .optimizer_state import OPTIMIZER_SCHEMA, load_optimizer, optimizer_state
 
 if TYPE_CHECKING:
-    from .loop import Run
+    from .loop import TrainingRun
 
 FORMAT = "timelike checkpoint"
 VERSION = 1
-_KEPT = 2  # if the disk damaged the newest, there is one before it
+_N_KEPT = 2  # if the disk damaged the newest, there is one before it
 _STATE, _TENSORS = "state.json", "tensors.safetensors"
-_OTHER = "it is from another training, so give another folder, or remove this one to start anew"
+_OTHER_TRAINING_HINT = "it is from another training, so give another folder, or remove this one to start anew"
 
 
 @dataclass
@@ -47,15 +47,15 @@ class Checkpoints:
     """Step and epoch of the newest checkpoint."""
     time: float = 0.0
 
-    def restore(self, run: Run, seed_given: bool) -> None:
+    def restore(self, run: TrainingRun, seed_given: bool) -> None:
         """Bring the run to where its last checkpoint is."""
         self.time = clock.now()
-        if run.processes.first:
+        if run.processes.is_first:
             _make_folder(self.folder)
             if self.resume is False:
-                _clear(self.folder)
-        run.processes.wait()  # until the first has tidied up: the others would read what is about to go
-        found = _latest(self.folder)
+                _remove_checkpoints(self.folder)
+        run.processes.barrier()  # until the first has tidied up: the others would read what is about to go
+        found = _read_latest(self.folder)
         if found is None and self.resume is True:
             raise FileNotFoundError(f"{self.folder} holds no checkpoint: resume='auto' starts anew where there is none")
         if found is not None:
@@ -65,26 +65,30 @@ class Checkpoints:
                     "continue; to start anew, give another folder or remove this one"
                 )
             run.seed = found.state["seed"]
-            _take_up(run, found)
+            _restore_run(run, found)
             self.newest = run.step, run.epoch
-        run.processes.wait()
+        run.processes.barrier()
 
-    def current(self, run: Run) -> bool:
+    def is_current(self, run: TrainingRun) -> bool:
         """Whether the newest checkpoint is of this moment."""
         return self.newest == (run.step, run.epoch)
 
-    def due(self, step: int) -> bool:
+    def is_due(self, step: int) -> bool:
         """Whether it is time for another."""
         if self.steps is not None:
             return step % self.steps == 0
         return self.seconds is not None and clock.now() - self.time >= self.seconds
 
-    def save(self, run: Run) -> None:
+    def save(self, run: TrainingRun) -> None:
         """Write one, from the first process."""
-        if run.processes.first:
-            tensors = trees.under("module", run.module.state_dict()) | trees.under("history", run.history.tensors())
-            _write(self.folder, run.step, run.epoch, _state(run), tensors | trees.under("best", run.best or {}))
-        run.processes.wait()
+        if run.processes.is_first:
+            tensors = trees.add_prefix("module", run.module.state_dict()) | trees.add_prefix(
+                "history", run.history.tensors()
+            )
+            _write_checkpoint(
+                self.folder, run.step, run.epoch, _run_state(run), tensors | trees.add_prefix("best", run.best or {})
+            )
+        run.processes.barrier()
         self.newest, self.time = (run.step, run.epoch), clock.now()
 
 
@@ -96,71 +100,71 @@ class Checkpoint(NamedTuple):
     tensors: dict[str, Tensor]
 
 
-STATE = learned.fields(
-    step=learned.whole(),
-    epoch=learned.whole(),
-    position=learned.whole(),
-    seed=learned.whole(),
-    stopped=learned.maybe(learned.text()),
-    identity=learned.mapping(learned.text(), learned.either(learned.text(), learned.whole(-learned.MOST))),
-    optimizers=learned.mapping(learned.text(), SAVED_OPTIMIZER),
-    objective=learned.mapping(learned.text(), learned.anything()),
+STATE_SCHEMA = schema.typed_dict(
+    step=schema.integer(),
+    epoch=schema.integer(),
+    position=schema.integer(),
+    seed=schema.integer(),
+    stopped=schema.nullable(schema.string()),
+    identity=schema.dict_of(schema.string(), schema.union(schema.string(), schema.integer(-schema.MAX_INTEGER))),
+    optimizers=schema.dict_of(schema.string(), OPTIMIZER_SCHEMA),
+    objective=schema.dict_of(schema.string(), schema.any_value()),
 )
 """What a state holds, as saved models declare what they learned."""
-TRACKS = learned.mapping(learned.text(), TRACK, holds=("loss",))
+TRACKS_SCHEMA = schema.dict_of(schema.string(), TRACK_SCHEMA, holds=("loss",))
 
 
-def _state(run: Run) -> dict[str, Any]:
+def _run_state(run: TrainingRun) -> dict[str, Any]:
     return {
         "step": run.step,
         "epoch": run.epoch,
         "position": run.position,
         "seed": run.seed,
-        "stopped": run.history.stopped,
+        "stopped": run.history.stop_reason,
         "identity": run.identity(),
         "optimizers": {name: optimizer_state(one, run.options[name]) for name, one in run.optimizers.items()},
         "objective": run.objective.state(),
     }
 
 
-def _take_up(run: Run, checkpoint: Checkpoint) -> None:
+def _restore_run(run: TrainingRun, checkpoint: Checkpoint) -> None:
     """Bring a run to where a checkpoint was; all of it is checked before anything of the run changes."""
     path, state, tensors = checkpoint
-    _refuse_other(state["identity"], run.identity(), path.parent)
-    weights, best = trees.below("module", tensors), trees.below("best", tensors)
+    _refuse_other_training(state["identity"], run.identity(), path.parent)
+    weights, best = trees.strip_prefix("module", tensors), trees.strip_prefix("best", tensors)
     for some in (weights, best) if best else (weights,):
         _check_weights(run.module, some, path)
     for name in run.optimizers:
         if name not in state["optimizers"]:
-            raise ValueError(f"{path / _STATE} has no optimizer {name!r}: {_OTHER}")
+            raise ValueError(f"{path / _STATE} has no optimizer {name!r}: {_OTHER_TRAINING_HINT}")
     run.step, run.epoch, run.position = state["step"], state["epoch"], state["position"]
     run.module.load_state_dict(weights)
-    run.history.restore(trees.below("history", tensors))
+    run.history.restore(trees.strip_prefix("history", tensors))
     run.best = {name: tensor.to(run.processes.device) for name, tensor in best.items()} or None
     for name, one in run.optimizers.items():
-        with _blaming(path / _STATE, f"optimizers.{name}"):
+        with _wrap_errors(path / _STATE, f"optimizers.{name}"):
             load_optimizer(one, state["optimizers"][name])
-    with _blaming(path / _STATE, "objective"):
+    with _wrap_errors(path / _STATE, "objective"):
         run.objective.restore(state["objective"])
 
 
 @contextmanager
-def _blaming(file: Path, entry: str) -> Iterator[None]:
+def _wrap_errors(file: Path, entry: str) -> Iterator[None]:
     """Whatever goes wrong inside, an entry of a file does not fit."""
     try:
         yield
     except Exception as error:
         said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{entry} of {file} does not fit ({said}); {_OTHER}") from error
+        raise ValueError(f"{entry} of {file} does not fit ({said}); {_OTHER_TRAINING_HINT}") from error
 
 
-def _refuse_other(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
+def _refuse_other_training(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
     """Before anything is loaded; what only one of the two knows of itself says nothing."""
     for name, here in own.items():
         if str(there := theirs.get(name, here)) != str(here):
             letters = isinstance(here, Fingerprint)  # which tell nobody anything
             differ = f"other {name}" if letters else f"another {name}, {there} there and {here} here"
-            raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER}")
+            raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER_TRAINING_HINT}")
 
 
 def _check_weights(module: nn.Module, weights: dict[str, Tensor], path: Path) -> None:
@@ -174,51 +178,51 @@ def _check_weights(module: nn.Module, weights: dict[str, Tensor], path: Path) ->
         for name, there, here in differing(what):
             raise ValueError(
                 f"the checkpoint {path} does not fit the module: {name} has {word} {there} there and {here} here; "
-                f"{_OTHER}"
+                f"{_OTHER_TRAINING_HINT}"
             )
     for name, own in module.state_dict().items():  # a mask may be infinite, but a weight does not become so
         if bool(own.isfinite().all()) and not bool(weights[name].isfinite().all()):
-            raise ValueError(f"{name} of {path / _TENSORS} holds NaN or infinity: {_without(path)}")
+            raise ValueError(f"{name} of {path / _TENSORS} holds NaN or infinity: {_removal_hint(path)}")
 
 
 def _make_folder(folder: Path) -> None:
     """Make the folder for checkpoints, and clear away what a killed run left half-written."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"checkpoint={str(folder)!r} is a file: expected a folder, which need not exist yet")
-    make_folder(folder, "checkpoint")
-    atomic.clear_unfinished(folder)
+    make_folder_for_option(folder, "checkpoint")
+    files.remove_unfinished(folder)
 
 
-def _write(folder: Path, step: int, epoch: int, state: Any, tensors: dict[str, Tensor]) -> None:
+def _write_checkpoint(folder: Path, step: int, epoch: int, state: Any, tensors: dict[str, Tensor]) -> None:
     """Add the checkpoint of one moment, and remove those before the last two."""
     skeleton, more = trees.flatten(state, "state")
     content = {"format": FORMAT, "version": VERSION, "state": skeleton}
-    with atomic.appearing(folder / _name(step, epoch)) as temporary:
-        save_file(_separate(tensors | more), temporary / _TENSORS)
+    with files.atomic_folder(folder / _checkpoint_name(step, epoch)) as temporary:
+        save_file(_to_separate_tensors(tensors | more), temporary / _TENSORS)
         content["tensors_checksum"] = checksum(temporary / _TENSORS)  # a flipped bit is a weight
-        content["checksum"] = digest(content)
+        content["checksum"] = json_checksum(content)
         (temporary / _STATE).write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
     # only when the new one is on the disk
-    for old in _written(folder)[:-_KEPT]:
+    for old in _list_checkpoints(folder)[:-_N_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _name(step: int, epoch: int) -> str:
+def _checkpoint_name(step: int, epoch: int) -> str:
     return f"step-{step:09d}-epoch-{epoch:06d}"
 
 
-def _separate(tensors: dict[str, Any]) -> dict[str, Tensor]:
+def _to_separate_tensors(tensors: dict[str, Any]) -> dict[str, Tensor]:
     """Copies on the CPU, none sharing memory with another, as safetensors wants them."""
     given = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
     return {name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in given.items()}
 
 
-def _latest(folder: Path) -> Checkpoint | None:
+def _read_latest(folder: Path) -> Checkpoint | None:
     """The newest checkpoint that can be read, or None where there is none."""
-    found = _written(folder)
+    found = _list_checkpoints(folder)
     for position, path in enumerate(reversed(found)):
         try:
-            return _read(path)
+            return _read_checkpoint(path)
         except ValueError as error:
             if position == len(found) - 1:
                 raise
@@ -226,35 +230,35 @@ def _latest(folder: Path) -> Checkpoint | None:
     return None
 
 
-def _clear(folder: Path) -> None:
+def _remove_checkpoints(folder: Path) -> None:
     """Remove all checkpoints, and nothing else."""
-    for path in _written(folder):
+    for path in _list_checkpoints(folder):
         shutil.rmtree(path)
 
 
-def _written(folder: Path) -> list[Path]:
+def _list_checkpoints(folder: Path) -> list[Path]:
     """Oldest first."""
     return sorted(path for path in folder.glob("step-*") if re.fullmatch(r"step-\d{9,}-epoch-\d{6,}", path.name))
 
 
-def _read(path: Path) -> Checkpoint:
+def _read_checkpoint(path: Path) -> Checkpoint:
     """A checkpoint as it was written: both files, their checksums, and every entry of the state of its kind."""
     content, tensors = _read_state(path / _STATE), _read_tensors(path / _TENSORS)
     rest = {name: value for name, value in content.items() if name != "checksum"}
-    found = {"tensors_checksum": checksum(path / _TENSORS), "checksum": digest(rest)}
+    found = {"tensors_checksum": checksum(path / _TENSORS), "checksum": json_checksum(rest)}
     for name, file in (("tensors_checksum", _TENSORS), ("checksum", _STATE)):
         if name not in content:
-            raise ValueError(f"{path / _STATE} has no {name!r}: {_without(path)}")
+            raise ValueError(f"{path / _STATE} has no {name!r}: {_removal_hint(path)}")
         if content[name] != found[name]:
-            raise ValueError(f"{path / file} is not what was written there; {_without(path)}")
+            raise ValueError(f"{path / file} is not what was written there; {_removal_hint(path)}")
     try:
         state = trees.unflatten(content.get("state"), tensors)
-        learned.check_one(state, "state", STATE)
-        learned.check_one(_tracks(tensors), "history", TRACKS)
-        _check_moment(path.name, state, len(tensors["history.loss.steps"]))
+        schema.check_value(state, "state", STATE_SCHEMA)
+        schema.check_value(_history_tracks(tensors), "history", TRACKS_SCHEMA)
+        _check_position(path.name, state, len(tensors["history.loss.steps"]))
     except Exception as error:  # whatever an edited file makes of it
         said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path / _STATE} and {_TENSORS} make no checkpoint: {said}; {_without(path)}") from error
+        raise ValueError(f"{path / _STATE} and {_TENSORS} make no checkpoint: {said}; {_removal_hint(path)}") from error
     return Checkpoint(path, state, tensors)
 
 
@@ -262,7 +266,7 @@ def _read_state(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"{file} cannot be read ({error}); {_without(file.parent)}") from error
+        raise ValueError(f"{file} cannot be read ({error}); {_removal_hint(file.parent)}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{file} is no checkpoint of timelike: choose another folder")
     version = content.get("version")
@@ -275,25 +279,25 @@ def _read_tensors(file: Path) -> dict[str, Tensor]:
     try:
         return load_file(file)
     except (OSError, SafetensorError) as error:
-        raise ValueError(f"{file} cannot be read ({error}); {_without(file.parent)}") from error
+        raise ValueError(f"{file} cannot be read ({error}); {_removal_hint(file.parent)}") from error
 
 
-def _without(path: Path) -> str:
+def _removal_hint(path: Path) -> str:
     return f"remove {path.name} to do without it"
 
 
-def _tracks(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
+def _history_tracks(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
     """What `History.tensors` wrote, by track and part."""
     found: dict[str, dict[str, Any]] = {}
-    for name, tensor in trees.below("history", tensors).items():
+    for name, tensor in trees.strip_prefix("history", tensors).items():
         track, _, part = name.rpartition(".")
         found.setdefault(track, {})[part] = tensor.numpy()
     return found
 
 
-def _check_moment(name: str, state: dict[str, Any], n_losses: int) -> None:
+def _check_position(name: str, state: dict[str, Any], n_losses: int) -> None:
     """Of the numbers that say where a run was, no one stands alone: `position` batches are drawn before it goes on."""
-    if _name(state["step"], state["epoch"]) != name or n_losses != state["step"]:
+    if _checkpoint_name(state["step"], state["epoch"]) != name or n_losses != state["step"]:
         raise ValueError(
             f"state is of step {state['step']} in epoch {state['epoch']}, and history of {n_losses} steps: expected "
             f"those of {name}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 _clock: ContextVar[Callable[[], float]] = ContextVar("clock", default=time.monotonic)
-_began: ContextVar[float | None] = ContextVar("began", default=None)
+_fit_start: ContextVar[float | None] = ContextVar("began", default=None)
 
 
 def now() -> float:
@@ -16,20 +16,20 @@ def now() -> float:
     return _clock.get()()
 
 
-def began() -> float:
+def fit_start() -> float:
     """When the fit of the model began that is being fitted; now, where none is."""
-    known = _began.get()
+    known = _fit_start.get()
     return now() if known is None else known
 
 
 @contextmanager
-def fitting() -> Iterator[None]:
+def fit_timer() -> Iterator[None]:
     """A fit begins here: a budget of time counts from now on. A fit within it has a beginning of its own."""
-    token = _began.set(now())
+    token = _fit_start.set(now())
     try:
         yield
     finally:
-        _began.reset(token)
+        _fit_start.reset(token)
 
 
 @contextmanager

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..models import learned
+from ..models import schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KEPT = ("loss", "epoch_loss", "score", "rate", "gradient_norm", "seconds")  # tracks the loop writes itself
+LOOP_TRACKS = ("loss", "epoch_loss", "score", "rate", "gradient_norm", "seconds")  # tracks the loop writes itself
 
 
 @dataclass
@@ -33,7 +33,7 @@ class History:
 
     `history["loss"]` gives the numbers and `history.steps("loss")` the steps. Every step notes `loss`, `rate` (the
     learning rate), `gradient_norm`, `seconds` since the start and whatever the objective adds; every epoch notes
-    `epoch_loss`, and every validation `score`. `stopped` says why the training ended.
+    `epoch_loss`, and every validation `score`. `stop_reason` says why the training ended.
 
     >>> history = History()
     >>> history.note("loss", 1, 0.5)
@@ -43,19 +43,19 @@ class History:
     """
 
     higher_is_better: bool = True
-    stopped: str | None = None
+    stop_reason: str | None = None
     tracks: dict[str, Track] = field(default_factory=dict)
 
-    def note(self, name: str, step: int, value: float) -> None:
+    def record(self, name: str, step: int, value: float) -> None:
         """Add one number."""
         track = self.tracks.setdefault(name, Track())
         track.steps.append(step)
         track.values.append(float(value))
 
-    def note_all(self, step: int, numbers: Mapping[str, float]) -> None:
+    def record_all(self, step: int, numbers: Mapping[str, float]) -> None:
         """Add several numbers of one step."""
         for name, value in numbers.items():
-            self.note(name, step, value)
+            self.record(name, step, value)
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         return np.array(self.tracks[name].values if name in self.tracks else [], np.float64)
@@ -102,38 +102,38 @@ class History:
     @property
     def best_score(self) -> float:
         """The best score, NaN without any."""
-        return float(self.scores[self._best()]) if len(self.scores) else float("nan")
+        return float(self.scores[self._best_position()]) if len(self.scores) else float("nan")
 
     @property
     def best_step(self) -> int | None:
         """The step with the best score."""
-        return int(self.steps("score")[self._best()]) if len(self.scores) else None
+        return int(self.steps("score")[self._best_position()]) if len(self.scores) else None
 
     def validations_since_best(self) -> int:
         """How many scores in a row have not been better than the best."""
-        return len(self.scores) - 1 - self._best() if len(self.scores) else 0
+        return len(self.scores) - 1 - self._best_position() if len(self.scores) else 0
 
-    def _best(self) -> int:
+    def _best_position(self) -> int:
         return int(self.scores.argmax() if self.higher_is_better else self.scores.argmin())
 
     def plot(self) -> Figure:
         """Loss, learning rate and score over the steps."""
-        from ..draw import curves
+        from ..plotting import curves
 
         losses, rates, scores = ((self.steps(name), self[name]) for name in ("loss", "rate", "score"))
-        return curves.training(losses, rates, scores if len(self.scores) else None, best=self.best_step)
+        return curves.plot_training(losses, rates, scores if len(self.scores) else None, best=self.best_step)
 
     def _repr_html_(self) -> str:
-        from ..draw import html
+        from ..plotting import html
 
-        return html.picture(self.plot(), repr(self))
+        return html.figure_html(self.plot(), repr(self))
 
     def __repr__(self) -> str:
         parts = [f"{self.n_steps} steps", f"loss {self.last('loss'):.4g}"]
         if len(self.scores):
             parts.append(f"best score {self.best_score:.4g} at step {self.best_step}")
-        if self.stopped:
-            parts.append(f"stopped by {self.stopped}")
+        if self.stop_reason:
+            parts.append(f"stopped by {self.stop_reason}")
         return f"History({', '.join(parts)})"
 
     def state(self) -> dict[str, Any]:
@@ -142,10 +142,10 @@ class History:
             name: {"steps": np.array(track.steps, np.int64), "values": np.array(track.values, np.float64)}
             for name, track in self.tracks.items()
         }
-        return {"higher_is_better": self.higher_is_better, "stopped": self.stopped, "tracks": tracks}
+        return {"higher_is_better": self.higher_is_better, "stopped": self.stop_reason, "tracks": tracks}
 
     @classmethod
-    def of_state(cls, state: dict[str, Any]) -> History:
+    def from_state(cls, state: dict[str, Any]) -> History:
         """The history that `state` took apart."""
         tracks = {name: Track(one["steps"].tolist(), one["values"].tolist()) for name, one in state["tracks"].items()}
         return cls(state["higher_is_better"], state["stopped"], tracks)
@@ -166,11 +166,13 @@ class History:
         }
 
 
-TRACK = learned.fields(steps=learned.array("number", dtype="int64"), values=learned.array("number", finite=False))
-HISTORY = learned.record(
+TRACK_SCHEMA = schema.typed_dict(
+    steps=schema.array("number", dtype="int64"), values=schema.array("number", finite=False)
+)
+HISTORY_SCHEMA = schema.record(
     History,
-    higher_is_better=learned.flag(),
-    stopped=learned.maybe(learned.text()),
-    tracks=learned.mapping(learned.text(), TRACK),
+    higher_is_better=schema.boolean(),
+    stopped=schema.nullable(schema.string()),
+    tracks=schema.dict_of(schema.string(), TRACK_SCHEMA),
 )
 """How a saved model declares the history of its training."""

@@ -13,30 +13,41 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from ..models.identity import Fingerprint
-from ..sequences.arguments import real
-from . import clock, randomness
+from ..core.interrupts import InterruptHandler, StepAborted
+from ..core.parameters import check_float
+from ..models.checksums import Fingerprint
+from . import clock, seeds
 from .batches import Batch
 from .callbacks import Callback
-from .ctrl_c import CtrlC, GivenUp
-from .descent import Descent, Diverged, NotFinite, diverged, listed, named_optimizers, own_options
-from .history import KEPT, History
-from .objective import ENOUGH, Number, Objective
+from .history import LOOP_TRACKS, History
+from .objective import MIN_CHECKED_STEPS, Number, Objective
+from .optimizer_step import (
+    DivergenceError,
+    NotFiniteError,
+    OptimizerStep,
+    divergence_error,
+    format_ids,
+    named_optimizers,
+    optimizer_options,
+)
 from .processes import Processes
 from .schedules import Schedule
 
 if TYPE_CHECKING:
     from .checkpoints import Checkpoints
-    from .fitting import Limits
+    from .trainer import Budget
 
 
-_CLOSING = 0.5  # share of a budget of time that is kept at most for what comes after the last step
-_TELLING, _RECENT = 2, 50  # steps from which on it is known how long one takes, and of which that is the median
+_MAX_RESERVED_SHARE = 0.5  # share of a budget of time that is kept at most for what comes after the last step
+_MIN_TIMED_STEPS, _N_RECENT_STEPS = (
+    2,
+    50,
+)  # steps from which on it is known how long one takes, and of which that is the median
 _LATE = 0.05  # share of a budget by which work after the last step may exceed it
-_PACE = 0.1  # share of the time after which it is known how many steps fit into it
+_PACE_SHARE = 0.1  # share of the time after which it is known how many steps fit into it
 
 
-class Run:
+class TrainingRun:
     """Where a training is: its objective, its optimisers, `step` and `epoch` done, and the history."""
 
     def __init__(self, objective: Objective, processes: Processes, seed: int) -> None:
@@ -45,13 +56,13 @@ class Run:
         processes.place(self.module)
         self.optimizers = named_optimizers(objective)
         self.rates = {name: [g["lr"] for g in one.param_groups] for name, one in self.optimizers.items()}
-        self.options = {name: own_options(one) for name, one in self.optimizers.items()}
+        self.options = {name: optimizer_options(one) for name, one in self.optimizers.items()}
         self.history = History(higher_is_better=objective.higher_is_better)
         self.step = 0
         self.epoch = 0
         self.position = 0  # batches of this epoch that are done
         self.best: dict[str, Tensor] | None = None
-        self.stopping: str | None = None
+        self.stop_reason: str | None = None
         self._identity: dict[str, str | int] | None = None
 
     def identity(self) -> dict[str, str | int]:
@@ -59,37 +70,37 @@ class Run:
         if self._identity is None:
             found = dict(self.objective.identity())
             # the objective knows best what it learns from; a fingerprint of its owner's is of data before standardizing
-            settings = self.objective.settings.items()
+            settings = self.objective.checkpoint_settings.items()
             found |= {name: value for name, value in settings if name not in found or isinstance(value, Fingerprint)}
             self._identity = found
         return self._identity
 
     def stop(self, reason: str) -> None:
         """End the training after this step; the first reason counts."""
-        self.stopping = self.stopping or reason
+        self.stop_reason = self.stop_reason or reason
 
     def keep_as_best(self) -> None:
         """Remember the weights as they are."""
         self.best = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
 
 
-class Loop:
+class TrainingLoop:
     """The loop itself."""
 
     def __init__(
         self,
-        run: Run,
-        limits: Limits,
+        run: TrainingRun,
+        budget: Budget,
         schedules: Mapping[str, Schedule] | Schedule | None,
         checkpoints: Checkpoints | None,
         clip: float | None,
         callbacks: Sequence[Callback],
-        ctrl_c: CtrlC,
+        interrupts: InterruptHandler,
     ) -> None:
-        self.run, self.limits, self.checkpoints, self.clip = run, limits, checkpoints, clip
-        self.callbacks, self.ctrl_c = callbacks, ctrl_c
+        self.run, self.budget, self.checkpoints, self.clip = run, budget, checkpoints, clip
+        self.callbacks, self.interrupts = callbacks, interrupts
         self.processes, self.objective = run.processes, run.objective
-        self.descent = Descent(run.module, run.optimizers, run.processes, clip)
+        self.optimizer_step = OptimizerStep(run.module, run.optimizers, run.processes, clip)
         alike = dict.fromkeys(run.optimizers, schedules) if isinstance(schedules, Schedule) else {}
         self.schedules = schedules if isinstance(schedules, Mapping) else alike
         if schedules is not None and self.schedules.keys() != run.optimizers.keys():
@@ -97,40 +108,44 @@ class Loop:
             raise ValueError(f"schedule is for {', '.join(map(repr, self.schedules))}: the optimizers are {names}")
         started = clock.now()
         self.start = started - run.history.seconds  # a continued run counts the time before its pause
-        self.before = started - clock.began()  # what the model did before the loop is a part of its budget
-        self.took: dict[str, float] = {}  # seconds of the last validation, and of the last checkpoint
-        self.lasted: deque[float] = deque(maxlen=_RECENT)  # seconds of steps
+        self.preparation_seconds = (
+            started - clock.fit_start()
+        )  # what the model did before the loop is a part of its budget
+        self.durations: dict[str, float] = {}  # seconds of the last validation, and of the last checkpoint
+        self.step_seconds: deque[float] = deque(maxlen=_N_RECENT_STEPS)  # seconds of steps
         # until a validation has been timed
-        self.validation_steps = run.objective.validation_steps() if limits.validates else 0.0
-        limit = limits.max_seconds
-        run.objective.before = self.before
-        run.objective.deadline = None if limit is None else self.start - self.before + limit
+        self.validation_steps = run.objective.validation_steps() if budget.has_validation else 0.0
+        limit = budget.max_seconds
+        run.objective.preparation_seconds = self.preparation_seconds
+        run.objective.deadline = None if limit is None else self.start - self.preparation_seconds + limit
 
-    def go(self) -> None:
+    def train(self) -> None:
         """Train until something says stop."""
         run, history = self.run, self.run.history
         run.module.train()
-        self._call("started")  # once the checkpoint is loaded: a callback finds what happened before in the history
+        self._run_callbacks(
+            "started"
+        )  # once the checkpoint is loaded: a callback finds what happened before in the history
         try:
-            self._learn()
-            if run.stopping == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
+            self._run_epochs()
+            if run.stop_reason == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
                 raise KeyboardInterrupt
-            history.stopped = run.stopping
-            if self.checkpoints is not None and not self.checkpoints.current(run):
-                self._save()
-            if run.stopping in ("max_steps", "max_time"):
+            history.stop_reason = run.stop_reason
+            if self.checkpoints is not None and not self.checkpoints.is_current(run):
+                self._save_checkpoint()
+            if run.stop_reason in ("max_steps", "max_time"):
                 # judged, but not in the checkpoint: a longer run would not be judged here
-                self._judge_the_end()
-            if self.limits.patience is not None and run.best is not None:
+                self._validate_at_end()
+            if self.budget.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
-            usual = statistics.median_low(self.lasted) if self.lasted else 0.0
-            self.objective.verdict_fits = self._fits(self._verdict_seconds(usual))
+            usual = statistics.median_low(self.step_seconds) if self.step_seconds else 0.0
+            self.objective.has_time_for_check = self._is_within_budget(self._learning_check_seconds(usual))
         finally:
             # also after an error: whoever catches it has a module that answers, without gradients that take memory
             run.module.zero_grad()
             run.module.eval()
-            self._call("ended")
-        if run.stopping == "Ctrl-C" and self.processes.first:
+            self._run_callbacks("ended")
+        if run.stop_reason == "Ctrl-C" and self.processes.is_first:
             kept = f", and {self.checkpoints.folder} has a checkpoint to continue from" if self.checkpoints else ""
             warnings.warn(
                 f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}; press it twice to stop "
@@ -138,114 +153,118 @@ class Loop:
                 stacklevel=3,
             )
 
-    def _learn(self) -> None:
+    def _run_epochs(self) -> None:
         """Epochs until something says stop, or what is under way is given up."""
         try:
-            self._judge_what_was_given_up()
-            while not self._stops():
-                self._epoch()
-        except GivenUp:
+            self._validate_after_abort()
+            while not self._should_stop():
+                self._run_epoch()
+        except StepAborted:
             self.run.stop("Ctrl-C")
 
-    def _judge_what_was_given_up(self) -> None:
+    def _validate_after_abort(self) -> None:
         """A validation that was due when Ctrl-C ended the run before this one: patience and schedules count it."""
-        run, every = self.run, self.limits.validate_every
+        run, every = self.run, self.budget.validate_every
         if run.step > 0 and (run.position == 0 if every is None else run.step % every == 0):
             self._validate()
 
-    def _judge_the_end(self) -> None:
+    def _validate_at_end(self) -> None:
         try:
-            if self._fits(self._needs("validation")):
+            if self._is_within_budget(self._needed_seconds("validation")):
                 self._validate()
-        except GivenUp:
-            self.run.stopping = self.run.history.stopped = "Ctrl-C"
+        except StepAborted:
+            self.run.stop_reason = self.run.history.stop_reason = "Ctrl-C"
 
-    def _epoch(self) -> None:
+    def _run_epoch(self) -> None:
         """The rest of an epoch: its steps until there are no more or something says stop."""
         run = self.run
-        for batch in self._batches():
-            self._step(batch)
-            every = self.limits.validate_every
-            if every is not None and run.step % every == 0 and self._affords("validation"):
+        for batch in self._remaining_batches():
+            self._run_step(batch)
+            every = self.budget.validate_every
+            if every is not None and run.step % every == 0 and self._has_time_for("validation"):
                 self._validate()
-            self._call("stepped")
-            if self._stops():  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
+            self._run_callbacks("stepped")
+            if (
+                self._should_stop()
+            ):  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
                 return
-            due = self.checkpoints is not None and self.processes.any(self.checkpoints.due(run.step))
-            if due and self._affords("checkpoint"):
-                self._save()
+            due = self.checkpoints is not None and self.processes.any(self.checkpoints.is_due(run.step))
+            if due and self._has_time_for("checkpoint"):
+                self._save_checkpoint()
         self._end_epoch()
 
-    def _batches(self) -> Iterator[Batch]:
+    def _remaining_batches(self) -> Iterator[Batch]:
         """The batches of this epoch that are not done yet, each drawn with the generators seeded for its step."""
         run = self.run
         done, first = run.position, run.step - run.position
-        randomness.before_step(run.seed, first, self.processes.rank)
-        source = self.objective.batches(run.epoch, randomness.for_batches(run.seed, run.epoch))
-        for position, batch in enumerate(self._drawn(islice(source, self.objective.steps_per_epoch))):
+        seeds.seed_step(run.seed, first, self.processes.rank)
+        source = self.objective.batches(run.epoch, seeds.batch_generator(run.seed, run.epoch))
+        for position, batch in enumerate(self._iterate_batches(islice(source, self.objective.steps_per_epoch))):
             if position >= done:  # those before were seen before the pause
-                yield _checked(batch)
-            randomness.before_step(run.seed, first + position + 1, self.processes.rank)
+                yield _check_batch(batch)
+            seeds.seed_step(run.seed, first + position + 1, self.processes.rank)
         if run.position == 0:
             name = type(self.objective).__name__
             raise ValueError(f"batches() of {name} gave none in epoch {run.epoch}: expected at least one")
 
-    def _drawn(self, source: Iterator[Any]) -> Iterator[Any]:
+    def _iterate_batches(self, source: Iterator[Any]) -> Iterator[Any]:
         """One after the other, as long as somebody waits for them."""
         end = object()
         while True:
-            with self._giving_up():
+            with self._allow_abort():
                 batch = next(source, end)
             if batch is end:
                 return
             yield batch
 
-    def _giving_up(self) -> AbstractContextManager[None]:
+    def _allow_abort(self) -> AbstractContextManager[None]:
         """For what may be given up after Ctrl-C: nothing has changed until an update begins."""
-        begun = self.descent.begun
+        begun = self.optimizer_step.n_started
         # processes wait for each other, and one that gave up alone would leave the others waiting for ever
-        return self.ctrl_c.giving_up(lambda: self.processes.world == 1 and self.descent.begun == begun)
+        return self.interrupts.allow_abort(
+            lambda: self.processes.world_size == 1 and self.optimizer_step.n_started == begun
+        )
 
-    def _step(self, batch: Batch) -> None:
-        run, descent = self.run, self.descent
+    def _run_step(self, batch: Batch) -> None:
+        run, descent = self.run, self.optimizer_step
         rates = self._set_rates()
         # a forward pass changes running means before the loss is known to be finite
         buffers = {name: tensor.clone() for name, tensor in run.module.named_buffers()}
-        updates, descent.since = descent.updates, clock.now()
-        begin = descent.since
-        part = self._part(batch)
+        updates, descent.started_at = descent.n_updates, clock.now()
+        begin = descent.started_at
+        part = self._process_share(batch)
         try:
-            with self._giving_up(), self.processes.computing():
-                numbers = self.objective.step(part.like(run.module), descent)
-        except NotFinite as error:
-            _put_back(run.module, buffers)
-            raise diverged(error, batch, run, next(iter(rates.values())), self.clip) from None
-        except GivenUp:
-            _put_back(run.module, buffers)
+            with self._allow_abort(), self.processes.autocast():
+                numbers = self.objective.step(part.match_module(run.module), descent)
+        except NotFiniteError as error:
+            _restore_buffers(run.module, buffers)
+            raise divergence_error(error, batch, run, next(iter(rates.values())), self.clip) from None
+        except StepAborted:
+            _restore_buffers(run.module, buffers)
             raise
         except Exception as error:
-            error.add_note(f"at step {run.step + 1}, in the batch of the {self.objective.item}s {listed(batch)}")
+            error.add_note(f"at step {run.step + 1}, in the batch of the {self.objective.item}s {format_ids(batch)}")
             raise
-        if descent.updates == updates:
+        if descent.n_updates == updates:
             name = type(self.objective).__name__
             raise RuntimeError(f"step() of {name} made no update: expected it to call descent(loss)")
         self.processes.copy_buffers(run.module)  # each process saw another part of the batch, and one must be right
         run.step, run.position = run.step + 1, run.position + 1
-        self.lasted.append(clock.now() - begin)
-        self._note(rates, numbers)
+        self.step_seconds.append(clock.now() - begin)
+        self._record_step(rates, numbers)
 
-    def _part(self, batch: Batch) -> Batch:
+    def _process_share(self, batch: Batch) -> Batch:
         """What this process computes of a batch, and its weight."""
-        world = self.processes.world
+        world = self.processes.world_size
         if world == 1:
             return batch
-        part = self.objective.part(batch, self.processes.rank, world)
-        self.descent.weight = len(part) * world / len(batch)
+        part = self.objective.process_share(batch, self.processes.rank, world)
+        self.optimizer_step.weight = len(part) * world / len(batch)
         return part if len(part) else batch.take([0])  # with weight 0: all processes must keep in step
 
     def _set_rates(self) -> dict[str, float]:
         """Set every optimiser's learning rate for this step; the first group's is noted."""
-        run, horizon = self.run, self._horizon()
+        run, horizon = self.run, self._expected_steps()
         noted: dict[str, float] = {}
         for name, optimizer in run.optimizers.items():
             schedule = self.schedules.get(name)
@@ -255,162 +274,169 @@ class Loop:
             noted["rate" if len(noted) == 0 else f"rate_{name}"] = float(run.rates[name][0] * factor)
         return noted
 
-    def _horizon(self) -> int | None:
+    def _expected_steps(self) -> int | None:
         """How many steps there will be: as many as were asked for, or as the time allows at the pace so far."""
-        run, most, limit = self.run, self.limits.max_steps, self.limits.max_seconds
+        run, most, limit = self.run, self.budget.max_steps, self.budget.max_seconds
         if limit is None or run.step == 0:
             return most
         # a moment says little of the pace, and a training that will not be ended must not depend on the clock
-        known = most is None or self._seconds() > _PACE * limit
-        left = limit - self._spent() - self._reserve()
-        fits = run.step + max(1, int(left / max(self._pace(), 1e-9))) if known else 0
-        agreed: int = self.processes.agreed(fits)  # clocks differ, and all processes must have one learning rate
+        known = most is None or self._elapsed_seconds() > _PACE_SHARE * limit
+        left = limit - self._spent_seconds() - self._reserved_seconds()
+        fits = run.step + max(1, int(left / max(self._seconds_per_step(), 1e-9))) if known else 0
+        agreed: int = self.processes.broadcast(fits)  # clocks differ, and all processes must have one learning rate
         return most if agreed == 0 or (most is not None and agreed > most) else agreed
 
-    def _note(self, rates: dict[str, float], numbers: Mapping[str, Number]) -> None:
+    def _record_step(self, rates: dict[str, float], numbers: Mapping[str, Number]) -> None:
         run = self.run
-        if "loss" not in numbers or set(numbers) & (set(KEPT) - {"loss"}):
+        if "loss" not in numbers or set(numbers) & (set(LOOP_TRACKS) - {"loss"}):
             raise ValueError(
                 f"{type(self.objective).__name__} notes {', '.join(numbers) or 'nothing'}: expected 'loss' among the "
-                f"names, and none of {', '.join(KEPT[1:])}, which the loop notes itself"
+                f"names, and none of {', '.join(LOOP_TRACKS[1:])}, which the loop notes itself"
             )
-        values = torch.tensor([_plain(value) for value in numbers.values()], dtype=torch.float64)
+        values = torch.tensor([_to_float(value) for value in numbers.values()], dtype=torch.float64)
         # over all processes, each with the weight of its part: the history of one process and of several is the same
-        means = self.processes.mean(values * self.descent.weight).tolist()
-        noted = dict(zip(numbers, means, strict=True)) | rates | {"gradient_norm": self.descent.norm}
-        run.history.note_all(run.step, noted | {"seconds": self._seconds()})
+        means = self.processes.mean(values * self.optimizer_step.weight).tolist()
+        noted = dict(zip(numbers, means, strict=True)) | rates | {"gradient_norm": self.optimizer_step.norm}
+        run.history.record_all(run.step, noted | {"seconds": self._elapsed_seconds()})
 
     def _end_epoch(self) -> None:
         run = self.run
         mean = run.history["loss"][-run.position :].mean()
         run.epoch, run.position = run.epoch + 1, 0
-        run.history.note("epoch_loss", run.step, mean)
-        if self.limits.validate_every is None:
+        run.history.record("epoch_loss", run.step, mean)
+        if self.budget.validate_every is None:
             self._validate()
-        self._call("epoch_ended")
+        self._run_callbacks("epoch_ended")
 
     def _validate(self) -> None:
         run = self.run
-        if not self.limits.validates or run.step in run.history.steps("score")[-1:]:
+        if not self.budget.has_validation or run.step in run.history.steps("score")[-1:]:
             return
-        randomness.before_score(run.seed)  # a validation that draws draws the same every time, and moves no step's seed
+        seeds.seed_validation(run.seed)  # a validation that draws draws the same every time, and moves no step's seed
         try:
             with (
-                self._timed("validation"),
-                self._giving_up(),
-                evaluating(run.module),
-                self.processes.computing(),
+                self._measure_time("validation"),
+                self._allow_abort(),
+                evaluation_mode(run.module),
+                self.processes.autocast(),
                 torch.no_grad(),
             ):
-                score = self.processes.agreed(self.objective.validate())
-        except NotFinite as error:
-            raise Diverged(f"{error} after step {run.step}: lower the learning rate", run.step, []) from None
-        score = real(float(score), f"the score that validate() gave after step {run.step}")
-        run.history.note("score", run.step, score)
-        if self.limits.patience is not None and run.history.best_step == run.step:
+                score = self.processes.broadcast(self.objective.validate())
+        except NotFiniteError as error:
+            raise DivergenceError(f"{error} after step {run.step}: lower the learning rate", run.step, []) from None
+        score = check_float(float(score), f"the score that validate() gave after step {run.step}")
+        run.history.record("score", run.step, score)
+        if self.budget.patience is not None and run.history.best_step == run.step:
             run.keep_as_best()
-        self._call("validated")
+        self._run_callbacks("validated")
 
-    def _stops(self) -> bool:
+    def _should_stop(self) -> bool:
         run = self.run
-        spent = self._spent() + self._reserve()
-        reason = "Ctrl-C" if self.ctrl_c.asked.is_set() else self.limits.reached(run, spent)
+        spent = self._spent_seconds() + self._reserved_seconds()
+        reason = "Ctrl-C" if self.interrupts.request_event.is_set() else self.budget.stop_reason(run, spent)
         if reason is not None:
             run.stop(reason)
         # clocks and callbacks differ between processes, and one that stopped alone would leave the others waiting
-        if self.processes.any(run.stopping is not None):
+        if self.processes.any(run.stop_reason is not None):
             run.stop("another process")
-            run.stopping = self.processes.agreed(run.stopping)
-        return run.stopping is not None
+            run.stop_reason = self.processes.broadcast(run.stop_reason)
+        return run.stop_reason is not None
 
-    def _save(self) -> None:
+    def _save_checkpoint(self) -> None:
         assert self.checkpoints is not None
-        with self._timed("checkpoint"):
+        with self._measure_time("checkpoint"):
             self.checkpoints.save(self.run)
-        self._call("saved")
+        self._run_callbacks("saved")
 
-    def _seconds(self) -> float:
+    def _elapsed_seconds(self) -> float:
         """How long the loop has run."""
         return clock.now() - self.start
 
-    def _spent(self) -> float:
+    def _spent_seconds(self) -> float:
         """How much of a budget is spent: that, and what came before the loop."""
-        return self._seconds() + self.before
+        return self._elapsed_seconds() + self.preparation_seconds
 
-    def _pace(self) -> float:
+    def _seconds_per_step(self) -> float:
         """Seconds of a step so far."""
-        return self._seconds() / max(self.run.step, 1)
+        return self._elapsed_seconds() / max(self.run.step, 1)
 
-    def _reserve(self) -> float:
+    def _reserved_seconds(self) -> float:
         """Seconds to be left for what comes after the last step, at most a share of the budget."""
-        if self.limits.max_seconds is None or len(self.lasted) < _TELLING:
+        if self.budget.max_seconds is None or len(self.step_seconds) < _MIN_TIMED_STEPS:
             return 0.0
-        usual = statistics.median_low(self.lasted)  # the first steps are slow
-        most, validation = _CLOSING * self.limits.max_seconds, self._needs("validation")
+        usual = statistics.median_low(self.step_seconds)  # the first steps are slow
+        most, validation = _MAX_RESERVED_SHARE * self.budget.max_seconds, self._needed_seconds("validation")
         # a validation for which there will be no time needs none
-        after = self.objective.closing_steps * usual + self._needs("checkpoint") + validation * (validation <= most)
-        left = self.limits.max_seconds - self._spent() - after
-        if self.run.step + left / max(usual, 1e-9) >= ENOUGH:  # it will be judged
-            verdict = self._verdict_seconds(usual)
+        after = (
+            self.objective.closing_steps * usual
+            + self._needed_seconds("checkpoint")
+            + validation * (validation <= most)
+        )
+        left = self.budget.max_seconds - self._spent_seconds() - after
+        if self.run.step + left / max(usual, 1e-9) >= MIN_CHECKED_STEPS:  # it will be judged
+            verdict = self._learning_check_seconds(usual)
             after += verdict * (verdict <= most)
         return min(after, most)
 
-    def _needs(self, name: str) -> float:
+    def _needed_seconds(self, name: str) -> float:
         """Seconds of a validation or a checkpoint: of the last one, or of a validation as its objective estimates."""
-        if name in self.took or name != "validation" or not self.lasted:
-            return self.took.get(name, 0.0)
-        return self.validation_steps * statistics.median_low(self.lasted)
+        if name in self.durations or name != "validation" or not self.step_seconds:
+            return self.durations.get(name, 0.0)
+        return self.validation_steps * statistics.median_low(self.step_seconds)
 
-    def _verdict_seconds(self, usual: float) -> float:
+    def _learning_check_seconds(self, usual: float) -> float:
         """Seconds that `verdict.judge` takes."""
-        return self.objective.verdict_steps * usual + self.objective.verdict_validations * self._needs("validation")
+        return (
+            self.objective.learning_check_steps * usual
+            + self.objective.learning_check_validations * self._needed_seconds("validation")
+        )
 
-    def _fits(self, seconds: float) -> bool:
+    def _is_within_budget(self, seconds: float) -> bool:
         """Whether work after the last step ends within the budget, or is short; all processes say the same."""
-        limit = self.limits.max_seconds
+        limit = self.budget.max_seconds
         if limit is None:
             return True
         spare = _LATE * limit
-        return not self.processes.any(self._spent() + seconds > limit + spare and seconds > spare)
+        return not self.processes.any(self._spent_seconds() + seconds > limit + spare and seconds > spare)
 
-    def _affords(self, name: str) -> bool:
+    def _has_time_for(self, name: str) -> bool:
         """Whether there is time for a validation or a checkpoint beside the last one; all processes say the same."""
-        limit = self.limits.max_seconds
+        limit = self.budget.max_seconds
         if limit is None:
             return True
-        late = self._spent() + self._reserve() + self._needs(name) >= limit
+        late = self._spent_seconds() + self._reserved_seconds() + self._needed_seconds(name) >= limit
         return not self.processes.any(late)
 
     @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
+    def _measure_time(self, name: str) -> Iterator[None]:
         begin = clock.now()
         yield
-        self.took[name] = clock.now() - begin
+        self.durations[name] = clock.now() - begin
 
-    def _call(self, moment: str) -> None:
+    def _run_callbacks(self, moment: str) -> None:
         for callback in self.callbacks:
             getattr(callback, moment)(self.run)
 
 
-def _checked(batch: Any) -> Batch:
+def _check_batch(batch: Any) -> Batch:
     if isinstance(batch, Batch) and len(batch) > 0:
         return batch
     what = "an empty batch" if isinstance(batch, Batch) else f"a {type(batch).__name__}"
     raise TypeError(f"batches() gave {what}: expected a timelike.train.Batch with the ids of its sequences")
 
 
-def _plain(value: Number) -> float:
+def _to_float(value: Number) -> float:
     return float(value.detach() if isinstance(value, Tensor) else value)
 
 
-def _put_back(module: nn.Module, buffers: dict[str, Tensor]) -> None:
+def _restore_buffers(module: nn.Module, buffers: dict[str, Tensor]) -> None:
     """Undo what a failed step's forward pass did to running means."""
     for name, tensor in module.named_buffers():
         tensor.data = buffers.get(name, tensor)
 
 
 @contextmanager
-def evaluating(module: nn.Module) -> Iterator[None]:
+def evaluation_mode(module: nn.Module) -> Iterator[None]:
     """Evaluation mode inside; afterwards every part in the mode it had."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()

@@ -14,12 +14,12 @@ from torch.optim import Optimizer
 from .batches import Batch
 
 if TYPE_CHECKING:
-    from .descent import Descent
+    from .optimizer_step import OptimizerStep
 
 Number = Tensor | float
 
-FORWARD = 0.4  # of a step is about what a forward pass takes
-ENOUGH = 50  # steps before a training is judged at all
+FORWARD_SHARE = 0.4  # of a step is about what a forward pass takes
+MIN_CHECKED_STEPS = 50  # steps before a training is judged at all
 
 
 class Objective(ABC):
@@ -62,10 +62,10 @@ class Objective(ABC):
     owner: str | None = None
     """The estimator that learns by it: a progress bar has its name, and messages leave out what only `fit` takes."""
 
-    suspect: str = ""
+    divergence_hint: str = ""
     """An option of the owner that may well be why a training diverges, in words that end in "else " or in nothing."""
 
-    settings: Mapping[str, str | int] = MappingProxyType({})
+    checkpoint_settings: Mapping[str, str | int] = MappingProxyType({})
     """What else a checkpoint must have in common with this training: the options of the owner, in words."""
 
     steps_per_epoch: int | None = None
@@ -74,22 +74,22 @@ class Objective(ABC):
     closing_steps: float = 0.0
     """How long the work after the last step takes, in steps: a budget of time keeps so much for it."""
 
-    verdict_steps: float = 0.0
-    """How long the judgement of a training of `ENOUGH` steps takes after the last one, in steps."""
+    learning_check_steps: float = 0.0
+    """How long the judgement of a training of `MIN_CHECKED_STEPS` steps takes after the last one, in steps."""
 
-    verdict_validations: int = 0
+    learning_check_validations: int = 0
     """How many times as long as `validate` it takes beside that."""
 
-    verdict_fits: bool = True
+    has_time_for_check: bool = True
     """Whether there was time for that judgement when the loop ended; set by the loop."""
 
     data_issue: str | None = None
-    """What `check_data` said before the first step."""
+    """What `find_data_issue` said before the first step."""
 
-    preparation: str = "what comes before the first step"
+    preparation_name: str = "what comes before the first step"
     """What the owner does before the training, in words, and how many seconds it took."""
 
-    before: float = 0.0
+    preparation_seconds: float = 0.0
 
     deadline: float | None = None
     """When a budget of time ends, on `timelike.train.clock`; set by the loop, for work that can be cut short."""
@@ -114,7 +114,7 @@ class Objective(ABC):
         The tensors are on the device of the module, and in its precision.
         """
 
-    def step(self, batch: Batch, descent: Descent) -> Mapping[str, Number]:
+    def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Number]:
         """One step of training, and the numbers for the history; `loss` must be among them.
 
         A method with several optimisers descends with each, as often as it likes::
@@ -127,18 +127,18 @@ class Objective(ABC):
                 descent(generator, "generator")
                 return {"loss": generator, "critic": critic}
 
-        One that wants little memory calls `descent.backward(term)` for every term, then `descent.step()`.
+        One that wants little memory calls `optimizer_step.backward(term)` for every term, then `optimizer_step.step()`.
 
         Until its first update a step may be given up after Ctrl-C, as may a batch that is being drawn: what `state`
         gives is not to change before.
         """
         found = self.loss(batch)
         numbers = found if isinstance(found, Mapping) else {"loss": found}
-        descent(numbers.get("loss"))
+        optimizer_step(numbers.get("loss"))
         return numbers
 
     @property
-    def validates(self) -> bool:
+    def has_validation(self) -> bool:
         """Whether there is a score: unless said otherwise, whether `validate` is written."""
         return type(self).validate is not Objective.validate
 
@@ -157,7 +157,7 @@ class Objective(ABC):
         """About how many batches an epoch has; None where that is not known."""
         return None
 
-    def check_data(self) -> str | None:
+    def find_data_issue(self) -> str | None:
         """What is wrong with the data, whatever is learned from it, in words that go on from "has learned nothing:".
 
         A model calls it before the first step of a training that is long enough to be judged, so that `max_time`
@@ -165,12 +165,12 @@ class Objective(ABC):
         """
         return None
 
-    def complaint(self) -> str | None:
+    def failure_reason(self) -> str | None:
         """What is wrong with the module after a training, in words that go on from "has learned nothing:"."""
         return None
 
-    def complaint_steps(self) -> float:
-        """About how long `complaint` takes, in steps."""
+    def failure_reason_steps(self) -> float:
+        """About how long `failure_reason` takes, in steps."""
         return 0.0
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
@@ -180,8 +180,8 @@ class Objective(ABC):
         """
         return None
 
-    def part(self, batch: Batch, rank: int, world: int) -> Batch:
-        """What one of several processes computes of a batch: every `world`-th sequence.
+    def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
+        """What one of several processes computes of a batch: every `world_size`-th sequence.
 
         Gradients are averaged with the number of sequences as weights, so for a loss that is a mean over sequences the
         number of processes does not matter. A loss over pairs sees only the pairs within each part; replace this

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from ..models import learned
-from .descent import own_options
+from ..models import schema
+from .optimizer_step import optimizer_options
 
-SAVED_OPTIMIZER = learned.fields(
-    state=learned.mapping(learned.whole(), learned.mapping(learned.text(), learned.anything())),
-    changed=learned.several(learned.mapping(learned.text(), learned.anything()), least=1),
+OPTIMIZER_SCHEMA = schema.typed_dict(
+    state=schema.dict_of(schema.integer(), schema.dict_of(schema.string(), schema.any_value())),
+    changed=schema.list_of(schema.dict_of(schema.string(), schema.any_value()), least=1),
 )
 
 
@@ -23,7 +23,7 @@ def optimizer_state(optimizer: Optimizer, started: list[dict[str, Any]]) -> dict
     """The optimiser's memory, and those of its options that it changed itself (some keep estimates there)."""
     changed = [
         {key: value for key, value in now.items() if key not in before or before[key] != value}
-        for before, now in zip(started, own_options(optimizer), strict=True)
+        for before, now in zip(started, optimizer_options(optimizer), strict=True)
     ]
     return {"state": optimizer.state_dict()["state"], "changed": changed}
 
@@ -62,7 +62,7 @@ def _try_step(optimizer: Optimizer) -> None:
         for one in tried:
             one.grad = torch.zeros_like(one)
         optimizer.step()
-        if not all(bool(one.isfinite().all()) for one, (old, _) in zip(tried, before, strict=True) if _finite(old)):
+        if not all(bool(one.isfinite().all()) for one, (old, _) in zip(tried, before, strict=True) if _is_finite(old)):
             raise ValueError("a step with it makes weights that are not finite")
     finally:
         for one, (old, gradient) in zip(tried, before, strict=True):
@@ -70,5 +70,5 @@ def _try_step(optimizer: Optimizer) -> None:
             one.grad = gradient
 
 
-def _finite(tensor: Tensor) -> bool:
+def _is_finite(tensor: Tensor) -> bool:
     return bool(tensor.isfinite().all())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ..sequences.arguments import counted, one_of, whole
+from ..core.parameters import check_choice, check_int, format_count
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -30,20 +30,20 @@ class Processes:
     def __init__(self, fabric: Fabric | None, *, mixed: bool = False) -> None:
         self._fabric, self._mixed = fabric, mixed
         self.rank = 0 if fabric is None else fabric.global_rank
-        self.world = 1 if fabric is None else fabric.world_size
+        self.world_size = 1 if fabric is None else fabric.world_size
         self.device = torch.device("cpu") if fabric is None else fabric.device
 
     @classmethod
     def start(cls, accelerator: Accelerator, devices: int, strategy: Strategy, precision: Precision) -> Processes:
         """Start the other processes, if there are to be any."""
-        one_of(accelerator, "accelerator", get_args(Accelerator))
-        one_of(strategy, "strategy", get_args(Strategy))
-        one_of(precision, "precision", get_args(Precision))
-        whole(devices, "devices", 1)
+        check_choice(accelerator, "accelerator", get_args(Accelerator))
+        check_choice(strategy, "strategy", get_args(Strategy))
+        check_choice(precision, "precision", get_args(Precision))
+        check_int(devices, "devices", 1)
         if (accelerator, devices, strategy) == ("cpu", 1, "auto") and precision in ("32-true", "bf16-mixed"):
             # nothing to arrange, and importing fabric takes longer than many a training
             return cls(None, mixed=precision == "bf16-mixed")
-        _refuse_absent(accelerator, devices)
+        _refuse_absent_device(accelerator, devices)
         from lightning_fabric import Fabric
 
         fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
@@ -51,7 +51,7 @@ class Processes:
         return cls(fabric)
 
     @property
-    def first(self) -> bool:
+    def is_first(self) -> bool:
         """Whether this process writes and prints for all."""
         return self.rank == 0
 
@@ -64,7 +64,7 @@ class Processes:
         module.to(self.device)
         self._copy_from_first([*module.parameters(), *module.buffers()])
 
-    def computing(self) -> AbstractContextManager[Any]:
+    def autocast(self) -> AbstractContextManager[Any]:
         """The context in which losses and scores are computed."""
         if self._fabric is not None:
             return self._fabric.autocast()
@@ -72,38 +72,38 @@ class Processes:
 
     def mean(self, values: Tensor) -> Tensor:
         """The mean over the processes."""
-        if self.world == 1 or self._fabric is None:
+        if self.world_size == 1 or self._fabric is None:
             return values
         total = self._fabric.all_reduce(values.to(self.device, copy=True), reduce_op="sum")
         assert isinstance(total, Tensor)
-        return total / self.world
+        return total / self.world_size
 
     def any(self, flag: bool) -> bool:
         """Whether it is so in any process: what one decides by its clock, all must do."""
-        if self.world == 1:
+        if self.world_size == 1:
             return flag
         return bool(self.mean(torch.tensor(float(flag), device=self.device)) > 0)
 
-    def agreed(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """The value of the first process."""
-        return value if self.world == 1 or self._fabric is None else self._fabric.broadcast(value)
+        return value if self.world_size == 1 or self._fabric is None else self._fabric.broadcast(value)
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         """Until all processes are here."""
         if self._fabric is not None:
             self._fabric.barrier()
 
     def average_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Put the mean over the processes in place of every gradient; one that no process has stays missing."""
-        if self.world == 1:
+        if self.world_size == 1:
             return
         by_dtype: dict[torch.dtype, list[nn.Parameter]] = {}
         for parameter in parameters:
             by_dtype.setdefault(parameter.dtype, []).append(parameter)
         for group in by_dtype.values():
-            self._average(group)
+            self._average_group(group)
 
-    def _average(self, group: list[nn.Parameter]) -> None:
+    def _average_group(self, group: list[nn.Parameter]) -> None:
         """One message for all gradients of a dtype, ended by which of them there are."""
         there = torch.tensor([float(p.grad is not None) for p in group], dtype=group[0].dtype, device=self.device)
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in group]
@@ -114,31 +114,31 @@ class Processes:
 
     def copy_buffers(self, module: nn.Module) -> None:
         """Put the first process's buffers (running means, prototypes) into every process."""
-        if self.world > 1:
+        if self.world_size > 1:
             self._copy_from_first(list(module.buffers()))
 
     def _copy_from_first(self, tensors: list[Tensor]) -> None:
-        if self.world == 1:
+        if self.world_size == 1:
             return
         for tensor in tensors:
             torch.distributed.broadcast(tensor.data, src=0)
 
 
-def multiplies_bfloat16() -> bool:
+def has_bfloat16() -> bool:
     """Whether this processor has instructions for products of bfloat16 numbers: without them they are slow."""
     known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not say
     return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
 
 
-def _refuse_absent(accelerator: Accelerator, devices: int) -> None:
+def _refuse_absent_device(accelerator: Accelerator, devices: int) -> None:
     """An error for devices that this machine has not got."""
     cores, cards, mps = os.cpu_count() or 1, torch.cuda.device_count(), torch.backends.mps.is_available()
     there = {"cpu": cores, "cuda": cards, "mps": int(mps), "gpu": cards or int(mps)}
     there["auto"] = there["gpu"] or cores
     have = there[accelerator]
     if have == 0:
-        others = f"{counted(cores, 'core')} of a processor" + (
-            f" and {counted(cards, 'card')} for cuda" if cards else ""
+        others = f"{format_count(cores, 'core')} of a processor" + (
+            f" and {format_count(cards, 'card')} for cuda" if cards else ""
         )
         raise ValueError(f"accelerator={accelerator!r}: there is none, this machine has {others}; use 'cpu' or 'auto'")
     if devices > have:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from ..sequences.arguments import one_of, real, whole
+from ..core.parameters import check_choice, check_float, check_int
 from .history import History
 
 
@@ -45,9 +45,9 @@ class Cosine(Schedule):
 
     def __post_init__(self) -> None:
         if self.steps is not None:
-            whole(self.steps, "steps", 1)
-        whole(self.warmup, "warmup", 0)
-        real(self.final, "final", 0, 1)
+            check_int(self.steps, "steps", 1)
+        check_int(self.warmup, "warmup", 0)
+        check_float(self.final, "final", 0, 1)
 
     def check(self, horizon: int | None) -> None:
         """A cosine needs to know where it ends."""
@@ -64,12 +64,12 @@ class Cosine(Schedule):
         if step < self.warmup:
             return (step + 1) / (self.warmup + 1)
         steps = self.steps or horizon or 1
-        return _eased(1.0, self.final, min(1.0, (step - self.warmup) / max(1, steps - self.warmup)))
+        return _ease_cosine(1.0, self.final, min(1.0, (step - self.warmup) / max(1, steps - self.warmup)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneCycle(Schedule):
-    """Up from `first` to 1 over the share `rise` of all steps, then down to `last`, each along half a cosine.
+    """Up from `first` to 1 over the share `warmup_share` of all steps, then down to `last`, each along half a cosine.
 
     A rate that would be too large at the start and too coarse at the end is the quickest in between, so that a few
     hundred steps are enough (Smith and Topin, "Super-convergence", 2019). How many steps there are it takes from
@@ -79,17 +79,17 @@ class OneCycle(Schedule):
     [0.04, 1.0, 0.611, 0.05]
     """
 
-    rise: float = 0.3
+    warmup_share: float = 0.3
     first: float = 0.04
     last: float = 0.0
     steps: int | None = None
 
     def __post_init__(self) -> None:
         if self.steps is not None:
-            whole(self.steps, "steps", 1)
-        real(self.rise, "rise", 0, 1)
-        real(self.first, "first", 0, 1)
-        real(self.last, "last", 0, 1)
+            check_int(self.steps, "steps", 1)
+        check_float(self.warmup_share, "warmup_share", 0, 1)
+        check_float(self.first, "first", 0, 1)
+        check_float(self.last, "last", 0, 1)
 
     def check(self, horizon: int | None) -> None:
         """A cycle needs to know where it ends."""
@@ -102,39 +102,39 @@ class OneCycle(Schedule):
         """Up, then down."""
         ends = [steps for steps in (self.steps, horizon) if steps is not None]
         share = min(1.0, step / min(ends)) if ends else 0.0
-        if share < self.rise:
-            return _eased(self.first, 1.0, share / self.rise)
-        return _eased(1.0, self.last, (share - self.rise) / max(1 - self.rise, 1e-9))
+        if share < self.warmup_share:
+            return _ease_cosine(self.first, 1.0, share / self.warmup_share)
+        return _ease_cosine(1.0, self.last, (share - self.warmup_share) / max(1 - self.warmup_share, 1e-9))
 
 
-def _eased(start: float, end: float, share: float) -> float:
+def _ease_cosine(start: float, end: float, share: float) -> float:
     """From one to the other along half a cosine."""
     return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps(Schedule):
-    """Multiplied by `by` after every `every` steps.
+class StepDecay(Schedule):
+    """Multiplied by `gamma` after every `every` steps.
 
-    >>> [Steps(every=2, by=0.5).factor(step, None, History()) for step in range(5)]
+    >>> [StepDecay(every=2, by=0.5).factor(step, None, History()) for step in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
     every: int
-    by: float = 0.1
+    gamma: float = 0.1
 
     def __post_init__(self) -> None:
-        whole(self.every, "every", 1)
-        real(self.by, "by", above=0)
+        check_int(self.every, "every", 1)
+        check_float(self.gamma, "gamma", above=0)
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
         """A staircase."""
-        return float(self.by ** (step // self.every))
+        return float(self.gamma ** (step // self.every))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Milestones(Schedule):
-    """Multiplied by `by` once at each of the steps `at`, as torch's `MultiStepLR` does.
+    """Multiplied by `gamma` once at each of the steps `milestones`, as torch's `MultiStepLR` does.
 
     Fractions between 0 and 1 are shares of all steps: of `max_steps`, or of as many as `max_time` allows.
 
@@ -144,22 +144,27 @@ class Milestones(Schedule):
     [1.0, 1.0, 0.5, 0.25, 0.25]
     """
 
-    at: tuple[int, ...] | tuple[float, ...]
-    by: float = 0.1
+    milestones: tuple[int, ...] | tuple[float, ...]
+    gamma: float = 0.1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.at, tuple) or not self.at:
-            raise TypeError(f"at={self.at!r:.60}: expected a tuple of steps, such as (1000, 2000), or of shares of all")
-        for one in self.at:
+        if not isinstance(self.milestones, tuple) or not self.milestones:
+            raise TypeError(
+                f"milestones={self.milestones!r:.60}: expected a tuple of steps, such as (1000, 2000), or of shares of "
+                "all"
+            )
+        for one in self.milestones:
             if not isinstance(one, float):
-                whole(one, "at", 1)
+                check_int(one, "at", 1)
             elif not 0 < one < 1:
-                raise ValueError(f"at={self.at!r:.60}: expected whole steps, or shares of all steps between 0 and 1")
-        real(self.by, "by", above=0)
+                raise ValueError(
+                    f"milestones={self.milestones!r:.60}: expected whole steps, or shares of all steps between 0 and 1"
+                )
+        check_float(self.gamma, "gamma", above=0)
 
     def check(self, horizon: int | None) -> None:
         """Shares need to know of how many steps."""
-        if horizon is None and any(isinstance(one, float) for one in self.at):
+        if horizon is None and any(isinstance(one, float) for one in self.milestones):
             raise ValueError(
                 f"schedule={self!r:.80} does not know how many steps there will be: give it steps in place of shares, "
                 "or max_steps or max_time"
@@ -167,15 +172,17 @@ class Milestones(Schedule):
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
         """A staircase with steps of any length."""
-        passed = sum(step >= (one * (horizon or math.inf) if isinstance(one, float) else one) for one in self.at)
-        return float(self.by**passed)
+        passed = sum(
+            step >= (one * (horizon or math.inf) if isinstance(one, float) else one) for one in self.milestones
+        )
+        return float(self.gamma**passed)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linear(Schedule):
+class LinearDecay(Schedule):
     """As it is for most of the steps, then straight down to 0 over the last `share` of them.
 
-    >>> [Linear(share=0.5).factor(step, 8, History()) for step in range(9)]
+    >>> [LinearDecay(share=0.5).factor(step, 8, History()) for step in range(9)]
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
@@ -186,8 +193,8 @@ class Linear(Schedule):
 
     def __post_init__(self) -> None:
         if self.steps is not None:
-            whole(self.steps, "steps", 1)
-        real(self.share, "share", 0, 1, above=0)
+            check_int(self.steps, "steps", 1)
+        check_float(self.share, "share", 0, 1, above=0)
 
     def check(self, horizon: int | None) -> None:
         """A fall needs to know where it ends."""
@@ -203,15 +210,15 @@ class Linear(Schedule):
         return min(1.0, left / self.share)
 
 
-Watched = Literal["auto", "loss", "score"]
+MonitoredTrack = Literal["auto", "loss", "score"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plateau(Schedule):
-    """Multiplied by `by` (halved) after `patience` epochs without progress, and then again after as many.
+    """Multiplied by `gamma` (halved) after `patience` epochs without progress, and then again after as many.
 
     Progress is a better validation score where there is one (`patience` then counts validations), otherwise a smaller
-    mean loss of an epoch; `watch` chooses.
+    mean loss of an epoch; `monitor` chooses.
 
     >>> history = History()
     >>> for epoch, loss in enumerate([3.0, 2.0, 2.5, 2.4, 1.0]):
@@ -221,23 +228,23 @@ class Plateau(Schedule):
     """
 
     patience: int = 10
-    by: float = 0.5
-    least: float = 0.0
-    watch: Watched = "auto"
+    gamma: float = 0.5
+    minimum: float = 0.0
+    monitor: MonitoredTrack = "auto"
 
     def __post_init__(self) -> None:
-        whole(self.patience, "patience", 1)
-        real(self.by, "by", 0, 1, above=0)
-        real(self.least, "least", 0, 1)
-        one_of(self.watch, "watch", get_args(Watched))
+        check_int(self.patience, "patience", 1)
+        check_float(self.gamma, "gamma", 0, 1, above=0)
+        check_float(self.minimum, "minimum", 0, 1)
+        check_choice(self.monitor, "monitor", get_args(MonitoredTrack))
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
         """Counted anew from the history, so that there is no state to keep."""
-        scored = self.watch == "score" or (self.watch == "auto" and len(history.scores) > 0)
+        scored = self.monitor == "score" or (self.monitor == "auto" and len(history.scores) > 0)
         seen = history.scores if scored else history["epoch_loss"]
         factor, best, waited = 1.0, math.inf, 0
         for value in (-seen if scored and history.higher_is_better else seen).tolist():
             best, waited = (value, 0) if value < best else (best, waited + 1)
             if waited == self.patience:
-                factor, waited = factor * self.by, 0
-        return max(factor, self.least)
+                factor, waited = factor * self.gamma, 0
+        return max(factor, self.minimum)

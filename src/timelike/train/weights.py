@@ -12,8 +12,8 @@ import torch
 from torch import nn
 from torch.nn.modules import module as registration
 
-_PARTS = 64  # modules without weights that a network may have for every tensor, and as many to begin with
-_TWICE = 4  # times that a weight may be registered: some layers replace what another layer made
+_MODULES_PER_TENSOR = 64  # modules without weights that a network may have for every tensor, and as many to begin with
+_MAX_REGISTRATIONS = 4  # times that a weight may be registered: some layers replace what another layer made
 
 
 def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
@@ -32,18 +32,18 @@ def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
     """
     if not isinstance(weights, dict) or not all(isinstance(one, np.ndarray) for one in weights.values()):
         raise ValueError(f"network_ is a {type(weights).__name__}: expected an array for every weight")
-    with _no_larger(sum(one.size for one in weights.values()), len(weights)):
+    with _limit_network_size(sum(one.size for one in weights.values()), len(weights)):
         network = build()
     own = network.state_dict()
     for name in sorted({str(name) for name in weights} ^ own.keys()):
         raise ValueError(f"network_.{name} is {'missing' if name in own else 'no weight of this network'}")
     for name, tensor in own.items():
-        _check(weights[name], tensor, f"network_.{name}")
+        _check_weight(weights[name], tensor, f"network_.{name}")
     network.load_state_dict({name: torch.tensor(weights[name]) for name in own})
     return network
 
 
-def _check(given: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None:
+def _check_weight(given: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None:
     shape, kind = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
     if given.shape != shape or given.dtype.name != kind:
         raise ValueError(f"{name} has shape {given.shape} and dtype {given.dtype}: expected {shape} and {kind}")
@@ -52,9 +52,12 @@ def _check(given: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None
 
 
 @contextmanager
-def _no_larger(numbers: int, arrays: int) -> Iterator[None]:
+def _limit_network_size(numbers: int, arrays: int) -> Iterator[None]:
     """An error as soon as this thread registers far more parameters, buffers or modules than so many."""
-    thread, left = threading.get_ident(), {"numbers": _TWICE * numbers, "modules": _PARTS * (arrays + 1)}
+    thread, left = (
+        threading.get_ident(),
+        {"numbers": _MAX_REGISTRATIONS * numbers, "modules": _MODULES_PER_TENSOR * (arrays + 1)},
+    )
 
     def count(kind: str, size: int) -> None:
         left[kind] -= size

@@ -12,13 +12,13 @@ from timelike.distributions import (
     LSGAN,
     RBF,
     Drift,
-    Exponential,
-    External,
-    Finite,
+    ExponentialKernel,
+    FiniteDiscriminator,
+    FunctionDiscriminator,
     GlobalAlignment,
-    Hinge,
+    HingeGAN,
     TwoSample,
-    Vanilla,
+    VanillaGAN,
     as_discriminator,
     descend,
     empirical_ntk,
@@ -29,8 +29,14 @@ from timelike.distributions import (
 FAKE = np.random.default_rng(0).normal(size=(6, 3))
 REAL = np.random.default_rng(1).normal(size=(5, 3)) + 1
 Z = np.random.default_rng(2).normal(size=(4, 3))
-KINDS = [IPM(RBF()), LSGAN(RBF()), Vanilla(RBF()), Hinge(RBF()), External(lambda z: z.square().sum(1))]
-KINDS.append(Finite(width=16, depth=1, random_state=0))
+KINDS = [
+    IPM(RBF()),
+    LSGAN(RBF()),
+    VanillaGAN(RBF()),
+    HingeGAN(RBF()),
+    FunctionDiscriminator(lambda z: z.square().sum(1)),
+]
+KINDS.append(FiniteDiscriminator(width=16, depth=1, random_state=0))
 NAMES = [type(kind).__name__ for kind in KINDS]
 
 
@@ -63,15 +69,15 @@ def test_costs_of_tensors_train_a_generator(kind):
 
 def test_items_of_several_axes_have_gradients_of_their_shape():
     fake, real = (np.random.default_rng(seed).normal(size=(5, 4, 2)) for seed in (0, 1))
-    flat = IPM(RBF(width=2.0)).against(fake.reshape(5, 8), real.reshape(5, 8))
-    critic = IPM(RBF(width=2.0)).against(fake, real)
+    flat = IPM(RBF(width=2.0)).train_critic(fake.reshape(5, 8), real.reshape(5, 8))
+    critic = IPM(RBF(width=2.0)).train_critic(fake, real)
     assert critic.gradient(fake).shape == fake.shape
     np.testing.assert_array_equal(critic.gradient(fake).reshape(5, 8), flat.gradient(fake.reshape(5, 8)))
     tensor = critic.gradient(torch.tensor(fake))
     np.testing.assert_array_equal(tensor.numpy(), critic.gradient(fake))
 
 
-@pytest.mark.parametrize("kind", [IPM, LSGAN, Vanilla, Hinge])
+@pytest.mark.parametrize("kind", [IPM, LSGAN, VanillaGAN, HingeGAN])
 def test_sequences_are_judged_by_kernels_of_sequences_of_different_lengths(kind):
     rng = np.random.default_rng(0)
     fake, real = rng.normal(size=(4, 6, 2)), rng.normal(size=(3, 8, 2)) + 1
@@ -88,7 +94,7 @@ def test_sequences_are_judged_by_kernels_of_sequences_of_different_lengths(kind)
 def test_kernels_without_gradients_give_values_and_say_that_they_have_none():
     rng = np.random.default_rng(0)
     fake, real = rng.normal(size=(4, 6, 1)), rng.normal(size=(3, 6, 1)) + 1
-    critic = LSGAN(Exponential("dtw")).against(fake, real)
+    critic = LSGAN(ExponentialKernel("dtw")).train_critic(fake, real)
     assert critic(real).mean() > critic(fake).mean()
     with pytest.raises(TypeError, match="gradient"):
         critic.gradient(fake)
@@ -97,7 +103,7 @@ def test_kernels_without_gradients_give_values_and_say_that_they_have_none():
 def test_ragged_sequences_have_values_and_no_gradients():
     rng = np.random.default_rng(0)
     ragged, real = [rng.normal(size=(n, 1)) for n in (4, 6, 5)], rng.normal(size=(3, 6, 1))
-    critic = IPM(GlobalAlignment()).against(ragged, real)
+    critic = IPM(GlobalAlignment()).train_critic(ragged, real)
     assert critic(ragged).shape == (3,)
     with pytest.raises(ValueError, match="expected one length"):
         critic.gradient(ragged)
@@ -105,7 +111,7 @@ def test_ragged_sequences_have_values_and_no_gradients():
 
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu", "sigmoid", ("abs", "gelu")])
 def test_finite_critics_are_pickled(activation):
-    critic = Finite(width=4, depth=2, activation=activation, random_state=0).against(FAKE, REAL)
+    critic = FiniteDiscriminator(width=4, depth=2, activation=activation, random_state=0).train_critic(FAKE, REAL)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(critic)).gradient(Z), critic.gradient(Z))
 
 
@@ -117,7 +123,7 @@ def test_critics_are_pickled(kind):
 
 def test_what_a_critic_has_learned_from_may_change_afterwards():
     fake, real = FAKE.copy(), REAL.copy()
-    critic = LSGAN(RBF()).against(fake, real)
+    critic = LSGAN(RBF()).train_critic(fake, real)
     before = critic(Z)
     fake += 100.0
     real[:] = 0.0
@@ -133,13 +139,13 @@ def test_a_bare_kernel_or_function_is_taken_for_ipm():
 
 
 def test_a_width_left_open_is_that_of_both_samples():
-    settled = RBF().ready(tl.distributions.samples.read_sample(np.concatenate([FAKE, REAL]), "x"))
-    np.testing.assert_array_equal(LSGAN(RBF()).against(FAKE, REAL)(Z), LSGAN(settled).against(FAKE, REAL)(Z))
+    settled = RBF().resolve(tl.distributions.validation.validate_sample(np.concatenate([FAKE, REAL]), "x"))
+    np.testing.assert_array_equal(LSGAN(RBF()).train_critic(FAKE, REAL)(Z), LSGAN(settled).train_critic(FAKE, REAL)(Z))
 
 
 def test_discriminators_are_shown_as_they_are_written():
     assert repr(LSGAN(RBF(width=2.0), time=3.0, solver="eigh")) == "LSGAN(RBF(width=2.0), time=3.0, solver='eigh')"
-    assert repr(Finite(loss="hinge", width=64)) == "Finite(loss='hinge', width=64)"
+    assert repr(FiniteDiscriminator(loss="hinge", width=64)) == "Finite(loss='hinge', width=64)"
 
 
 # --- external
@@ -147,7 +153,7 @@ def test_discriminators_are_shown_as_they_are_written():
 
 def test_a_module_of_single_precision_is_taken_as_it_is():
     module = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
-    critic = External(module).against(FAKE, REAL)
+    critic = FunctionDiscriminator(module).train_critic(FAKE, REAL)
     gradient = critic.gradient(Z)
     assert all(parameter.grad is None for parameter in module.parameters())
     leaf = torch.tensor(Z, dtype=torch.float32, requires_grad=True)
@@ -169,7 +175,7 @@ def test_a_module_of_single_precision_is_taken_as_it_is():
 )
 def test_functions_that_are_none_are_refused(function, error, message):
     with pytest.raises(error, match=message):
-        External(function).against(FAKE, REAL).gradient(Z)
+        FunctionDiscriminator(function).train_critic(FAKE, REAL).gradient(Z)
 
 
 # --- what is refused
@@ -205,12 +211,12 @@ def test_points_unlike_the_samples_are_refused(kind):
 
 
 @pytest.mark.parametrize("time", [0.0, -1.0, float("nan"), float("inf")])
-@pytest.mark.parametrize("kind", [IPM, LSGAN, Vanilla, Hinge])
+@pytest.mark.parametrize("kind", [IPM, LSGAN, VanillaGAN, HingeGAN])
 def test_a_time_that_is_not_positive_is_refused(kind, time):
     with pytest.raises(ValueError, match="time="):
         kind(RBF(), time=time)
     with pytest.raises(ValueError, match="time="):
-        Finite(time=time)
+        FiniteDiscriminator(time=time)
 
 
 @pytest.mark.parametrize(
@@ -221,18 +227,18 @@ def test_a_time_that_is_not_positive_is_refused(kind, time):
         (lambda: IPM(RBF(), initial=3), TypeError, "initial=3"),
         (lambda: LSGAN(RBF(), solver="fast"), ValueError, "solver='fast'"),
         (lambda: LSGAN(RBF(), tolerance=0.0), ValueError, "tolerance=0"),
-        (lambda: Vanilla(RBF(), solver="lambert", initial=torch.sum), ValueError, "leave initial out"),
-        (lambda: Vanilla(RBF(), saturating="no"), TypeError, "saturating='no'"),
-        (lambda: Hinge(RBF(), rounding=0.0), ValueError, "rounding=0"),
-        (lambda: Finite(loss="wgan"), ValueError, "loss='wgan'"),
-        (lambda: Finite(width=0), ValueError, "width=0"),
-        (lambda: Finite(depth=0), ValueError, "depth=0"),
-        (lambda: Finite(steps=0), ValueError, "steps=0"),
-        (lambda: Finite(bias=-1.0), ValueError, "bias=-1"),
-        (lambda: Finite(activation="step"), ValueError, "activation='step'"),
-        (lambda: Finite(activation=torch.sign), ValueError, "no derivative"),
-        (lambda: Finite(saturating=True), ValueError, 'use loss="vanilla"'),
-        (lambda: Finite(random_state=-1), ValueError, "random_state=-1"),
+        (lambda: VanillaGAN(RBF(), solver="lambert", initial=torch.sum), ValueError, "leave initial out"),
+        (lambda: VanillaGAN(RBF(), saturating="no"), TypeError, "saturating='no'"),
+        (lambda: HingeGAN(RBF(), rounding=0.0), ValueError, "rounding=0"),
+        (lambda: FiniteDiscriminator(loss="wgan"), ValueError, "loss='wgan'"),
+        (lambda: FiniteDiscriminator(width=0), ValueError, "width=0"),
+        (lambda: FiniteDiscriminator(depth=0), ValueError, "depth=0"),
+        (lambda: FiniteDiscriminator(steps=0), ValueError, "steps=0"),
+        (lambda: FiniteDiscriminator(bias=-1.0), ValueError, "bias=-1"),
+        (lambda: FiniteDiscriminator(activation="step"), ValueError, "activation='step'"),
+        (lambda: FiniteDiscriminator(activation=torch.sign), ValueError, "no derivative"),
+        (lambda: FiniteDiscriminator(saturating=True), ValueError, 'use loss="vanilla"'),
+        (lambda: FiniteDiscriminator(random_state=-1), ValueError, "random_state=-1"),
         (lambda: as_discriminator(LSGAN), TypeError, "not its class"),
         (lambda: as_discriminator(3), TypeError, "or a discriminator such as"),
     ],
@@ -247,7 +253,7 @@ def test_a_kernel_that_gives_nan_is_told():
         return np.full((len(x), len(y)), np.nan)
 
     with pytest.raises(ValueError, match="nan or infinity"):
-        LSGAN(broken).against(FAKE, REAL)
+        LSGAN(broken).train_critic(FAKE, REAL)
 
 
 def near(x, y):
@@ -281,10 +287,10 @@ def test_what_fails_inside_somebodys_own_kernel_is_told_as_it_is():
         lambda t: sinkhorn_divergence(t, t),
         lambda t: TwoSample().test(t, t),
         lambda t: Drift(t).update(t),
-        lambda t: LSGAN(RBF()).against(t, t),
+        lambda t: LSGAN(RBF()).train_critic(t, t),
         lambda t: descend(t, t, RBF(), steps=1, step=0.1),
-        IPM(RBF()).against(FAKE, REAL),
-        lambda t: IPM(RBF()).against(FAKE, REAL).gradient(t),
+        IPM(RBF()).train_critic(FAKE, REAL),
+        lambda t: IPM(RBF()).train_critic(FAKE, REAL).gradient(t),
         lambda t: empirical_ntk(torch.nn.Linear(3, 1), t),
     ],
 )
@@ -302,7 +308,7 @@ def test_complex_similarities_and_samples_are_refused():
         descend(FAKE, REAL, RBF(), steps=1, step=0.1, geometry=np.eye(len(FAKE)) * 1j)
     with pytest.raises(TypeError, match="x is complex"):
         empirical_ntk(torch.nn.Linear(3, 1), np.zeros((4, 3)) * 1j)
-    stream = Drift(np.random.default_rng(0).standard_normal((9, 4, 1)), kernel=RBF(width=1.0)).stream(4, batch=2)
+    stream = Drift(np.random.default_rng(0).standard_normal((9, 4, 1)), kernel=RBF(width=1.0)).stream(4, batch_size=2)
     with pytest.raises(TypeError, match="is complex"):
         stream.push(1 + 2j)
     stream.push(torch.tensor([1.0], requires_grad=True))

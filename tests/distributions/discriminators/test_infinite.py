@@ -9,12 +9,23 @@ from scipy.optimize import OptimizeResult
 from scipy.special import lambertw
 
 from naive import discriminators as naive, kernels
-from timelike.distributions import IPM, LSGAN, NTK, RBF, Hinge, Laplace, Linear, NegativeDistance, Vanilla, witness
-from timelike.distributions.discriminators import integrating
-from timelike.distributions.discriminators.vanilla import lambert
+from timelike.distributions import (
+    IPM,
+    LSGAN,
+    NTK,
+    RBF,
+    HingeGAN,
+    Laplacian,
+    Linear,
+    NegativeDistance,
+    VanillaGAN,
+    witness,
+)
+from timelike.distributions.discriminators import training_ode
+from timelike.distributions.discriminators.vanilla import solve_lambert
 
 KERNEL = RBF(width=1.3)
-KINDS = {"ipm": IPM, "lsgan": LSGAN, "vanilla": Vanilla, "hinge": Hinge}
+KINDS = {"ipm": IPM, "lsgan": LSGAN, "vanilla": VanillaGAN, "hinge": HingeGAN}
 
 
 def rbf(x, y):
@@ -40,7 +51,7 @@ def test_training_is_what_ever_smaller_steps_of_euler_s_tend_to(loss):
 
 def test_hinge_slides_along_its_margins_as_euler_s_steps_chatter_about_them():
     fake, real, z = samples()
-    critic = Hinge(KERNEL, time=12.0, rounding=1e-5, tolerance=1e-8).against(fake, real)
+    critic = HingeGAN(KERNEL, time=12.0, rounding=1e-5, tolerance=1e-8).train_critic(fake, real)
     at_rest = np.isclose(np.abs(critic(np.concatenate([fake, real]))), 1.0, atol=1e-4)
     assert 2 <= at_rest.sum() < 10  # some have come to their margins, and not all
     for steps in (1000, 4000):
@@ -133,10 +144,10 @@ def test_a_point_is_judged_alike_in_any_company_to_the_last_bit(loss):
 # --- IPM
 
 
-@pytest.mark.parametrize("kernel", [RBF(), Laplace(), NegativeDistance(), NTK(), Linear()], ids=repr)
+@pytest.mark.parametrize("kernel", [RBF(), Laplacian(), NegativeDistance(), NTK(), Linear()], ids=repr)
 def test_ipm_is_the_time_times_the_witness_of_mmd(kernel):
     fake, real, z = samples(7, 5)
-    f = IPM(kernel, time=2.5).against(fake, real)(z)
+    f = IPM(kernel, time=2.5).train_critic(fake, real)(z)
     np.testing.assert_allclose(f, 2.5 * witness(fake, real, kernel)(z), rtol=1e-10, atol=1e-12)
 
 
@@ -144,7 +155,7 @@ def test_ipm_is_the_time_times_the_witness_of_mmd(kernel):
 
 
 @pytest.mark.parametrize("solver", ["auto", "krylov", "eigh"])
-@pytest.mark.parametrize("kernel", [KERNEL, NTK(), NTK(activation="sigmoid", bias=0.2), Laplace(width=0.3)], ids=repr)
+@pytest.mark.parametrize("kernel", [KERNEL, NTK(), NTK(activation="sigmoid", bias=0.2), Laplacian(width=0.3)], ids=repr)
 @pytest.mark.parametrize("time", [1e-6, 1.0, 50.0])
 def test_lsgan_is_the_solution_of_its_equation_at_items_and_elsewhere(solver, kernel, time):
     fake, real, z = samples(9, 5)
@@ -157,7 +168,7 @@ def test_lsgan_is_the_solution_of_its_equation_at_items_and_elsewhere(solver, ke
         return pulls @ (target - f[:14])
 
     by_steps = solve_ivp(change, (0, time), np.zeros(len(places)), method="Radau", rtol=1e-11, atol=1e-13).y[:, -1]
-    f = LSGAN(kernel, time=time, solver=solver).against(fake, real)(places)
+    f = LSGAN(kernel, time=time, solver=solver).train_critic(fake, real)(places)
     np.testing.assert_allclose(f, by_steps, rtol=1e-8, atol=1e-9)
 
 
@@ -165,14 +176,14 @@ def test_lsgan_is_the_solution_of_its_equation_at_items_and_elsewhere(solver, ke
 def test_lsgan_of_two_points_is_a_formula(solver):
     """Of fake 0 and real d: (1, −1)/√2 is an eigenvector, so f = ±(1 − exp(−2τ(1 − k(d))))."""
     fake, real = np.zeros((2, 1)), np.full((2, 1), 1.3)
-    f = LSGAN(KERNEL, time=0.6, solver=solver).against(fake, real)(np.array([[0.0], [1.3], [0.65]]))
+    f = LSGAN(KERNEL, time=0.6, solver=solver).train_critic(fake, real)(np.array([[0.0], [1.3], [0.65]]))
     level = -np.expm1(-2 * 0.6 * (1 - np.exp(-0.5)))
     np.testing.assert_allclose(f, [-level, level, 0.0], rtol=1e-12, atol=1e-15)
 
 
 def test_lsgan_for_a_long_time_fits_its_targets_where_the_matrix_allows():
     fake, real, _ = samples(9, 5)
-    critic = LSGAN(Laplace(width=0.5), time=1e6).against(fake, real)
+    critic = LSGAN(Laplacian(width=0.5), time=1e6).train_critic(fake, real)
     np.testing.assert_allclose(critic(fake), -1.0, atol=1e-8)
     np.testing.assert_allclose(critic(real), 1.0, atol=1e-8)
 
@@ -181,51 +192,51 @@ def test_lsgan_for_a_long_time_fits_its_targets_where_the_matrix_allows():
 def test_krylov_is_eigh_within_the_bound_that_it_tells(time):
     rng = np.random.default_rng(0)
     fake, real, z = rng.normal(size=(150, 2)), rng.normal(size=(90, 2)) + 1, rng.normal(size=(50, 2)) * 2
-    for kernel in (RBF(width=0.3), Laplace(width=0.3), NTK()):
+    for kernel in (RBF(width=0.3), Laplacian(width=0.3), NTK()):
         for tolerance in (1e-4, 1e-10):
-            exact = LSGAN(kernel, time=time, solver="eigh").against(fake, real)
-            found = LSGAN(kernel, time=time, solver="krylov", tolerance=tolerance).against(fake, real)
-            assert found.trained.solver == "krylov"
+            exact = LSGAN(kernel, time=time, solver="eigh").train_critic(fake, real)
+            found = LSGAN(kernel, time=time, solver="krylov", tolerance=tolerance).train_critic(fake, real)
+            assert found.solution.solver == "krylov"
             off = np.abs(found(z) - exact(z)) / np.sqrt(np.diagonal(kernel(z)))
-            assert off.max() <= found.trained.error + 1e-9 * np.abs(exact.trained.weights).sum()
-            assert found.trained.error <= tolerance * 20 * np.abs(exact.trained.weights).sum()
+            assert off.max() <= found.solution.error + 1e-9 * np.abs(exact.solution.weights).sum()
+            assert found.solution.error <= tolerance * 20 * np.abs(exact.solution.weights).sum()
 
 
 def test_a_time_too_long_for_one_basis_is_gone_in_parts(monkeypatch):
     rng = np.random.default_rng(0)
     fake, real = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 1
-    kernel = Laplace(width=0.2)
-    exact = LSGAN(kernel, time=300.0, solver="eigh").against(fake, real)
-    monkeypatch.setattr("timelike.distributions.discriminators.krylov._BASIS", 16)
-    found = LSGAN(kernel, time=300.0, solver="krylov").against(fake, real)
-    assert found.trained.products > 32
-    np.testing.assert_allclose(found.trained.weights, exact.trained.weights, rtol=1e-6, atol=1e-9)
+    kernel = Laplacian(width=0.2)
+    exact = LSGAN(kernel, time=300.0, solver="eigh").train_critic(fake, real)
+    monkeypatch.setattr("timelike.distributions.discriminators.krylov._MAX_BASIS", 16)
+    found = LSGAN(kernel, time=300.0, solver="krylov").train_critic(fake, real)
+    assert found.solution.n_products > 32
+    np.testing.assert_allclose(found.solution.weights, exact.solution.weights, rtol=1e-6, atol=1e-9)
 
 
 def test_where_krylov_needs_too_much_auto_takes_eigh_and_krylov_says_so(monkeypatch):
     fake, real, z = samples(30, 20)
-    monkeypatch.setattr("timelike.distributions.discriminators.krylov._BASIS", 3)
-    monkeypatch.setattr("timelike.distributions.discriminators.krylov._PARTS", 2)
-    hard = Laplace(width=0.2)
-    found = LSGAN(hard, time=100.0).against(fake, real)
-    assert found.trained.solver == "eigh"
-    np.testing.assert_allclose(found(z), LSGAN(hard, time=100.0, solver="eigh").against(fake, real)(z), rtol=1e-12)
+    monkeypatch.setattr("timelike.distributions.discriminators.krylov._MAX_BASIS", 3)
+    monkeypatch.setattr("timelike.distributions.discriminators.krylov._MAX_SEGMENTS", 2)
+    hard = Laplacian(width=0.2)
+    found = LSGAN(hard, time=100.0).train_critic(fake, real)
+    assert found.solution.solver == "eigh"
+    np.testing.assert_allclose(found(z), LSGAN(hard, time=100.0, solver="eigh").train_critic(fake, real)(z), rtol=1e-12)
     with pytest.raises(ValueError, match='solver="eigh"'):
-        LSGAN(hard, time=100.0, solver="krylov").against(fake, real)
+        LSGAN(hard, time=100.0, solver="krylov").train_critic(fake, real)
 
 
 def test_a_matrix_that_is_made_in_blocks_is_the_whole_one(monkeypatch):
     fake, real, z = samples(40, 25)
-    whole = LSGAN(KERNEL, time=5.0).against(fake, real)(z)
-    monkeypatch.setattr("timelike.distributions.discriminators.gram.WHOLE", 10)
-    monkeypatch.setattr("timelike.distributions.blocks.BLOCK", 300)
-    np.testing.assert_allclose(LSGAN(KERNEL, time=5.0).against(fake, real)(z), whole, rtol=1e-9)
+    whole = LSGAN(KERNEL, time=5.0).train_critic(fake, real)(z)
+    monkeypatch.setattr("timelike.distributions.discriminators.gram.MAX_MATRIX_ENTRIES", 10)
+    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.BLOCK_ENTRIES", 300)
+    np.testing.assert_allclose(LSGAN(KERNEL, time=5.0).train_critic(fake, real)(z), whole, rtol=1e-9)
 
 
 def test_a_kernel_that_is_none_of_a_network_blows_up_and_is_told():
     fake, real = np.zeros((2, 1)), np.full((2, 1), 5.0)
     with pytest.raises(ValueError, match=r"infinite: lower it.*positive definite for weights that sum to 0"):
-        LSGAN(NegativeDistance() * RBF(width=100.0), time=1e4, initial=lambda z: 3.0 + z[:, 0]).against(fake, real)
+        LSGAN(NegativeDistance() * RBF(width=100.0), time=1e4, initial=lambda z: 3.0 + z[:, 0]).train_critic(fake, real)
 
 
 # --- vanilla
@@ -240,46 +251,48 @@ def test_vanilla_of_two_points_is_proposition_8_at_the_time_of_d_116():
     gap = 1 - np.exp(-0.5)  # k(0) − k(d): the eigenvalue of D.119 is half of it, as γ has half of each sample
     y = 1 + 2 * gap - lambertw(np.exp(1 + 2 * gap)).real
     for solver in ("integrate", "lambert"):
-        f = Vanilla(KERNEL, time=2.0, solver=solver).against(fake, real)(np.concatenate([fake[:1], real[:1]]))
+        f = VanillaGAN(KERNEL, time=2.0, solver=solver).train_critic(fake, real)(np.concatenate([fake[:1], real[:1]]))
         np.testing.assert_allclose(f, [-y, y], rtol=1e-6)
 
 
 def test_lambert_s_bound_holds_and_is_0_for_one_eigenvector():
     fake, real = two_points()
-    assert Vanilla(KERNEL, solver="lambert").against(fake, real).trained.error < 1e-12
+    assert VanillaGAN(KERNEL, solver="lambert").train_critic(fake, real).solution.error < 1e-12
     rng = np.random.default_rng(0)
     fake, real, z = rng.normal(size=(20, 2)), rng.normal(size=(15, 2)) + 1, rng.normal(size=(30, 2)) * 2
     errors = []
     for time in (0.1, 1.0, 5.0, 50.0):
-        near = Vanilla(KERNEL, time=time, solver="lambert").against(fake, real)
-        exact = Vanilla(KERNEL, time=time, tolerance=1e-10).against(fake, real)
+        near = VanillaGAN(KERNEL, time=time, solver="lambert").train_critic(fake, real)
+        exact = VanillaGAN(KERNEL, time=time, tolerance=1e-10).train_critic(fake, real)
         off = np.abs(near(z) - exact(z)).max()  # k(z, z) = 1
-        assert 0 < off <= near.trained.error
-        errors.append(near.trained.error)
+        assert 0 < off <= near.solution.error
+        errors.append(near.solution.error)
     assert errors == sorted(errors)
     assert errors[0] < 1e-3  # short times: σ is nearly linear
 
 
 def test_lambert_at_copies_is_its_limit():
     fake, real, z = samples()
-    once = Vanilla(KERNEL, solver="lambert").against(fake, real)
-    twice = Vanilla(KERNEL, solver="lambert").against(np.repeat(fake, 2, axis=0), np.repeat(real, 2, axis=0))
+    once = VanillaGAN(KERNEL, solver="lambert").train_critic(fake, real)
+    twice = VanillaGAN(KERNEL, solver="lambert").train_critic(np.repeat(fake, 2, axis=0), np.repeat(real, 2, axis=0))
     np.testing.assert_allclose(twice(z), once(z), rtol=1e-9, atol=1e-11)
 
 
 def test_for_short_times_losses_are_multiples_of_ipm():
     fake, real, z = samples()
-    ipm = IPM(KERNEL, time=1e-6).against(fake, real)(z)
-    for kind, factor in ((LSGAN, -2.0), (Vanilla, -0.5), (Hinge, -1.0)):
-        np.testing.assert_allclose(kind(KERNEL, time=1e-6).against(fake, real)(z), factor * ipm, rtol=1e-4, atol=1e-12)
+    ipm = IPM(KERNEL, time=1e-6).train_critic(fake, real)(z)
+    for kind, factor in ((LSGAN, -2.0), (VanillaGAN, -0.5), (HingeGAN, -1.0)):
+        np.testing.assert_allclose(
+            kind(KERNEL, time=1e-6).train_critic(fake, real)(z), factor * ipm, rtol=1e-4, atol=1e-12
+        )
 
 
 def test_saturating_costs_are_log_of_one_less_sigma_and_stay_finite():
     fake, real, z = samples()
-    critic = Vanilla(KERNEL, saturating=True).against(fake, real)
+    critic = VanillaGAN(KERNEL, saturating=True).train_critic(fake, real)
     f = critic(z)
     np.testing.assert_allclose(critic.cost(z), np.log(1 - 1 / (1 + np.exp(-f))), rtol=1e-12)
-    far = Vanilla(KERNEL, initial=lambda z: 1e4 + 0 * z[:, 0]).against(fake, real)
+    far = VanillaGAN(KERNEL, initial=lambda z: 1e4 + 0 * z[:, 0]).train_critic(fake, real)
     assert np.isfinite(far.cost(z)).all()
     assert np.isfinite(far.gradient(z)).all()
 
@@ -289,7 +302,7 @@ def test_vanilla_is_integrated_however_stiff(time):
     fake, real = two_points()
     gap = (1 - np.exp(-0.5)) * time
     y = 1 + gap - _omega(1 + gap)
-    f = Vanilla(KERNEL, time=time).against(fake, real)(real[:1])
+    f = VanillaGAN(KERNEL, time=time).train_critic(fake, real)(real[:1])
     assert f[0] == pytest.approx(y, rel=1e-4)
 
 
@@ -306,7 +319,7 @@ def _omega(x):
 
 def test_hinge_brings_all_items_to_their_margins_in_a_long_time():
     fake, real, _ = samples()
-    critic = Hinge(Laplace(width=0.5), time=50.0).against(fake, real)
+    critic = HingeGAN(Laplacian(width=0.5), time=50.0).train_critic(fake, real)
     places = np.concatenate([-critic(fake), critic(real)])
     assert places.min() > 1 - 1e-3  # others may push an item further
     assert np.isclose(places, 1.0, atol=1e-3).sum() >= 3
@@ -314,13 +327,13 @@ def test_hinge_brings_all_items_to_their_margins_in_a_long_time():
 
 def test_hinge_is_off_by_about_its_rounding_and_within_its_bound():
     fake, real, z = samples()
-    finest = Hinge(KERNEL, time=12.0, rounding=1e-6, tolerance=1e-8).against(fake, real)(z)
+    finest = HingeGAN(KERNEL, time=12.0, rounding=1e-6, tolerance=1e-8).train_critic(fake, real)(z)
     off = []
     for rounding in (1e-1, 1e-2, 1e-3):
-        critic = Hinge(KERNEL, time=12.0, rounding=rounding).against(fake, real)
+        critic = HingeGAN(KERNEL, time=12.0, rounding=rounding).train_critic(fake, real)
         off.append(np.abs(critic(z) - finest).max())
-        assert critic.trained.error == pytest.approx(np.sqrt(2 * rounding * 12.0))
-        assert off[-1] <= critic.trained.error  # k(z, z) = 1
+        assert critic.solution.error == pytest.approx(np.sqrt(2 * rounding * 12.0))
+        assert off[-1] <= critic.solution.error  # k(z, z) = 1
         assert off[-1] <= 5 * rounding
     assert off[2] < off[1] < off[0]
 
@@ -332,13 +345,13 @@ def test_what_cannot_be_integrated_is_told_once_as_an_error(monkeypatch):
         warnings.warn("lsoda: Repeated convergence failures (perhaps bad Jacobian or tolerances).", stacklevel=2)
         return OptimizeResult(success=False, message="Unexpected istate in LSODA.", y=np.zeros((10, 1)))
 
-    monkeypatch.setattr(integrating, "solve_ivp", given_up)
+    monkeypatch.setattr(training_ode, "solve_ivp", given_up)
     fake, real, _ = samples()
     message = (
         r"time=1.0 cannot be integrated with RBF.*reach 1 .*istate.*: bring the items to a smaller scale.*lower time"
     )
     with pytest.raises(ValueError, match=message):
-        Hinge(KERNEL).against(fake, real)
+        HingeGAN(KERNEL).train_critic(fake, real)
 
 
 @pytest.mark.parametrize(("size", "rounding"), [(1.0, 0.4), (1.0, 1.0), (2.0, 0.01), (1e6, 1e-3)])
@@ -349,7 +362,7 @@ def test_an_item_that_nobody_else_moves_turns_the_corner_exponentially(size, rou
     enters = (1 - rounding / 2) / pace
     for time in (0.5 * enters, enters, enters + rounding / pace, enters + 3 * rounding / pace):
         kernel = size * RBF(width=1e-3)
-        critic = Hinge(kernel, time=time, rounding=rounding, tolerance=1e-8).against(fake, real)
+        critic = HingeGAN(kernel, time=time, rounding=rounding, tolerance=1e-8).train_critic(fake, real)
         inside = max(0.0, time - enters)
         expected = pace * time if time <= enters else 1 + rounding / 2 - rounding * np.exp(-pace * inside / rounding)
         np.testing.assert_allclose(critic(real), expected, rtol=1e-6)
@@ -360,8 +373,8 @@ def test_an_item_that_nobody_else_moves_turns_the_corner_exponentially(size, rou
 def counted(monkeypatch):
     """How often an equation was evaluated."""
     calls = []
-    change = integrating._Equation.change
-    monkeypatch.setattr(integrating._Equation, "change", lambda *given: (calls.append(1), change(*given))[1])
+    change = training_ode._TrainingODE.change
+    monkeypatch.setattr(training_ode._TrainingODE, "change", lambda *given: (calls.append(1), change(*given))[1])
     return calls
 
 
@@ -369,29 +382,29 @@ def counted(monkeypatch):
 def test_hinge_of_large_items_ends_at_the_margins_within_bounded_work(scale, counted):
     rng = np.random.default_rng(0)
     fake, real = scale * rng.standard_normal((3, 2)), scale * (rng.standard_normal((3, 2)) + 1)
-    rounding = Hinge(NTK()).rounding
-    critic = Hinge(NTK()).against(fake, real)
+    rounding = HingeGAN(NTK()).rounding
+    critic = HingeGAN(NTK()).train_critic(fake, real)
     places = np.concatenate([-critic(fake), critic(real)])
     assert places.min() > 1 + rounding / 2 - 1e-4  # nothing is pushed any more
     assert np.isclose(places, 1 + rounding / 2, atol=1e-4).sum() >= 2  # what holds the others back
-    assert len(counted) <= 2 * integrating._MOST
-    assert critic.trained.products <= len(counted)
-    assert (critic.trained.weights * np.repeat([-1, 1], 3) >= 0).all()
+    assert len(counted) <= 2 * training_ode._MAX_EVALUATIONS
+    assert critic.solution.n_products <= len(counted)
+    assert (critic.solution.weights * np.repeat([-1, 1], 3) >= 0).all()
 
 
 def test_what_no_method_can_integrate_is_refused_after_bounded_work(counted, monkeypatch):
-    monkeypatch.setattr(integrating, "_MOST", 1000)  # of 10 000
+    monkeypatch.setattr(training_ode, "_MAX_EVALUATIONS", 1000)  # of 10 000
     rng = np.random.default_rng(0)
     fake, real = 1e8 * rng.standard_normal((3, 2)), 1e8 * (rng.standard_normal((3, 2)) + 1)
     message = r"time=1.0 cannot be integrated with Linear.*reach \d.*e\+1[67].*2000 evaluations.*smaller scale"
     with pytest.raises(ValueError, match=message):
-        Vanilla(Linear()).against(fake, real)
-    assert len(counted) <= 2 * integrating._MOST + 2
-    small = Vanilla(Linear()).against(fake / 1e8, real / 1e8)  # an ordinary scale takes a small part of that
-    assert small.trained.products < 500
+        VanillaGAN(Linear()).train_critic(fake, real)
+    assert len(counted) <= 2 * training_ode._MAX_EVALUATIONS + 2
+    small = VanillaGAN(Linear()).train_critic(fake / 1e8, real / 1e8)  # an ordinary scale takes a small part of that
+    assert small.solution.n_products < 500
 
 
-@pytest.mark.parametrize("loss", [Vanilla, Hinge])
+@pytest.mark.parametrize("loss", [VanillaGAN, HingeGAN])
 def test_large_items_and_a_long_time_are_one(loss):
     """k(s x, s y) = s² k(x, y) of `Linear`: s² times the similarities is s² times the time."""
     fake, real, _ = samples()
@@ -400,12 +413,14 @@ def test_large_items_and_a_long_time_are_one(loss):
     np.testing.assert_allclose(large(30 * real), long(real), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("kind", [Vanilla, Hinge])
+@pytest.mark.parametrize("kind", [VanillaGAN, HingeGAN])
 def test_slopes_of_an_integrated_loss_are_derivatives_of_its_pushes(kind, monkeypatch):
     """A wrong one costs evaluations and changes no weight, so nothing else would notice."""
     seen = []
-    solve = integrating._Equation.solve
-    monkeypatch.setattr(integrating._Equation, "solve", lambda self, *how: (seen.append(self), solve(self, *how))[1])
+    solve = training_ode._TrainingODE.solve
+    monkeypatch.setattr(
+        training_ode._TrainingODE, "solve", lambda self, *how: (seen.append(self), solve(self, *how))[1]
+    )
     fake, real, _ = samples()
     kind(KERNEL, time=0.3).against(fake, real)
     equation, h = seen[0], 1e-7
@@ -424,5 +439,5 @@ def test_slopes_of_an_integrated_loss_are_derivatives_of_its_pushes(kind, monkey
 
 @pytest.mark.parametrize("x", [0.0, 1e-14, 1e-9, 1e-4, 0.3, 2.0, 40.0, 1e6])
 def test_lambert_s_solution_has_all_its_digits(x):
-    y = float(lambert(np.array([x]))[0])
+    y = float(solve_lambert(np.array([x]))[0])
     assert np.expm1(y) + y == pytest.approx(x, rel=1e-14, abs=1e-300)

@@ -9,7 +9,7 @@ from timelike.distributions import (
     RBF,
     GlobalAlignment,
     Kernel,
-    Laplace,
+    Laplacian,
     Linear,
     Matern,
     NegativeDistance,
@@ -18,9 +18,9 @@ from timelike.distributions import (
 )
 
 SMOOTH = [RBF(width=1.3), Matern(width=1.1, smoothness=2.5), RationalQuadratic(width=0.8, alpha=0.7)]
-CUSPED = [Laplace(width=1.3), Matern(width=0.9, smoothness=0.5), NegativeDistance()]
+CUSPED = [Laplacian(width=1.3), Matern(width=0.9, smoothness=0.5), NegativeDistance()]
 CLOSED = [*SMOOTH, *CUSPED, Matern(width=1.2, smoothness=1.5)]
-ALL = [*CLOSED, Linear(offset=1.0), Polynomial(), RBF(width=1.0) + 2 * Laplace(width=2.0), RBF(width=1.0) * Linear()]
+ALL = [*CLOSED, Linear(offset=1.0), Polynomial(), RBF(width=1.0) + 2 * Laplacian(width=2.0), RBF(width=1.0) * Linear()]
 
 
 def samples(features, n=12, m=17, seed=0):
@@ -32,7 +32,7 @@ def samples(features, n=12, m=17, seed=0):
 @pytest.mark.parametrize("features", [1, 2, 40])
 def test_values_are_the_weighted_sums_of_the_matrix_and_gradients_their_differences(kernel, features):
     x, y, weights = samples(features)
-    values, gradients = kernel._pulled(x, y, weights)
+    values, gradients = kernel._weighted_sums(x, y, weights)
     np.testing.assert_allclose(values, kernel(x, y) @ weights, rtol=1e-12, atol=1e-12)
     step = 1e-6
     for feature in range(min(features, 3)):
@@ -46,9 +46,9 @@ def test_values_are_the_weighted_sums_of_the_matrix_and_gradients_their_differen
 def test_weights_of_their_own_for_every_item_are_rows_one_by_one(kernel, features):
     x, y, _ = samples(features)
     weights = np.random.default_rng(1).normal(size=(len(x), len(y)))
-    values, gradients = kernel._pulled(x, y, weights)
+    values, gradients = kernel._weighted_sums(x, y, weights)
     for i in range(len(x)):
-        value, gradient = kernel._pulled(x[i : i + 1], y, weights[i])
+        value, gradient = kernel._weighted_sums(x[i : i + 1], y, weights[i])
         np.testing.assert_allclose(values[i], value[0], rtol=1e-13, atol=1e-14)
         np.testing.assert_allclose(gradients[i], gradient[0], rtol=1e-12, atol=1e-13)
 
@@ -58,7 +58,9 @@ def test_weights_of_their_own_for_every_item_are_rows_one_by_one(kernel, feature
 def test_closed_forms_are_autograd_s_also_at_copies_of_items(kernel, features):
     x, y, weights = samples(features)
     y[:4] = x[:4]
-    for ours, theirs in zip(kernel._pulled(x, y, weights), Kernel._pulled(kernel, x, y, weights), strict=True):
+    for ours, theirs in zip(
+        kernel._weighted_sums(x, y, weights), Kernel._weighted_sums(kernel, x, y, weights), strict=True
+    ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
 
 
@@ -66,7 +68,7 @@ def test_closed_forms_are_autograd_s_also_at_copies_of_items(kernel, features):
 @pytest.mark.parametrize("features", [2, 40])
 def test_a_copy_pulls_nowhere(kernel, features):
     at = np.full((1, features), 0.7)
-    assert (kernel._pulled(at, at.repeat(3, axis=0), np.ones(3))[1] == 0).all()
+    assert (kernel._weighted_sums(at, at.repeat(3, axis=0), np.ones(3))[1] == 0).all()
 
 
 @pytest.mark.parametrize("kernel", CLOSED, ids=repr)
@@ -75,7 +77,7 @@ def test_a_copy_pulls_nowhere(kernel, features):
 def test_gradients_of_points_that_nearly_coincide_are_those_of_more_digits(kernel, features, distance):
     y = np.random.default_rng(3).normal(size=(1, features))
     x = y + distance * np.eye(features)[:1]
-    _, gradient = kernel._pulled(x, y, np.ones(1))
+    _, gradient = kernel._weighted_sums(x, y, np.ones(1))
     exact = mpf(float(x[0, 0])) - mpf(float(y[0, 0]))  # what is left of the distance once x is rounded
     assert gradient[0, 0] == pytest.approx(float(_slope(kernel, exact)), rel=1e-9)
     assert (gradient[0, 1:] == 0).all()
@@ -102,9 +104,9 @@ def _slope(kernel, r):
 @pytest.mark.parametrize("features", [2, 40])
 def test_an_item_is_pulled_alike_in_any_company_to_the_last_bit(kernel, features):
     x, y, weights = samples(features, n=150, m=700)
-    together = kernel._pulled(x, y, weights)
+    together = kernel._weighted_sums(x, y, weights)
     for i in (0, 1, 63, 64, 100, 149):
-        for among, alone in zip(together, kernel._pulled(x[i : i + 1], y, weights), strict=True):
+        for among, alone in zip(together, kernel._weighted_sums(x[i : i + 1], y, weights), strict=True):
             assert (among[i] == alone[0]).all()
 
 
@@ -114,7 +116,7 @@ def test_many_near_pairs_of_many_features_are_pulled_like_few():
     x[0] += 10.0  # the others are near each other beside it
     weights = rng.normal(size=70)
     for kernel in (RBF(width=0.02), NegativeDistance()):
-        values, gradients = kernel._pulled(x, x, weights)
+        values, gradients = kernel._weighted_sums(x, x, weights)
         for i in (0, 1, 69):
             others = np.arange(70) != i
             r = np.linalg.norm(x[i] - x, axis=1)
@@ -128,10 +130,10 @@ def test_kernels_over_sequences_are_pulled_through_autograd():
     rng = np.random.default_rng(0)
     x, y, weights = rng.normal(size=(3, 5, 2)), rng.normal(size=(4, 6, 2)), rng.normal(size=4)
     kernel = GlobalAlignment(gamma=2.0)
-    values, gradients = kernel._pulled(x, y, weights)
+    values, gradients = kernel._weighted_sums(x, y, weights)
     assert gradients.shape == x.shape
     leaf = torch.tensor(x, requires_grad=True)
-    sums = kernel._graded(leaf, torch.tensor(y)) @ torch.tensor(weights)
+    sums = kernel._kernel_tensor(leaf, torch.tensor(y)) @ torch.tensor(weights)
     sums.sum().backward()
     np.testing.assert_allclose(values, sums.detach().numpy(), rtol=1e-12)
     np.testing.assert_allclose(gradients, leaf.grad.numpy(), rtol=1e-12)
@@ -139,4 +141,4 @@ def test_kernels_over_sequences_are_pulled_through_autograd():
 
 def test_points_too_far_apart_for_doubles_are_refused():
     with pytest.raises(ValueError, match="too far apart"):
-        RBF(width=1.0)._pulled(np.full((1, 40), 1e200), np.zeros((2, 40)), np.ones(2))
+        RBF(width=1.0)._weighted_sums(np.full((1, 40), 1e200), np.zeros((2, 40)), np.ones(2))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from timelike.train import ctrl_c
+from timelike.core import interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def one_thread():
 @pytest.fixture(autouse=True)
 def no_ctrl_c_before(monkeypatch):
     """One test's Ctrl-C is not the first of two of another."""
-    monkeypatch.setattr(ctrl_c, "_ended", float("-inf"))
+    monkeypatch.setattr(interrupts, "_last_interrupt", float("-inf"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import torch
 import timelike as tl
 from naive import flows as naive
 from timelike import distributions as ds
-from timelike.train import Cosine, Linear, Plateau
+from timelike.train import Cosine, LinearDecay, Plateau
 
 BOUND = 2 / (1 + 2 * np.exp(-1.5))  # steps in squared widths below which MMD falls, as `descend` says
 POINTS = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 2.0], [-1.0, 0.5], [3.0, 3.0]])
@@ -65,7 +65,7 @@ def test_the_training_time_of_an_ipm_only_scales_the_step():
 
 def test_particles_follow_any_function():
     """Towards 0 by half of the way at every step, whatever is real."""
-    bowl = ds.External(lambda z: z.square().sum(1) / 2)
+    bowl = ds.FunctionDiscriminator(lambda z: z.square().sum(1) / 2)
     np.testing.assert_allclose(flow(kernel=bowl, step=0.5).particles, POINTS / 8, rtol=1e-12)
 
 
@@ -73,14 +73,14 @@ def test_particles_follow_the_gradient_of_any_discriminator():
     given = ds.LSGAN(ds.RBF(width=1.3), time=2.0)
     expected = POINTS
     for _ in range(3):
-        expected = expected - 0.7 * given.against(expected, TARGET).gradient(expected)
+        expected = expected - 0.7 * given.train_critic(expected, TARGET).gradient(expected)
     np.testing.assert_allclose(flow(kernel=given).particles, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_finite_network_moves_particles_too(rng, reset):
     start, real = rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 2
-    finite = ds.Finite(loss="ipm", width=64, depth=1, reset=reset, random_state=0)
+    finite = ds.FiniteDiscriminator(loss="ipm", width=64, depth=1, reset=reset, random_state=0)
     found = flow(start, real, finite, steps=20, step=1.0, every=20)
     before, after = found.history["mmd"]  # by an RBF kernel, as it has none
     assert after < 0.5 * before
@@ -138,7 +138,7 @@ def test_a_schedule_is_a_value_a_function_or_factors_of_equal_parts():
     assert sizes((1, 0.5)) == [2.0] * 4 + [1.0] * 4
     assert sizes(np.linspace(0.1, 0.8, 8)) == pytest.approx(np.linspace(0.2, 1.6, 8))
     assert sizes(lambda done: 1 / (1 + done)) == pytest.approx([2 / k for k in range(1, 9)])
-    assert sizes(Linear(share=0.5)) == [2.0] * 5 + [1.5, 1.0, 0.5]
+    assert sizes(LinearDecay(share=0.5)) == [2.0] * 5 + [1.5, 1.0, 0.5]
     assert sizes(Cosine())[0] == 2.0
 
 
@@ -189,7 +189,7 @@ def test_what_is_noted_is_what_happened():
     found = flow(steps=1, scores={"mean": lambda particles, real: np.mean(particles) - np.mean(real)})
     moved = np.linalg.norm(found.particles - POINTS, axis=1)
     assert found.history["move"][0] == pytest.approx(moved.max())
-    critic = ds.IPM(ds.RBF(width=1.3)).against(POINTS, TARGET)
+    critic = ds.IPM(ds.RBF(width=1.3)).train_critic(POINTS, TARGET)
     assert found.history["cost"][0] == pytest.approx(critic.cost(POINTS).mean())
     assert found.history["mean"] == pytest.approx(
         [POINTS.mean() - TARGET.mean(), found.particles.mean() - TARGET.mean()]
@@ -208,7 +208,7 @@ def test_both_scores_are_taken_unless_others_are_asked():
 def test_a_width_that_is_open_is_decided_once_by_start_and_target():
     found = flow(kernel=ds.RBF())
     width = found.discriminator.kernel.width
-    distances = ds.RBF().ready(tl.Sequences(np.concatenate([POINTS, TARGET]), layout="nc")).width
+    distances = ds.RBF().resolve(tl.Sequences(np.concatenate([POINTS, TARGET]), layout="nc")).width
     assert width == distances
     np.testing.assert_array_equal(found.particles, flow(kernel=ds.RBF(width=width)).particles)
 
@@ -257,12 +257,12 @@ def test_ctrl_c_before_the_first_step_interrupts():
 
 def test_a_flow_that_diverges_says_where_and_keeps_what_was_before():
     """Every step multiplies by −9: 3 · 9³ is beyond 1000 times the reach, which is 2."""
-    bowl = ds.External(lambda z: z.square().sum(1) / 2)
+    bowl = ds.FunctionDiscriminator(lambda z: z.square().sum(1) / 2)
     with pytest.raises(ds.FlowDiverged, match=r"at step 3 of 10: .* lower step=10") as caught:
         flow(kernel=bowl, step=10.0, steps=10)
     assert caught.value.step == 3
     np.testing.assert_allclose(caught.value.flow.particles, POINTS * 81.0, rtol=1e-12)
-    assert caught.value.flow.stopped == "diverged"
+    assert caught.value.flow.stop_reason == "diverged"
     assert np.isfinite(caught.value.flow.particles).all()
 
 
@@ -293,7 +293,7 @@ def test_a_gradient_that_is_no_number_is_blamed_on_the_discriminator():
 @pytest.mark.parametrize("verb", ["against", "gradient"])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_discriminator_that_fails_on_the_way_ends_the_flow_where_it_does(verb, steps):
-    class Narrow(ds.External):
+    class Narrow(ds.FunctionDiscriminator):
         def against(self, fake, real):
             if verb == "against" and np.abs(np.asarray(fake)).max() > 10:
                 raise ValueError("steps=10 of time 0.5 each diverge")
@@ -319,10 +319,10 @@ def test_a_discriminator_that_fails_on_the_way_ends_the_flow_where_it_does(verb,
 def test_a_long_flow_says_how_long_it_takes(monkeypatch, capsys):
     from timelike.distributions.flows import descent
 
-    monkeypatch.setattr(descent, "_PACE", -1.0)
+    monkeypatch.setattr(descent, "_PACE_SECONDS", -1.0)
     flow(progress=None)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(descent, "_WORTH", 0.0)
+    monkeypatch.setattr(descent, "_MIN_ANNOUNCED_SECONDS", 0.0)
     flow(progress=None)
     assert "descend: 3 steps, about " in capsys.readouterr().err
     flow(progress=True)

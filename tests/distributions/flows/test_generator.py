@@ -8,13 +8,13 @@ import torch
 
 import timelike as tl
 from timelike import distributions as ds
-from timelike.train import Linear, seeded
+from timelike.train import LinearDecay, use_seed
 
 OPTIONS = {"latent": 3, "steps": 60, "batch": 32, "learning_rate": 0.02, "progress": False, "random_state": 0}
 
 
 def network(*shape):
-    with seeded(0):
+    with use_seed(0):
         layers = [torch.nn.Linear(3, 24), torch.nn.Tanh(), torch.nn.Linear(24, int(np.prod(shape)))]
         return (
             torch.nn.Sequential(*layers, torch.nn.Unflatten(1, shape))
@@ -42,14 +42,14 @@ def test_the_first_step_goes_down_the_mean_cost_under_a_fixed_discriminator(real
     class Watched:
         def against(self, fake, batch):
             seen.append((fake.numpy(), batch.numpy()))
-            return ds.IPM(ds.RBF(width=1.5)).against(fake, batch)
+            return ds.IPM(ds.RBF(width=1.5)).train_critic(fake, batch)
 
     before = module[-1].bias.detach().clone()
     options = OPTIONS | {"steps": 1, "learning_rate": 1e-3, "scores": (), "batch": 80}
     ds.train_generator(module, real, Watched(), **options)
     (fake, batch), *_ = seen
     assert sorted(map(tuple, batch)) == sorted(map(tuple, real))
-    mean = ds.IPM(ds.RBF(width=1.5)).against(fake, batch).gradient(fake).mean(axis=0)
+    mean = ds.IPM(ds.RBF(width=1.5)).train_critic(fake, batch).gradient(fake).mean(axis=0)
     np.testing.assert_allclose((module[-1].bias.detach() - before).numpy(), -1e-3 * np.sign(mean), rtol=1e-3)
 
 
@@ -83,10 +83,10 @@ def test_a_network_of_vectors_generates_sequences_of_the_shape_of_the_real_ones(
 
 
 def test_looks_are_of_the_same_codes(real):
-    found = ds.train_generator(network(2), real, ds.RBF(), **OPTIONS | {"every": 25, "schedule": Linear()})
+    found = ds.train_generator(network(2), real, ds.RBF(), **OPTIONS | {"every": 25, "schedule": LinearDecay()})
     assert found.frame_steps.tolist() == [0, 25, 50, 60]
     assert found.frames.shape == (4, 80, 2)
-    assert found.scored == ("sinkhorn", "mmd")
+    assert found.score_names == ("sinkhorn", "mmd")
     assert found.history.steps("mmd").tolist() == [0, 25, 50, 60]
     assert repr(found).startswith("Generator(Sequential of 3 numbers, IPM(RBF(width=")
 
@@ -101,7 +101,7 @@ def test_ctrl_c_gives_what_was_reached(real):
 
     seen = []
     found = ds.train_generator(network(2), real, ds.RBF(), **OPTIONS | {"every": 5, "scores": {"pressed": pressed}})
-    assert (found.history.stopped, found.n_steps) == ("Ctrl-C", 10)
+    assert (found.history.stop_reason, found.n_steps) == ("Ctrl-C", 10)
     assert np.isfinite(found.sample(4)).all()
 
 
@@ -154,5 +154,5 @@ def test_a_training_that_diverges_says_where(real):
 
     for every, words in ((60, "not finite at step 2"), (1, "after step 1 is not finite")):
         options = OPTIONS | {"learning_rate": 10.0, "scores": (), "every": every}
-        with pytest.raises(tl.train.Diverged, match=words):
+        with pytest.raises(tl.train.DivergenceError, match=words):
             ds.train_generator(Growing(), real, ds.RBF(width=1.0), **options)

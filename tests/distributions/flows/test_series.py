@@ -6,7 +6,7 @@ import torch
 
 import timelike as tl
 from timelike import distributions as ds
-from timelike.train import seeded
+from timelike.train import use_seed
 
 STEPS = np.arange(12)
 
@@ -25,13 +25,13 @@ def moved(start, real, kernel, **options):
 
 
 def encoder():
-    with seeded(0):
+    with use_seed(0):
         return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 6), torch.nn.Tanh())
 
 
 @pytest.mark.parametrize("name", ["elastic", "encoder"])
 def test_mmd_falls_as_series_become_those_of_the_target(waves, name):
-    kernel, step = (ds.GlobalAlignment(), 20.0) if name == "elastic" else (ds.of(encoder(), ds.RBF()), 2.0)
+    kernel, step = (ds.GlobalAlignment(), 20.0) if name == "elastic" else (ds.EncoderKernel(encoder(), ds.RBF()), 2.0)
     found = moved(*waves, kernel, step=step)
     assert found.scored == ("mmd",)
     assert (np.diff(found.history["mmd"]) < 0).all()
@@ -60,7 +60,7 @@ def test_a_kernel_that_does_not_see_a_channel_leaves_it_as_it_was(waves):
         def forward(self, x):
             return x[:, :, 0]
 
-    found = moved(start, real, ds.of(First(), ds.RBF(width=3.0)), step=5.0).particles
+    found = moved(start, real, ds.EncoderKernel(First(), ds.RBF(width=3.0)), step=5.0).particles
     np.testing.assert_array_equal(found[:, :, 1], start[:, :, 1])
     assert np.abs(found[:, :, 0] - start[:, :, 0]).max() > 0.5
 
@@ -112,7 +112,7 @@ def test_series_of_several_lengths_and_kernels_without_gradients_are_refused(wav
     with pytest.raises(ValueError, match=r"start has sequences of 2 to 3 steps: .*resample\(length=...\)"):
         moved(ragged, waves[1], ds.GlobalAlignment())
     with pytest.raises(TypeError, match="no gradients"):
-        moved(*waves, ds.Exponential("dtw"))
+        moved(*waves, ds.ExponentialKernel("dtw"))
     missing = waves[0].copy()
     missing[2, 3] = np.nan
     with pytest.raises(ValueError, match="start"):

@@ -67,7 +67,7 @@ def test_a_pixel_is_drawn_in_proportion_to_its_darkness():
     def twice(x, y):
         return np.where(x > 0, 2.0, 1.0)
 
-    points = problems._drawn(twice, 20000, np.random.default_rng(0))
+    points = problems._sample_points(twice, 20000, np.random.default_rng(0))
     assert np.mean(points[:, 0] > 0) == pytest.approx(2 / 3, abs=0.01)
 
 

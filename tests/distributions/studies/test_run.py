@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 from contract.tampered import ARRAYS, NONSENSE, edited, places_in
-from timelike.distributions import IPM, LSGAN, RBF, External, descend, sinkhorn_divergence, studies
+from timelike.distributions import IPM, LSGAN, RBF, FunctionDiscriminator, descend, sinkhorn_divergence, studies
 from timelike.distributions.studies import cells, grid, settings
 
 SMALL = {"n": 12, "steps": 3, "seeds": 1, "progress": False, "figures": False}
 
 
 def small(folder, **given):
-    return studies.run(folder, **(SMALL | {"problems": "letters", "losses": "IPM", "architectures": "RBF"} | given))
+    return studies.run_study(
+        folder, **(SMALL | {"problems": "letters", "losses": "IPM", "architectures": "RBF"} | given)
+    )
 
 
 def test_a_row_is_the_flow_that_its_names_say(tmp_path):
@@ -29,7 +31,7 @@ def test_a_row_is_the_flow_that_its_names_say(tmp_path):
 
 def test_every_combination_is_there_once_and_no_gaussian_kernel_has_a_width():
     names = {"problems": ("letters", "densities"), "losses": ("IPM", "LSGAN"), "architectures": ("RBF", "ReLU")}
-    found = cells.read_grid(**names, widths=(None, 16), seeds=2).cells()
+    found = cells.validate_grid(**names, widths=(None, 16), seeds=2).cells()
     keys = [cell.key for cell in found]
     assert len(set(keys)) == len(keys) == 2 * 2 * 2 * (2 + 1)
     assert not [cell for cell in found if cell.architecture == "RBF" and cell.width == "16"]
@@ -103,7 +105,7 @@ def test_the_folder_has_a_table_rows_and_figures(tmp_path):
 
 def test_points_of_more_dimensions_have_no_figure_of_the_plane(tmp_path):
     rng = np.random.default_rng(0)
-    cloud = studies.Problem("cloud", rng.normal(size=(8, 3)), rng.normal(size=(8, 3)))
+    cloud = studies.FlowProblem("cloud", rng.normal(size=(8, 3)), rng.normal(size=(8, 3)))
     small(tmp_path, problems=cloud, figures=True)
     assert {file.name for file in tmp_path.glob("*.png")} == {"descent-cloud.png"}
 
@@ -117,7 +119,7 @@ def test_ones_own_losses_and_kernels_are_taken(tmp_path):
 
 
 def test_a_flow_that_diverges_is_a_row_that_says_so(tmp_path):
-    fleeing = {"fleeing": lambda kernel: External(lambda z: -z.square().sum(1))}
+    fleeing = {"fleeing": lambda kernel: FunctionDiscriminator(lambda z: -z.square().sum(1))}
     study = small(tmp_path, losses=fleeing, step=5.0, steps=50, figures=True)
     assert 0 < study.rows[0]["diverged"] < 50
     assert "1 diverged" in study.table()
@@ -155,7 +157,7 @@ def test_steps_are_those_of_the_thesis():
 
 def test_the_gaussian_kernel_is_the_thesis_s():
     x = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
-    assert settings.kernel("RBF", 3)(x)[0, 1] == pytest.approx(np.exp(-14 / (2 * 3)))
+    assert settings.thesis_kernel("RBF", 3)(x)[0, 1] == pytest.approx(np.exp(-14 / (2 * 3)))
 
 
 @pytest.mark.parametrize(
@@ -183,12 +185,12 @@ def test_what_is_no_study_is_refused(tmp_path, given, said):
 
 def test_a_gaussian_kernel_of_finite_width_is_refused():
     with pytest.raises(ValueError, match="RBF is a kernel and no network"):
-        studies.discriminator("IPM", "RBF", width=8)
+        studies.thesis_discriminator("IPM", "RBF", width=8)
 
 
 def test_finite_networks_learn_on_as_the_thesis_s_do():
     # D.3.2: one step of rate 0.01 (IPM, antisymmetric) or 0.1 (LSGAN) for every move, width given
-    made = {loss: studies.discriminator(loss, "sigmoid", width=16, random_state=3) for loss in ("IPM", "LSGAN")}
+    made = {loss: studies.thesis_discriminator(loss, "sigmoid", width=16, random_state=3) for loss in ("IPM", "LSGAN")}
     assert [(one.time, one.steps, one.reset, one.bias) for one in made.values()] == [
         (0.01, 1, False, 0.2),
         (0.1, 1, False, 0.2),

@@ -7,9 +7,9 @@ from mpmath import mp
 from torch.nn import functional
 
 from naive import tangent as naive
-from timelike.distributions import NTK, Conjugate, mmd
+from timelike.distributions import NTK, ConjugateKernel, mmd
 from timelike.distributions.tangent import hermite
-from timelike.distributions.tangent.activations import Recursion
+from timelike.distributions.tangent.recursion import KernelRecursion
 
 SPREAD = 2.4020563531719796
 FUNCTIONS = {
@@ -65,21 +65,21 @@ def slope_of(function):
 def test_a_smooth_function_has_the_expectations_of_its_integral(weight):
     x, y = [0.3, -1.2], [0.8, 0.1]
     twin = naive.integrated(mp.tanh, lambda u: mp.sech(u) ** 2, step="0.16", n_points=151)
-    for kernel, expected in zip((Conjugate, NTK), naive.both(x, y, twin, 1, 0.5, weight), strict=True):
+    for kernel, expected in zip((ConjugateKernel, NTK), naive.both(x, y, twin, 1, 0.5, weight), strict=True):
         found = kernel(activation=torch.tanh, depth=1, bias=0.5, weight=weight)([x], [y]).item()
         assert found == pytest.approx(float(expected), rel=1e-11)
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-@pytest.mark.parametrize("kernel", [Conjugate, NTK])
+@pytest.mark.parametrize("kernel", [ConjugateKernel, NTK])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_has_the_kernel_of_its_name_and_the_same_gradients(name, kernel, bias):
     x = sample()
     by_name, by_function = (kernel(activation=one, bias=bias) for one in (name, FUNCTIONS[name]))
     np.testing.assert_allclose(by_function(x), by_name(x), rtol=1e-11, atol=1e-13)
     weights = np.random.default_rng(1).standard_normal((len(x), len(x)))
-    values, gradients = by_function._pulled(x, x, weights)
-    expected_values, expected = by_name._pulled(x, x, weights)
+    values, gradients = by_function._weighted_sums(x, x, weights)
+    expected_values, expected = by_name._weighted_sums(x, x, weights)
     kept = np.ones(len(x), bool) if bias else x.any(axis=1)  # without bias there is no gradient at the origin
     np.testing.assert_allclose(values, expected_values, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(gradients[kept], expected[kept], rtol=1e-6, atol=1e-6 * np.abs(expected).max())
@@ -106,16 +106,16 @@ def test_branches_are_added_in_every_layer_each_with_a_bias_of_its_own(bias):
 def test_branches_of_a_fold_and_a_function_keep_their_gradients_where_points_nearly_meet():
     x, y = sample()[:3], sample()[[0]]
     kernel = NTK(activation=("relu", "gelu", torch.tanh), bias=0.5)
-    gradients = kernel._pulled(x, y, np.ones(1))[1]
+    gradients = kernel._weighted_sums(x, y, np.ones(1))[1]
     twin = (naive.relu, naive.gelu, naive.integrated(mp.tanh, lambda u: mp.sech(u) ** 2))
     aside = np.eye(3)[0] * 1e-3  # a central difference, whose error is 1e-6 of the third derivative
     far = np.random.default_rng(3).standard_normal((1, 3)) / 3
     slope = (kernel(far + aside, y) - kernel(far - aside, y)).item() / 2e-3
-    assert kernel._pulled(far, y, np.ones(1))[1][0, 0] == pytest.approx(slope, rel=1e-5)
+    assert kernel._weighted_sums(far, y, np.ones(1))[1][0, 0] == pytest.approx(slope, rel=1e-5)
     shallow = NTK(activation=kernel.activation, bias=0.5, depth=1)
     assert shallow(far, y).item() == pytest.approx(float(naive.ntk(far[0], y[0], twin, 1, 0.5)), rel=1e-10)
     assert np.isfinite(gradients).all()
-    steps = [kernel._pulled(y + 1e-7 * sign * far, y, np.ones(1))[1] for sign in (1, -1)]
+    steps = [kernel._weighted_sums(y + 1e-7 * sign * far, y, np.ones(1))[1] for sign in (1, -1)]
     np.testing.assert_allclose(gradients[0], (steps[0] + steps[1])[0] / 2, rtol=1e-5)  # the middle of a cusp
 
 
@@ -130,7 +130,7 @@ def test_a_kink_costs_as_many_digits_as_stated(function, breaks, values, slopes)
         expected = [by_panels(one, 1.0, 1.0, cosine, breaks) for one in (function, slope_of(function))]
         x = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
         y = torch.tensor([[cosine, np.sqrt(1 - cosine**2)]], dtype=torch.float64)
-        found = [Recursion(function, 1, 0.0, 2**0.5, tangent).matrix(x, y).item() for tangent in (False, True)]
+        found = [KernelRecursion(function, 1, 0.0, 2**0.5, tangent).matrix(x, y).item() for tangent in (False, True)]
         mean, dot = found[0] / 2, (found[1] - found[0]) / (2 * cosine)
         assert mean == pytest.approx(expected[0], rel=values * part + 1e-10)
         assert dot == pytest.approx(expected[1], rel=slopes * part + 1e-9)
@@ -177,7 +177,7 @@ def test_kernels_of_functions_are_positive_and_the_same_in_any_company_and_block
     np.testing.assert_array_equal(whole, whole.T)
     assert np.linalg.eigvalsh(whole).min() > -1e-12 * np.trace(whole)
     np.testing.assert_allclose(kernel(x[:2], x[5:]), whole[:2, 5:], rtol=1e-13)
-    monkeypatch.setattr(hermite, "_AT_ONCE", 2000)
+    monkeypatch.setattr(hermite, "_MAX_VALUES", 2000)
     np.testing.assert_allclose(kernel(x), whole, rtol=1e-13)
     assert mmd(x, x + 1, kernel) > 0 == pytest.approx(mmd(x, x, kernel), abs=1e-12)
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from timelike.distributions import NTK, Empirical, empirical_ntk, mmd
-from timelike.distributions.tangent import derivatives
+from timelike.distributions import NTK, EmpiricalNTK, empirical_ntk, mmd
+from timelike.distributions.tangent import parameter_jacobian
 
 
 class Layer(nn.Module):
@@ -86,10 +86,10 @@ def test_blocks_of_items_and_groups_of_parameters_change_nothing(monkeypatch):
     x = np.random.default_rng(0).standard_normal((7, *shape))
     whole = empirical_ntk(module, x)
     for block in (1, 2, 7, 100):
-        np.testing.assert_allclose(empirical_ntk(module, x, block=block), whole, rtol=1e-12)
-        np.testing.assert_allclose(empirical_ntk(module, x[:3], x, block=block), whole[:3], rtol=1e-12)
-    monkeypatch.setattr(derivatives, "_KEPT", 12)
-    assert len(derivatives.Derivatives(module).groups(2)) == 4
+        np.testing.assert_allclose(empirical_ntk(module, x, block_size=block), whole, rtol=1e-12)
+        np.testing.assert_allclose(empirical_ntk(module, x[:3], x, block_size=block), whole[:3], rtol=1e-12)
+    monkeypatch.setattr(parameter_jacobian, "_MAX_KEPT_DERIVATIVES", 12)
+    assert len(parameter_jacobian.ParameterJacobian(module).groups(2)) == 4
     np.testing.assert_allclose(empirical_ntk(module, x), whole, rtol=1e-12)
 
 
@@ -129,11 +129,11 @@ def test_as_a_kernel_it_goes_wherever_kernels_go():
     module = perceptron(16, 0)
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((5, 3)), rng.standard_normal((4, 3))
-    kernel = Empirical(module)
+    kernel = EmpiricalNTK(module)
     np.testing.assert_allclose(kernel(x, y), empirical_ntk(module, x, y), rtol=1e-12)
     matrices = [empirical_ntk(module, *pair).mean() for pair in ((x, x), (y, y), (x, y))]
     assert mmd(x, y, kernel) == pytest.approx(matrices[0] + matrices[1] - 2 * matrices[2])
-    assert kernel.definite
+    assert kernel.is_definite
     assert repr(kernel) == "Empirical(Sequential)"
 
 
@@ -143,8 +143,8 @@ def test_gradients_by_points_are_those_of_finite_differences(name):
     rng = np.random.default_rng(0)
     size = int(np.prod(shape))
     x, y, weights = rng.standard_normal((2, size)), rng.standard_normal((3, size)), rng.standard_normal(3)
-    kernel = Empirical(module, shape=shape)
-    values, gradients = kernel._pulled(x, y, weights)
+    kernel = EmpiricalNTK(module, shape=shape)
+    values, gradients = kernel._weighted_sums(x, y, weights)
     np.testing.assert_allclose(values, kernel(x, y) @ weights, rtol=1e-10)
     for feature in range(size):
         aside = 1e-5 * np.eye(size)[feature]
@@ -180,4 +180,4 @@ def test_what_has_no_tangent_kernel_is_refused(given, error, message):
     with pytest.raises(error, match=message):
         empirical_ntk(*given)
     with pytest.raises(ValueError, match=r"shape=\(2, 2\) takes 4 numbers and an item has 3"):
-        Empirical(nn.Linear(2, 1), shape=(2, 2))(np.ones((2, 3)))
+        EmpiricalNTK(nn.Linear(2, 1), shape=(2, 2))(np.ones((2, 3)))

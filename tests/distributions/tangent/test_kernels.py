@@ -1,10 +1,10 @@
-"""`NTK` and `Conjugate` as kernels: positive, the same for arrays and tensors, with gradients that torch's own confirm."""
+"""`NTK` and `ConjugateKernel` as kernels: positive, the same for arrays and tensors, with gradients that torch's own confirm."""
 
 import numpy as np
 import pytest
 import torch
 
-from timelike.distributions import IPM, NTK, Conjugate, mmd
+from timelike.distributions import IPM, NTK, ConjugateKernel, mmd
 
 CLOSED = ("relu", "leaky_relu", "abs", "sigmoid", "sine", ("relu", "sine"))
 
@@ -24,7 +24,7 @@ def crowded(n, features):
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 @pytest.mark.parametrize("activation", CLOSED)
-@pytest.mark.parametrize("kind", [NTK, Conjugate])
+@pytest.mark.parametrize("kind", [NTK, ConjugateKernel])
 def test_matrices_are_positive_to_rounding_where_points_nearly_meet(kind, activation, bias):
     for features in (1, 2, 30):
         found = kind(activation=activation, bias=bias)(crowded(60, features))
@@ -35,14 +35,14 @@ def test_matrices_are_positive_to_rounding_where_points_nearly_meet(kind, activa
 
 
 @pytest.mark.parametrize("activation", CLOSED)
-@pytest.mark.parametrize("kind", [NTK, Conjugate])
+@pytest.mark.parametrize("kind", [NTK, ConjugateKernel])
 def test_gradients_by_both_sides_are_those_of_finite_differences(kind, activation):
     kernel = kind(activation=activation, depth=2, bias=0.5, weight=1.3)
     x, y = (torch.tensor(sample(n, 3, seed=n), requires_grad=True) for n in (4, 5))
     assert torch.autograd.gradcheck(kernel, (x, y))
 
 
-@pytest.mark.parametrize("kind", [NTK, Conjugate])
+@pytest.mark.parametrize("kind", [NTK, ConjugateKernel])
 def test_the_gradient_of_a_matrix_of_one_sample_counts_both_its_sides(kind):
     kernel, x = kind(bias=0.5), torch.tensor(sample(5), requires_grad=True)
     weights = torch.tensor(sample(5, 5))
@@ -72,7 +72,7 @@ def test_who_differentiates_twice_is_told():
 def test_sums_over_the_other_points_are_those_of_autograd(activation):
     kernel, x, y = NTK(activation=activation), crowded(12, 2), sample(9)
     for weights in (sample(9, 1)[:, 0], sample(12, 9)):
-        values, gradients = kernel._pulled(x, y, weights)
+        values, gradients = kernel._weighted_sums(x, y, weights)
         points = torch.tensor(x, requires_grad=True)
         sums = (kernel(points, torch.tensor(y)) * torch.tensor(weights)).sum(1)
         (expected,) = torch.autograd.grad(sums.sum(), points)
@@ -82,22 +82,22 @@ def test_sums_over_the_other_points_are_those_of_autograd(activation):
 
 def test_sums_over_series_have_gradients_like_them():
     x, y = sample(6, 8).reshape(6, 4, 2), sample(5, 8, seed=1).reshape(5, 4, 2)
-    values, gradients = NTK()._pulled(x, y, np.ones(5))
+    values, gradients = NTK()._weighted_sums(x, y, np.ones(5))
     assert gradients.shape == x.shape
-    flat = NTK()._pulled(x.reshape(6, 8), y.reshape(5, 8), np.ones(5))
+    flat = NTK()._weighted_sums(x.reshape(6, 8), y.reshape(5, 8), np.ones(5))
     np.testing.assert_array_equal(values, flat[0])
     np.testing.assert_array_equal(gradients.reshape(6, 8), flat[1])
 
 
-@pytest.mark.parametrize("kind", [NTK, Conjugate])
+@pytest.mark.parametrize("kind", [NTK, ConjugateKernel])
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu", "abs"])
 def test_without_bias_nothing_is_like_the_origin_and_no_number_is_lost_there(kind, activation):
     kernel, x = kind(activation=activation, bias=0.0), np.array([[0.0, 0.0], [1.0, 2.0], [-3.0, 0.5]])
     assert not kernel(x)[0].any()
-    values, gradients = kernel._pulled(x, np.zeros((1, 2)), np.ones(1))
+    values, gradients = kernel._weighted_sums(x, np.zeros((1, 2)), np.ones(1))
     assert not values.any()
     assert not gradients.any()
-    assert np.isfinite(kernel._pulled(x, x, np.ones(3))[1]).all()
+    assert np.isfinite(kernel._weighted_sums(x, x, np.ones(3))[1]).all()
 
 
 def test_without_bias_relu_tells_no_multiples_apart_and_with_it_does():
@@ -120,14 +120,14 @@ def test_the_kernels_serve_discrepancies_and_discriminators():
     full = kernel(np.concatenate([x, y]))
     expected = full[:8, :8].mean() + full[8:, 8:].mean() - 2 * full[:8, 8:].mean()
     assert mmd(x, y, kernel) == pytest.approx(expected, rel=1e-12)
-    critic = IPM(kernel).against(x, y)
+    critic = IPM(kernel).train_critic(x, y)
     np.testing.assert_allclose(critic(x), kernel(x).mean(axis=1) - kernel(x, y).mean(axis=1), rtol=1e-11, atol=1e-13)
 
 
 def test_equal_options_are_equal_kernels_and_are_shown():
     assert NTK(bias=1) == NTK()
     assert hash(NTK()) == hash(NTK(depth=3))
-    assert NTK() != Conjugate()
+    assert NTK() != ConjugateKernel()
     assert repr(NTK(activation=("relu", "sine"), bias=0)) == "NTK(activation=('relu', 'sine'), bias=0.0)"
 
 
@@ -145,7 +145,7 @@ def test_equal_options_are_equal_kernels_and_are_shown():
     ],
 )
 def test_options_that_make_no_network_are_refused(options, error, message):
-    for kind in (NTK, Conjugate):
+    for kind in (NTK, ConjugateKernel):
         with pytest.raises(error, match=message):
             kind(**options)
 

@@ -8,7 +8,7 @@ import torch
 from mpmath import mp, mpf
 
 from naive import tangent as naive
-from timelike.distributions import NTK, Conjugate
+from timelike.distributions import NTK, ConjugateKernel
 
 DEPTHS = (1, 3, 5)
 DISTANCES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1.0)
@@ -117,7 +117,7 @@ def test_kernels_have_twelve_digits(name, bias, depth):
     for dimension in dimensions(name, depth):
         x, y = pairs_of(dimension)
         values, _ = truth(name, bias, depth, dimension)
-        for kind, kernel in enumerate((Conjugate, NTK)):
+        for kind, kernel in enumerate((ConjugateKernel, NTK)):
             k = kernel(activation=name, bias=bias, depth=depth)
             scale = np.sqrt(np.diagonal(k(x)) * np.diagonal(k(y)))  # of what is nearly opposite
             errors = np.abs(np.diagonal(k(x, y)) - values[kind])
@@ -125,14 +125,14 @@ def test_kernels_have_twelve_digits(name, bias, depth):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("kernel", [Conjugate, NTK])
+@pytest.mark.parametrize("kernel", [ConjugateKernel, NTK])
 @pytest.mark.parametrize(("name", "bias"), CASES)
 def test_gradients_have_six_digits(kernel, name, bias, depth):
     k = kernel(activation=name, bias=bias, depth=depth)
     for dimension in dimensions(name, depth):
         x, y = pairs_of(dimension)
         expected = truth(name, bias, depth, dimension)[1][int(kernel is NTK)]
-        _, pulled = k._pulled(x, y, np.eye(len(x)))
+        _, pulled = k._weighted_sums(x, y, np.eye(len(x)))
         leaf = torch.tensor(x, requires_grad=True)
         k(leaf, torch.tensor(y)).diagonal().sum().backward()
         defined = np.ones(len(x), bool) if bias or name not in KINKED else x.any(axis=1)
@@ -151,5 +151,5 @@ def test_gradients_have_six_digits_in_784_dimensions(bias):
     for distance in (0.0, 1e-9, 1e-3):
         x = y + distance * direction / np.linalg.norm(direction)
         expected = np.array(naive.slopes(x[0], y[0], naive.relu, 3, bias, coordinates=some)[1])
-        _, found = NTK(bias=bias)._pulled(x, y, np.ones(1))
+        _, found = NTK(bias=bias)._weighted_sums(x, y, np.ones(1))
         assert not len(unlike(found[:, some], expected[None], 1e-6)), distance

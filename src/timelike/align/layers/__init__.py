@@ -1,9 +1,9 @@
 """Alignments as torch modules: padded pairs in, costs with gradients out."""
 
-from .gdtw import DecDTW, Warped
+from .gdtw import DecDTW, WarpOutput
 from .path_losses import MaxError, Positions, TimeDev, TimeErr, WarpMSE
 from .soft_dtw import DILATE, SoftDTW
-from .transport import OPW, OT, TCOT, Sinkhorn, Transport
+from .transport import OPW, OT, TCOT, Sinkhorn, TransportOutput
 
 __all__ = [
     "DILATE",
@@ -17,7 +17,7 @@ __all__ = [
     "SoftDTW",
     "TimeDev",
     "TimeErr",
-    "Transport",
+    "TransportOutput",
     "WarpMSE",
-    "Warped",
+    "WarpOutput",
 ]

@@ -17,14 +17,14 @@ def frame_costs(cost: Cost, x: Tensor, y: Tensor) -> Tensor:
     tensor([[0.],
             [5.]])
     """
-    found: Tensor = _Costs.apply(x, y, cost)  # type: ignore[no-untyped-call]
+    found: Tensor = _FrameCosts.apply(x, y, cost)  # type: ignore[no-untyped-call]
     return found
 
 
-class _Costs(torch.autograd.Function):
+class _FrameCosts(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, y: Tensor, cost: Cost) -> Tensor:
-        return _fast(x, y, cost)
+        return _fast_costs(x, y, cost)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Cost], output: Tensor) -> None:
@@ -38,23 +38,23 @@ class _Costs(torch.autograd.Function):
         with torch.enable_grad():
             if again:
                 sides = x.view_as(x), y.view_as(y)  # views, because one tensor may be given twice
-                found = _differences(*sides, ctx.cost)
+                found = _differentiable_costs(*sides, ctx.cost)
             else:
                 sides = x.detach().requires_grad_(), y.detach().requires_grad_()
-                found = _fast(*sides, ctx.cost)
+                found = _fast_costs(*sides, ctx.cost)
             asked = [side for side, needed in zip(sides, ctx.needs_input_grad, strict=False) if needed]
             by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=again))
         return (*(next(by_asked) if needed else None for needed in ctx.needs_input_grad[:2]), None)
 
 
-def _fast(x: Tensor, y: Tensor, cost: Cost) -> Tensor:
+def _fast_costs(x: Tensor, y: Tensor, cost: Cost) -> Tensor:
     if cost == "manhattan":
         return torch.cdist(x, y, p=1.0)
     plain = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")  # products would cancel digits
     return plain if cost == "euclidean" else plain.square()
 
 
-def _differences(x: Tensor, y: Tensor, cost: Cost) -> Tensor:
+def _differentiable_costs(x: Tensor, y: Tensor, cost: Cost) -> Tensor:
     """The same with all differences laid out, (…, n, m, channel): more memory, and torch knows all derivatives."""
     apart = x[..., :, None, :] - y[..., None, :, :]
     if cost == "manhattan":

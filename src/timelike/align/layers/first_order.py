@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 
-def without_derivative(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def once_differentiable(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A backward pass that refuses to be part of a graph.
 
     torch's `once_differentiable` looks at the incoming gradients only: with a constant one, a further derivative would

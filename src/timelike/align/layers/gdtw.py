@@ -9,19 +9,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ...core.parameters import check_bool
+from ...core.validation.tensors import valid_mask
 from ...native import warp as warps
-from ...sequences.arguments import flag
-from ...sequences.padding import valid
-from ..gdtw import pair, search
+from ..gdtw import check_pair, check_search_options
 from ..warp_problem import conflict_message, pair_constraints
-from .first_order import without_derivative
-from .knots import Clock, per_knot, refuse_constraints
-from .padded import PaddedPairs, padded_pairs
+from .first_order import once_differentiable
+from .knots import KnotTimes, check_constraints, expand_per_knot
+from .padded_pairs import PaddedPairs, validate_pairs
 
 Number = float | Tensor
 
 
-class Warped(NamedTuple):
+class WarpOutput(NamedTuple):
     """Warps and what they cost: `phi` (item, knot) in y's time, 0 past the end of x, and `objective` (item,)."""
 
     phi: Tensor
@@ -79,11 +79,11 @@ class DecDTW(nn.Module):
     ) -> None:
         super().__init__()
         self.regularization = regularization
-        self.slope_min, self.slope_max = pair(slope, "slope")
-        ends = (None, None) if bounds is None else pair(bounds, "bounds")
+        self.slope_min, self.slope_max = check_pair(slope, "slope")
+        ends = (None, None) if bounds is None else check_pair(bounds, "bounds")
         self.bound_min: Number | None = ends[0]
         self.bound_max: Number | None = ends[1]
-        self.search = search(penalty, delta, flag(subsequence, "subsequence"), refinements, grid)
+        self.search = check_search_options(penalty, delta, check_bool(subsequence, "subsequence"), refinements, grid)
 
     def forward(
         self,
@@ -93,26 +93,29 @@ class DecDTW(nn.Module):
         y_lengths: Any = None,
         x_times: Any = None,
         y_times: Any = None,
-    ) -> Warped:
+    ) -> WarpOutput:
         """Warps of each y (item, time, channel) onto its x; step numbers are the times unless these are given.
 
         Times are (item, time) or, for all items alike, (time,).
         """
-        padded = padded_pairs(x, y, x_lengths, y_lengths)
-        clocks = Clock(x_times, padded.x, padded.x_lengths, "x"), Clock(y_times, padded.y, padded.y_lengths, "y")
+        padded = validate_pairs(x, y, x_lengths, y_lengths)
+        clocks = (
+            KnotTimes(x_times, padded.x, padded.x_lengths, "x"),
+            KnotTimes(y_times, padded.y, padded.y_lengths, "y"),
+        )
         clocks[1].refuse_rounding(padded.x.dtype, "y_times")
         knots = padded.x.shape[:2]
         intervals = (knots[0], max(knots[1] - 1, 0))
         constraints = (
-            per_knot(self.regularization, intervals, padded, "regularization"),
-            per_knot(self.slope_min, intervals, padded, "slope[0]"),
-            per_knot(torch.inf if self.slope_max is None else self.slope_max, intervals, padded, "slope[1]"),
-            per_knot(-torch.inf if self.bound_min is None else self.bound_min, knots, padded, "bounds[0]"),
-            per_knot(torch.inf if self.bound_max is None else self.bound_max, knots, padded, "bounds[1]"),
+            expand_per_knot(self.regularization, intervals, padded, "regularization"),
+            expand_per_knot(self.slope_min, intervals, padded, "slope[0]"),
+            expand_per_knot(torch.inf if self.slope_max is None else self.slope_max, intervals, padded, "slope[1]"),
+            expand_per_knot(-torch.inf if self.bound_min is None else self.bound_min, knots, padded, "bounds[0]"),
+            expand_per_knot(torch.inf if self.bound_max is None else self.bound_max, knots, padded, "bounds[1]"),
         )
-        refuse_constraints(constraints, padded.x_lengths)
-        solve: Any = _Solve.apply
-        return Warped(*solve(padded.x, padded.y, *constraints, padded, clocks, self.search))
+        check_constraints(constraints, padded.x_lengths)
+        solve: Any = _SolveWarp.apply
+        return WarpOutput(*solve(padded.x, padded.y, *constraints, padded, clocks, self.search))
 
     def extra_repr(self) -> str:
         """The options that are numbers; parameters have lines of their own."""
@@ -121,7 +124,7 @@ class DecDTW(nn.Module):
         return ", ".join(f"{name}={value}" for name, value in given.items() if isinstance(value, int | float))
 
 
-class _Solve(torch.autograd.Function):
+class _SolveWarp(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
@@ -133,28 +136,28 @@ class _Solve(torch.autograd.Function):
         b_min: Tensor,
         b_max: Tensor,
         padded: PaddedPairs,
-        clocks: tuple[Clock, Clock],
-        how: warps.Options,
+        clocks: tuple[KnotTimes, KnotTimes],
+        how: warps.WarpOptions,
     ) -> tuple[Tensor, Tensor]:
-        pairs = _pairs(x, y, (strength, s_min, s_max, b_min, b_max), padded, clocks)
+        pairs = _make_problems(x, y, (strength, s_min, s_max, b_min, b_max), padded, clocks)
         found = warps.solve(pairs, how, threads=torch.get_num_threads())
-        if isinstance(found, warps.Conflict):
-            raise ValueError(_explained(found, pairs, clocks, how.free_ends))
+        if isinstance(found, warps.WarpConflict):
+            raise ValueError(_explain_conflict(found, pairs, clocks, how.free_ends))
         _refuse_overflow(found.objective, x.dtype)
-        ctx.pairs, ctx.how, ctx.found, ctx.padded, ctx.clocks = pairs, how, found, padded, clocks
+        ctx.pairs, ctx.how, ctx.found, ctx.padded, ctx.times = pairs, how, found, padded, clocks
         x_clock, y_clock = clocks
-        inside = valid(padded.x_lengths, x.shape[1])
-        values = np.repeat(y_clock.clock.starts, x_clock.lengths) + found.phi * np.repeat(
+        inside = valid_mask(padded.x_lengths, x.shape[1])
+        values = np.repeat(y_clock.unit_times.starts, x_clock.lengths) + found.phi * np.repeat(
             y_clock.scale, x_clock.lengths
         )
-        return _padded(values, inside, x), torch.as_tensor(found.objective).to(x)
+        return _pad_values(values, inside, x), torch.as_tensor(found.objective).to(x)
 
     @staticmethod
-    @without_derivative("the gradient of DecDTW")
+    @once_differentiable("the gradient of DecDTW")
     def backward(ctx: Any, of_phi: Tensor, of_objective: Tensor) -> tuple[Tensor | None, ...]:
-        x_clock, y_clock = ctx.clocks
+        x_clock, y_clock = ctx.times
         padded: PaddedPairs = ctx.padded
-        inside = valid(padded.x_lengths, padded.x.shape[1])
+        inside = valid_mask(padded.x_lengths, padded.x.shape[1])
         scale = np.repeat(y_clock.scale, x_clock.lengths)
         worth = of_phi.detach().cpu().double()[inside].numpy() * scale
         found = warps.gradients(
@@ -170,30 +173,30 @@ class _Solve(torch.autograd.Function):
         per_span = 1 / np.repeat(y_clock.clock.spans, x_clock.lengths)
         kept = ends[inside].numpy()
         sides = (
-            _padded(found.x, inside, padded.x),
-            _padded(found.y, valid(padded.y_lengths, padded.y.shape[1]), padded.y),
+            _pad_values(found.x, inside, padded.x),
+            _pad_values(found.y, valid_mask(padded.y_lengths, padded.y.shape[1]), padded.y),
         )
         intervals = (
-            _padded(g[kept], ends[:, :-1], padded.x, exact=True) for g in (found.lambdas, found.s_min, found.s_max)
+            _pad_values(g[kept], ends[:, :-1], padded.x, exact=True) for g in (found.lambdas, found.s_min, found.s_max)
         )
-        knots = (_padded(g * per_span, inside, padded.x, exact=True) for g in (found.b_min, found.b_max))
+        knots = (_pad_values(g * per_span, inside, padded.x, exact=True) for g in (found.b_min, found.b_max))
         return (*sides, *intervals, *knots, None, None, None)
 
 
-def _pairs(
-    x: Tensor, y: Tensor, constraints: tuple[Tensor, ...], padded: PaddedPairs, clocks: tuple[Clock, Clock]
-) -> warps.Problems:
+def _make_problems(
+    x: Tensor, y: Tensor, constraints: tuple[Tensor, ...], padded: PaddedPairs, clocks: tuple[KnotTimes, KnotTimes]
+) -> warps.WarpProblems:
     x_clock, y_clock = clocks
-    inside = valid(padded.x_lengths, x.shape[1])
+    inside = valid_mask(padded.x_lengths, x.shape[1])
     ids = np.arange(len(x_clock.lengths))
-    strength, s_min, s_max = (_by_knot(constraint, inside) for constraint in constraints[:3])
-    starts, spans = (np.repeat(side, x_clock.lengths) for side in (y_clock.clock.starts, y_clock.clock.spans))
+    strength, s_min, s_max = (_pack_intervals(constraint, inside) for constraint in constraints[:3])
+    starts, spans = (np.repeat(side, x_clock.lengths) for side in (y_clock.unit_times.starts, y_clock.unit_times.spans))
     b_min, b_max = ((constraint.detach().cpu()[inside].numpy() - starts) / spans for constraint in constraints[3:])
-    return warps.Problems(
-        _packed(x, inside),
-        _packed(y, valid(padded.y_lengths, y.shape[1])),
-        x_clock.clock.unit,
-        y_clock.clock.unit,
+    return warps.WarpProblems(
+        _pack_side(x, inside),
+        _pack_side(y, valid_mask(padded.y_lengths, y.shape[1])),
+        x_clock.unit_times.unit,
+        y_clock.unit_times.unit,
         x_clock.starts,
         x_clock.lengths,
         y_clock.starts,
@@ -209,17 +212,17 @@ def _pairs(
     )
 
 
-def _packed(side: Tensor, inside: Tensor) -> NDArray[np.float64]:
+def _pack_side(side: Tensor, inside: Tensor) -> NDArray[np.float64]:
     return np.ascontiguousarray(side.detach().cpu().double()[inside].numpy())
 
 
-def _by_knot(constraint: Tensor, inside: Tensor) -> NDArray[np.float64]:
+def _pack_intervals(constraint: Tensor, inside: Tensor) -> NDArray[np.float64]:
     """Values of intervals, with one more at each end that is not used."""
     padded = torch.nn.functional.pad(constraint.detach().cpu(), (0, 1), value=1.0)
     return np.ascontiguousarray(padded[inside].numpy())
 
 
-def _padded(values: NDArray[np.float64], inside: Tensor, like: Tensor, *, exact: bool = False) -> Tensor:
+def _pad_values(values: NDArray[np.float64], inside: Tensor, like: Tensor, *, exact: bool = False) -> Tensor:
     rows = torch.zeros(*inside.shape, *values.shape[1:], dtype=torch.float64)
     rows[inside] = torch.from_numpy(values)
     return rows.to(like.device) if exact else rows.to(like)
@@ -234,10 +237,12 @@ def _refuse_overflow(objective: NDArray[np.float64], dtype: torch.dtype) -> None
         )
 
 
-def _explained(found: warps.Conflict, pairs: warps.Problems, clocks: tuple[Clock, Clock], free_ends: bool) -> str:
+def _explain_conflict(
+    found: warps.WarpConflict, pairs: warps.WarpProblems, clocks: tuple[KnotTimes, KnotTimes], free_ends: bool
+) -> str:
     x_clock, y_clock = clocks
     constraints = pair_constraints(pairs, found.pair, free_ends)
     time = float(x_clock.times[x_clock.starts[found.pair] + found.knot])
-    clock = y_clock.clock
+    clock = y_clock.unit_times
     said = conflict_message(found.knot, constraints, time, clock.starts[found.pair], clock.spans[found.pair])
     return f"item {found.pair}: {said}"

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...sequences.padding import valid
-from ..warp_problem import Clocks, step_numbers, unit_clocks
-from .padded import PaddedPairs
+from ...core.validation.tensors import valid_mask
+from ..warp_problem import UnitTimes, step_numbers, to_unit_times
+from .padded_pairs import PaddedPairs
 
 
-class Clock:
+class KnotTimes:
     """One side's times, packed: as given and from 0 to 1."""
 
     def __init__(self, times: Any, side: Tensor, lengths: Tensor, name: str) -> None:
@@ -22,16 +22,16 @@ class Clock:
         if times is None:
             self.times = step_numbers(self.lengths)
         else:
-            self.times = _packed_times(times, side, lengths, f"{name}_times")
-        self.clock: Clocks = unit_clocks(self.times, self.lengths, f"{name}_times")
+            self.times = _pack_times(times, side, lengths, f"{name}_times")
+        self.unit_times: UnitTimes = to_unit_times(self.times, self.lengths, f"{name}_times")
         self.starts = np.cumsum(self.lengths) - self.lengths
-        self.scale = np.where(self.lengths > 1, self.clock.spans, 0.0)  # a single step has one time
+        self.scale = np.where(self.lengths > 1, self.unit_times.spans, 0.0)  # a single step has one time
 
     def refuse_rounding(self, dtype: torch.dtype, name: str) -> None:
         """An error where warp values in `dtype` could not be told apart: seconds since 1970 in float32, say."""
         shortest = np.diff(self.times)[np.diff(self.times) > 0].min(initial=np.inf)
         grain = torch.finfo(dtype).eps * np.abs(self.times).max(initial=0.0)
-        if grain > 0.1 * shortest and np.abs(self.clock.starts).max(initial=0.0) > 0:
+        if grain > 0.1 * shortest and np.abs(self.unit_times.starts).max(initial=0.0) > 0:
             kind = str(dtype).removeprefix("torch.")
             raise ValueError(
                 f"{name} are up to {np.abs(self.times).max():g} and {shortest:g} apart, which {kind} cannot tell: "
@@ -39,7 +39,7 @@ class Clock:
             )
 
 
-def _packed_times(times: Any, side: Tensor, lengths: Tensor, name: str) -> NDArray[np.float64]:
+def _pack_times(times: Any, side: Tensor, lengths: Tensor, name: str) -> NDArray[np.float64]:
     given = torch.as_tensor(times)
     if given.requires_grad:
         raise ValueError(f"{name} requires gradients, and warps have none with respect to times: give {name}.detach()")
@@ -49,8 +49,8 @@ def _packed_times(times: Any, side: Tensor, lengths: Tensor, name: str) -> NDArr
             f"{name} is of shape {tuple(given.shape)}: expected {shape}, or {shape[1:]} for all items alike, of numbers"
         )
     rows = given.detach().cpu().double().expand(shape)
-    inside = valid(lengths, shape[1])
-    wrong = torch.nonzero((inside & ~torch.isfinite(rows)) | _falling(rows, inside))
+    inside = valid_mask(lengths, shape[1])
+    wrong = torch.nonzero((inside & ~torch.isfinite(rows)) | _falling_mask(rows, inside))
     if len(wrong):
         item, time = wrong[0].tolist()
         raise ValueError(
@@ -61,13 +61,13 @@ def _packed_times(times: Any, side: Tensor, lengths: Tensor, name: str) -> NDArr
     return rows[inside].numpy()
 
 
-def _falling(rows: Tensor, inside: Tensor) -> Tensor:
+def _falling_mask(rows: Tensor, inside: Tensor) -> Tensor:
     falls = torch.zeros_like(inside)
     falls[:, 1:] = ~(rows[:, 1:] > rows[:, :-1]) & inside[:, 1:]
     return falls
 
 
-def per_knot(value: Any, shape: tuple[int, int] | torch.Size, padded: PaddedPairs, name: str) -> Tensor:
+def expand_per_knot(value: Any, shape: tuple[int, int] | torch.Size, padded: PaddedPairs, name: str) -> Tensor:
     """A number, or a tensor that broadcasts, for every item and knot or interval; on x's device."""
     if isinstance(value, bool) or not isinstance(value, int | float | Tensor | np.ndarray | np.number):
         raise TypeError(f"{name}={value!r}: expected a number or a tensor")
@@ -88,23 +88,23 @@ def per_knot(value: Any, shape: tuple[int, int] | torch.Size, padded: PaddedPair
         ) from None
 
 
-def refuse_constraints(constraints: tuple[Tensor, ...], lengths: Tensor) -> None:
+def check_constraints(constraints: tuple[Tensor, ...], lengths: Tensor) -> None:
     """An error that names the first λ, slope or bound that cannot be."""
     strength, s_min, s_max, b_min, b_max = (constraint.detach().cpu() for constraint in constraints)
-    intervals, knots = valid(lengths - 1, strength.shape[1]), valid(lengths, b_min.shape[1])
-    _refuse(
+    intervals, knots = valid_mask(lengths - 1, strength.shape[1]), valid_mask(lengths, b_min.shape[1])
+    _refuse_where(
         intervals & ~((strength >= 0) & torch.isfinite(strength)),
         strength,
         "regularization",
         "a finite number, 0 or more",
     )
-    _refuse(intervals & ~torch.isfinite(s_min), s_min, "slope[0]", "a finite number")
-    _refuse(intervals & ~(s_max >= s_min), s_max, "slope[1]", "at least slope[0]")
-    _refuse(knots & ~(b_min < torch.inf), b_min, "bounds[0]", "a finite number")
-    _refuse(knots & ~(b_max >= b_min), b_max, "bounds[1]", "at least bounds[0]")
+    _refuse_where(intervals & ~torch.isfinite(s_min), s_min, "slope[0]", "a finite number")
+    _refuse_where(intervals & ~(s_max >= s_min), s_max, "slope[1]", "at least slope[0]")
+    _refuse_where(knots & ~(b_min < torch.inf), b_min, "bounds[0]", "a finite number")
+    _refuse_where(knots & ~(b_max >= b_min), b_max, "bounds[1]", "at least bounds[0]")
 
 
-def _refuse(wrong: Tensor, values: Tensor, name: str, expected: str) -> None:
+def _refuse_where(wrong: Tensor, values: Tensor, name: str, expected: str) -> None:
     found = torch.nonzero(wrong)
     if len(found):
         item, at = found[0].tolist()

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...sequences.arguments import flag
-from ...sequences.padding import read_lengths, refuse_meta
+from ...core.parameters import check_bool
+from ...core.validation.tensors import refuse_meta_device, validate_lengths
 
 Map = Callable[[Tensor], Tensor]
 
@@ -37,8 +37,8 @@ class TimeErr(nn.Module):
     """
 
     def forward(self, phi: Tensor, truth: Tensor, times: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
-        error, steps = _compared(phi, truth, times, lengths)
-        return _held(_mean_over_time(_mean_magnitude(error[:, :-1], error[:, 1:]), steps), self)
+        error, steps = _errors_and_steps(phi, truth, times, lengths)
+        return _check_loss(_mean_over_time(_mean_magnitude(error[:, :-1], error[:, 1:]), steps), self)
 
 
 class TimeDev(nn.Module):
@@ -58,10 +58,10 @@ class TimeDev(nn.Module):
     """
 
     def forward(self, phi: Tensor, truth: Tensor, times: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
-        error, steps = _compared(phi, truth, times, lengths)
-        unit = _unit(error)
+        error, steps = _errors_and_steps(phi, truth, times, lengths)
+        unit = _error_unit(error)
         a, b = error[:, :-1] / unit, error[:, 1:] / unit
-        return _held(unit[:, 0] * _root(_mean_over_time((a * a + a * b + b * b) / 3, steps)), self)
+        return _check_loss(unit[:, 0] * _safe_sqrt(_mean_over_time((a * a + a * b + b * b) / 3, steps)), self)
 
 
 class MaxError(nn.Module):
@@ -88,7 +88,7 @@ class MaxError(nn.Module):
 
     def __init__(self, *, squared: bool = False) -> None:
         super().__init__()
-        self.squared = flag(squared, "squared")
+        self.squared = check_bool(squared, "squared")
 
     def forward(
         self,
@@ -98,19 +98,19 @@ class MaxError(nn.Module):
         lengths: Tensor | None = None,
         through: Map | None = None,
     ) -> Tensor:
-        valid = _checked(phi, truth, times, lengths, places=through is not None)
+        valid = _validate_warps(phi, truth, times, lengths, places=through is not None)
         phi = phi.where(valid, 0)
         truth = truth.where(valid.unsqueeze(-1) if truth.ndim == 3 else valid, 0)
-        where, target = _mapped(phi, truth, through)
+        where, target = _map_to_places(phi, truth, through)
         error = where - target
         if error.ndim == 2:
             largest = error.where(valid, 0).abs().amax(dim=1)
-            return _held(largest.square() if self.squared else largest, self)
+            return _check_loss(largest.square() if self.squared else largest, self)
         if self.squared:
-            return _held(error.square().sum(dim=-1).where(valid, 0).amax(dim=1), self)
-        unit = _unit(error)
+            return _check_loss(error.square().sum(dim=-1).where(valid, 0).amax(dim=1), self)
+        unit = _error_unit(error)
         squares = (error / unit[..., None]).square().sum(dim=-1).where(valid, 0).amax(dim=1)
-        return _held(unit[:, 0] * _root(squares), self)
+        return _check_loss(unit[:, 0] * _safe_sqrt(squares), self)
 
     def extra_repr(self) -> str:
         return f"squared={self.squared}"
@@ -132,9 +132,9 @@ class WarpMSE(nn.Module):
     """
 
     def forward(self, phi: Tensor, truth: Tensor, times: Tensor | None = None, lengths: Tensor | None = None) -> Tensor:
-        valid = _checked(phi, truth, times, lengths)
+        valid = _validate_warps(phi, truth, times, lengths)
         error = phi.where(valid, 0) - truth.where(valid, 0)
-        return _held(error.square().sum(dim=1) / valid.sum(dim=1), self)
+        return _check_loss(error.square().sum(dim=1) / valid.sum(dim=1), self)
 
 
 class Positions:
@@ -152,14 +152,14 @@ class Positions:
     """
 
     def __init__(self, values: Tensor, times: Tensor | None = None, lengths: Tensor | None = None) -> None:
-        _refuse_other_than_floats(values, "values")
+        _refuse_non_float(values, "values")
         if values.ndim not in (2, 3) or values.shape[1] < 2:
             raise ValueError(
                 f"values has shape {tuple(values.shape)}: expected (batch, time) or (batch, time, dimension), "
                 "two steps or more"
             )
-        count = _counted(lengths, values.shape[:2], values.device, least=2)
-        self.times = _timed(times, values.shape[:2], values.dtype, values.device, count)
+        count = _count_knots(lengths, values.shape[:2], values.device, least=2)
+        self.times = _validate_times(times, values.shape[:2], values.dtype, values.device, count)
         self.values = values if values.ndim == 3 else values.unsqueeze(-1)
         self.flat = values.ndim == 2
         self.last = count - 1
@@ -182,7 +182,7 @@ class Positions:
         return found.squeeze(-1) if self.flat else found
 
 
-def _mapped(phi: Tensor, truth: Tensor, through: Map | None) -> tuple[Tensor, Tensor]:
+def _map_to_places(phi: Tensor, truth: Tensor, through: Map | None) -> tuple[Tensor, Tensor]:
     if through is None:
         return phi, truth
     where = through(phi)
@@ -213,14 +213,14 @@ def _mean_over_time(means: Tensor, steps: Tensor) -> Tensor:
     return (means * (steps / steps.sum(dim=1, keepdim=True))).sum(dim=1)
 
 
-def _unit(error: Tensor) -> Tensor:
+def _error_unit(error: Tensor) -> Tensor:
     """What errors are divided by before they are squared, (batch, 1): 1, or the largest where a square overflows."""
     largest = error.detach().abs().flatten(1).amax(dim=1, keepdim=True)
     limit = (torch.finfo(error.dtype).max / error[0].numel()) ** 0.5 / 2
     return largest.where(largest > limit, 1)
 
 
-def _held(loss: Tensor, who: nn.Module) -> Tensor:
+def _check_loss(loss: Tensor, who: nn.Module) -> Tensor:
     """The loss (batch,), unless one is too large for its dtype."""
     bad = (~loss.isfinite()).nonzero()
     if len(bad):
@@ -231,26 +231,28 @@ def _held(loss: Tensor, who: nn.Module) -> Tensor:
     return loss
 
 
-def _root(squares: Tensor) -> Tensor:
+def _safe_sqrt(squares: Tensor) -> Tensor:
     """The square root, with gradient zero at zero."""
     positive = squares > 0
     return squares.where(positive, 1).sqrt().where(positive, 0)
 
 
-def _compared(phi: Tensor, truth: Tensor, times: Tensor | None, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+def _errors_and_steps(
+    phi: Tensor, truth: Tensor, times: Tensor | None, lengths: Tensor | None
+) -> tuple[Tensor, Tensor]:
     """The errors at the knots (batch, knot) and the times between them (batch, knot − 1); zero in the padding."""
-    valid = _checked(phi, truth, times, lengths, least=2)
+    valid = _validate_warps(phi, truth, times, lengths, least=2)
     error = phi.where(valid, 0) - truth.where(valid, 0)
-    known = _timed(times, phi.shape, error.dtype, phi.device, valid.sum(dim=1))
+    known = _validate_times(times, phi.shape, error.dtype, phi.device, valid.sum(dim=1))
     return error, (known[:, 1:] - known[:, :-1]).where(valid[:, 1:], 0).to(error.dtype)
 
 
-def _checked(
+def _validate_warps(
     phi: Tensor, truth: Tensor, times: Tensor | None, lengths: Tensor | None, *, least: int = 1, places: bool = False
 ) -> Tensor:
     """Which knots are no padding, (batch, knot), once everything given makes sense."""
-    _refuse_other_than_floats(phi, "phi")
-    _refuse_other_than_floats(truth, "truth")
+    _refuse_non_float(phi, "phi")
+    _refuse_non_float(truth, "truth")
     if phi.ndim != 2 or 0 in phi.shape:
         raise ValueError(
             f"phi has shape {tuple(phi.shape)}: expected (batch, knot), one or more of each; "
@@ -265,7 +267,7 @@ def _checked(
         )
     if truth.device != phi.device:
         raise ValueError(f"truth is on {truth.device} and phi on {phi.device}: move one with .to()")
-    count = _counted(lengths, phi.shape, phi.device, least)
+    count = _count_knots(lengths, phi.shape, phi.device, least)
     valid = torch.arange(phi.shape[1], device=phi.device) < count[:, None]
     for name, value in (("phi", phi), ("truth", truth)):
         bad = ~value.isfinite().reshape(*phi.shape, -1).all(dim=-1) & valid
@@ -276,26 +278,30 @@ def _checked(
                 "knots that are padding are left out with lengths"
             )
     if times is not None:
-        _timed(times, phi.shape, phi.dtype, phi.device, count)
+        _validate_times(times, phi.shape, phi.dtype, phi.device, count)
     return valid
 
 
-def _counted(lengths: Tensor | None, shape: Any, device: torch.device, least: int) -> Tensor:
+def _count_knots(lengths: Tensor | None, shape: Any, device: torch.device, least: int) -> Tensor:
     batch, knots = shape
     if lengths is None:
         if knots < least:
             raise ValueError(f"phi has {knots} knot: expected {least} or more, there is no time between fewer")
         return torch.full((batch,), knots, device=device)
-    return read_lengths(lengths, shape, "lengths", least=least).to(device)
+    return validate_lengths(lengths, shape, "lengths", least=least).to(device)
 
 
-def _timed(times: Tensor | None, shape: Any, dtype: torch.dtype, device: torch.device, count: Tensor) -> Tensor:
+def _validate_times(
+    times: Tensor | None, shape: Any, dtype: torch.dtype, device: torch.device, count: Tensor
+) -> Tensor:
     """Times (batch, knot), increasing; those of the padding continue in steps of one, whatever was there."""
     steps = torch.arange(shape[1], dtype=dtype, device=device).expand(*shape)
     if times is None:
         return steps.contiguous()
     if not isinstance(times, Tensor) or times.dtype.is_complex or times.dtype == torch.bool:
-        raise TypeError(f"times is {_named(times)}: expected a tensor of numbers, for example torch.as_tensor(times)")
+        raise TypeError(
+            f"times is {_describe_type(times)}: expected a tensor of numbers, for example torch.as_tensor(times)"
+        )
     if times.shape not in (tuple(shape), (shape[1],)):
         raise ValueError(
             f"times has shape {tuple(times.shape)}: expected ({shape[1]},) or {tuple(shape)}, one time per knot"
@@ -317,13 +323,15 @@ def _timed(times: Tensor | None, shape: Any, dtype: torch.dtype, device: torch.d
     return known.where(valid, end + 1 + steps).contiguous()
 
 
-def _refuse_other_than_floats(value: Any, name: str) -> None:
+def _refuse_non_float(value: Any, name: str) -> None:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name} is {_named(value)}: expected a torch tensor, for example torch.as_tensor({name})")
+        raise TypeError(
+            f"{name} is {_describe_type(value)}: expected a torch tensor, for example torch.as_tensor({name})"
+        )
     if not value.dtype.is_floating_point:
         raise TypeError(f"{name} has dtype {value.dtype}: expected floating point numbers; use {name}.float()")
-    refuse_meta(value, name, "give it on a device that computes")
+    refuse_meta_device(value, name, "give it on a device that computes")
 
 
-def _named(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"

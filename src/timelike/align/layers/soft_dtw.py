@@ -10,42 +10,42 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ... import native
+from ...core.parameters import check_float
 from ...native import soft as executor
-from ...native.soft import twin
-from ...sequences.arguments import real
-from ..band import Band, Window, bound, refuse_infeasible
-from .first_order import without_derivative
-from .padded import Padded, finite, padded_sides, valid_steps
+from ...native.soft import fallback
+from ..band import Band, Window, check_band, refuse_infeasible
+from .first_order import once_differentiable
+from .padded_pairs import PaddedSide, is_finite, valid_step_mask, validate_sides
 
 Lengths = NDArray[np.int64]
 
 
-def _compiled(tensor: torch.Tensor) -> bool:
-    return tensor.device.type == "cpu" and native.compiled()
+def _is_kernel_supported(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == "cpu" and native.is_native_enabled()
 
 
-def _array(tensor: torch.Tensor) -> NDArray[Any]:
+def _to_array(tensor: torch.Tensor) -> NDArray[Any]:
     return tensor.detach().contiguous().numpy()
 
 
-def _steps(values: torch.Tensor, lengths: Lengths) -> native.Steps:
+def _to_packed(values: torch.Tensor, lengths: Lengths) -> native.PackedSequences:
     items, time, channels = values.shape
-    return native.Steps(_array(values).reshape(-1, channels), np.arange(items) * time, lengths)
+    return native.PackedSequences(_to_array(values).reshape(-1, channels), np.arange(items) * time, lengths)
 
 
-class _Costs(torch.autograd.Function):
+class _SquaredCosts(torch.autograd.Function):
     """Squared distances of the frames (item, n, m); 0 or anything finite beyond the lengths."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:
         ctx.save_for_backward(x, y)
-        if not _compiled(x):
-            return twin.costs(x, y)
-        return torch.from_numpy(executor.costs(_array(x), _array(y), n, m, torch.get_num_threads()))
+        if not _is_kernel_supported(x):
+            return fallback.costs(x, y)
+        return torch.from_numpy(executor.costs(_to_array(x), _to_array(y), n, m, torch.get_num_threads()))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return (*twin.by_frames(gradients[0], *ctx.saved_tensors), None, None)
+        return (*fallback.frame_gradients(gradients[0], *ctx.saved_tensors), None, None)
 
 
 class _Visits(torch.autograd.Function):
@@ -53,35 +53,37 @@ class _Visits(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, costs: torch.Tensor, n: Lengths, m: Lengths, soft: executor.Soft
+        ctx: Any, costs: torch.Tensor, n: Lengths, m: Lengths, soft: executor.SoftMinimum
     ) -> tuple[torch.Tensor, torch.Tensor]:
         ctx.set_materialize_grads(False)
-        if _compiled(costs):
-            found = executor.visits(soft, _array(costs), n, m, torch.get_num_threads())
+        if _is_kernel_supported(costs):
+            found = executor.visits(soft, _to_array(costs), n, m, torch.get_num_threads())
             totals, visits = (torch.from_numpy(part) for part in found)
         else:
-            totals, visits = twin.visits(soft, costs, n, m)
+            totals, visits = fallback.visits(soft, costs, n, m)
         ctx.save_for_backward(costs, visits)
         ctx.given = n, m, soft
         return totals, visits
 
     @staticmethod
-    @without_derivative("the gradient of soft-DTW's expected alignment (second order; DILATE: first order)")
+    @once_differentiable("the gradient of soft-DTW's expected alignment (second order; DILATE: first order)")
     def backward(ctx: Any, by_totals: torch.Tensor | None, by_visits: torch.Tensor | None) -> Any:
         costs, visits = ctx.saved_tensors
         n, m, soft = ctx.given
         if by_visits is None:
             return None if by_totals is None else by_totals[:, None, None] * visits, None, None, None
-        total = _product(soft, costs, by_visits, n, m)
+        total = _hessian_product(soft, costs, by_visits, n, m)
         if by_totals is not None:
             total.addcmul_(by_totals[:, None, None], visits)  # in place: it is ours, and as large as the costs
         return total, None, None, None
 
 
-def _product(soft: executor.Soft, costs: torch.Tensor, direction: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:
-    if not _compiled(costs):
-        return twin.product(soft, costs, direction, n, m)
-    found = executor.product(soft, _array(costs), _array(direction), n, m, torch.get_num_threads())
+def _hessian_product(
+    soft: executor.SoftMinimum, costs: torch.Tensor, direction: torch.Tensor, n: Lengths, m: Lengths
+) -> torch.Tensor:
+    if not _is_kernel_supported(costs):
+        return fallback.hessian_product(soft, costs, direction, n, m)
+    found = executor.hessian_product(soft, _to_array(costs), _to_array(direction), n, m, torch.get_num_threads())
     return torch.from_numpy(found)
 
 
@@ -90,61 +92,61 @@ class _Totals(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: torch.Tensor, y: torch.Tensor, n: Lengths, m: Lengths, soft: executor.Soft, keep: bool
+        ctx: Any, x: torch.Tensor, y: torch.Tensor, n: Lengths, m: Lengths, soft: executor.SoftMinimum, keep: bool
     ) -> torch.Tensor:
         ctx.save_for_backward(x, y)
         ctx.given, ctx.tables, ctx.threads = (n, m, soft), None, torch.get_num_threads()
-        if not _compiled(x):
-            return twin.totals(soft, twin.costs(x, y), n, m)
-        sides = _steps(x, n), _steps(y, m)
+        if not _is_kernel_supported(x):
+            return fallback.totals(soft, fallback.costs(x, y), n, m)
+        sides = _to_packed(x, n), _to_packed(y, m)
         if keep:
-            totals, ctx.tables = executor.keep(soft, *sides, ctx.threads)
+            totals, ctx.tables = executor.totals_with_tables(soft, *sides, ctx.threads)
         else:
             items = np.arange(len(n))
-            totals = executor.pairs(soft, *sides, items, items, ctx.threads)
+            totals = executor.pair_totals(soft, *sides, items, items, ctx.threads)
         return torch.from_numpy(totals)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         x, y = ctx.saved_tensors
         n, m, soft = ctx.given
-        if _compiled(x) and not torch.is_grad_enabled():
-            sides = _steps(x, n), _steps(y, m)
-            scales, wanted = _array(gradients[0]), ctx.needs_input_grad[:2]
+        if _is_kernel_supported(x) and not torch.is_grad_enabled():
+            sides = _to_packed(x, n), _to_packed(y, m)
+            scales, wanted = _to_array(gradients[0]), ctx.needs_input_grad[:2]
             found = executor.gradients(soft, *sides, scales, tables=ctx.tables, threads=ctx.threads, wanted=wanted)
             by_x, by_y = (
                 None if part is None else torch.from_numpy(part).reshape(side.shape)
                 for part, side in zip(found, (x, y), strict=True)
             )
         else:
-            visits = _Visits.apply(_Costs.apply(x, y, n, m), n, m, soft)[1]  # type: ignore[no-untyped-call]
-            by_x, by_y = twin.by_frames(gradients[0][:, None, None] * visits, x, y)
+            visits = _Visits.apply(_SquaredCosts.apply(x, y, n, m), n, m, soft)[1]  # type: ignore[no-untyped-call]
+            by_x, by_y = fallback.frame_gradients(gradients[0][:, None, None] * visits, x, y)
         return by_x, by_y, None, None, None, None
 
 
-class _Soft(nn.Module):
+class _SoftAlignment(nn.Module):
     """What both modules share: options, doors, and the expected alignment."""
 
     def __init__(self, gamma: float, window: Window, band: Band) -> None:
         super().__init__()
-        self.gamma = real(gamma, "gamma", above=0)
+        self.gamma = check_float(gamma, "gamma", above=0)
         self.window, self.band = window, band
-        self._bound = bound(window, band)
+        self._warping_band = check_band(window, band)
 
-    def _soft(self) -> executor.Soft:
-        return executor.Soft(self.gamma, self._bound)
+    def _soft_minimum(self) -> executor.SoftMinimum:
+        return executor.SoftMinimum(self.gamma, self._warping_band)
 
-    def _checked(self, x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padded, Padded]:
-        one, two = padded_sides(x, y, x_lengths, y_lengths)
-        if not self._bound.open:
+    def _validate_sides(self, x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[PaddedSide, PaddedSide]:
+        one, two = validate_sides(x, y, x_lengths, y_lengths)
+        if not self._warping_band.is_unbounded:
             for n, m in np.unique(np.stack([one.lengths, two.lengths]), axis=1).T:
-                refuse_infeasible(self._bound, n[None], m[None])
+                refuse_infeasible(self._warping_band, n[None], m[None])
         return one, two
 
-    def _visits(self, x: Padded, y: Padded) -> tuple[torch.Tensor, torch.Tensor]:
+    def _visits(self, x: PaddedSide, y: PaddedSide) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = x.lengths, y.lengths
-        costs = _Costs.apply(x.values, y.values, *lengths)  # type: ignore[no-untyped-call]
-        found: tuple[torch.Tensor, torch.Tensor] = _Visits.apply(costs, *lengths, self._soft())  # type: ignore[no-untyped-call]
+        costs = _SquaredCosts.apply(x.values, y.values, *lengths)  # type: ignore[no-untyped-call]
+        found: tuple[torch.Tensor, torch.Tensor] = _Visits.apply(costs, *lengths, self._soft_minimum())  # type: ignore[no-untyped-call]
         return found
 
     def alignment(self, x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> torch.Tensor:
@@ -153,10 +155,10 @@ class _Soft(nn.Module):
         It is the gradient of soft-DTW by the costs of the pairs of steps, 0 in the padding, and can be differentiated
         once.
         """
-        return self._visits(*self._checked(x, y, x_lengths, y_lengths))[1]
+        return self._visits(*self._validate_sides(x, y, x_lengths, y_lengths))[1]
 
 
-class SoftDTW(_Soft):
+class SoftDTW(_SoftAlignment):
     """Soft-DTW: dynamic time warping with a soft minimum, a loss with gradients (Cuturi and Blondel, 2017).
 
     softmin_γ(a, b, c) = −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)) in place of the minimum. The raw value may be
@@ -195,16 +197,16 @@ class SoftDTW(_Soft):
 
         Steps from `x_lengths[i]` on are padding: they change no value and no gradient, and may even be NaN.
         """
-        one, two = self._checked(x, y, x_lengths, y_lengths)
+        one, two = self._validate_sides(x, y, x_lengths, y_lengths)
         found = self._totals(one, two)
         if self.divergence:
             found = found - (self._totals(one, one) + self._totals(two, two)) / 2
-        return _finite(found, self.gamma)
+        return _check_finite(found, self.gamma)
 
-    def _totals(self, x: Padded, y: Padded) -> torch.Tensor:
+    def _totals(self, x: PaddedSide, y: PaddedSide) -> torch.Tensor:
         keep = torch.is_grad_enabled() and (x.values.requires_grad or y.values.requires_grad)
         total: torch.Tensor = _Totals.apply(  # type: ignore[no-untyped-call]
-            x.values, y.values, x.lengths, y.lengths, self._soft(), keep
+            x.values, y.values, x.lengths, y.lengths, self._soft_minimum(), keep
         )
         return total
 
@@ -213,8 +215,8 @@ class SoftDTW(_Soft):
         return f"gamma={self.gamma:g}, window={self.window}, band={self.band!r}, divergence={self.divergence}"
 
 
-def _finite(found: torch.Tensor, gamma: float) -> torch.Tensor:
-    if finite(found):
+def _check_finite(found: torch.Tensor, gamma: float) -> torch.Tensor:
+    if is_finite(found):
         return found
     item = int(torch.argwhere(~torch.isfinite(found))[0, 0])
     raise ValueError(
@@ -223,7 +225,7 @@ def _finite(found: torch.Tensor, gamma: float) -> torch.Tensor:
     )
 
 
-class DILATE(_Soft):
+class DILATE(_SoftAlignment):
     """A loss of shape and time: α soft-DTW + (1 − α) ⟨A, Ω⟩, A the expected alignment (Le Guen and Thome, 2019).
 
     Ω (time of x, time of y) is the price of matching step i with step j: (i − j)² / (n m) unless given, n and m the
@@ -248,28 +250,28 @@ class DILATE(_Soft):
 
     def __init__(self, alpha: float = 0.5, gamma: float = 0.01, *, window: Window = None, band: Band = "sakoe") -> None:
         super().__init__(gamma, window, band)
-        self.alpha = real(alpha, "alpha", 0, 1)
+        self.alpha = check_float(alpha, "alpha", 0, 1)
 
     def forward(self, x: Any, y: Any, omega: Any = None, x_lengths: Any = None, y_lengths: Any = None) -> torch.Tensor:
         """One value for each pair, (item,); `omega` is (item, time of x, time of y) or (time of x, time of y)."""
-        one, two = self._checked(x, y, x_lengths, y_lengths)
+        one, two = self._validate_sides(x, y, x_lengths, y_lengths)
         totals, visits = self._visits(one, two)
-        price = _distortion(one, two) if omega is None else _given(omega, one, two)
-        return _finite(self.alpha * totals + (1 - self.alpha) * (visits * price).sum((1, 2)), self.gamma)
+        price = _default_omega(one, two) if omega is None else _validate_omega(omega, one, two)
+        return _check_finite(self.alpha * totals + (1 - self.alpha) * (visits * price).sum((1, 2)), self.gamma)
 
     def extra_repr(self) -> str:
         """The options, as one would write them."""
         return f"alpha={self.alpha:g}, gamma={self.gamma:g}, window={self.window}, band={self.band!r}"
 
 
-def _distortion(x: Padded, y: Padded) -> torch.Tensor:
+def _default_omega(x: PaddedSide, y: PaddedSide) -> torch.Tensor:
     like = x.values
     rows, columns = (torch.arange(s.values.shape[1], device=like.device, dtype=like.dtype) for s in (x, y))
     sizes = torch.from_numpy(x.lengths * y.lengths).to(like)
     return (rows[:, None] - columns) ** 2 / sizes[:, None, None]
 
 
-def _given(omega: Any, x: Padded, y: Padded) -> torch.Tensor:
+def _validate_omega(omega: Any, x: PaddedSide, y: PaddedSide) -> torch.Tensor:
     like, shape = x.values, (len(x.values), x.values.shape[1], y.values.shape[1])
     if not isinstance(omega, torch.Tensor):
         raise TypeError(f"omega is a {type(omega).__name__}: expected a torch.Tensor; use torch.as_tensor")
@@ -277,8 +279,8 @@ def _given(omega: Any, x: Padded, y: Padded) -> torch.Tensor:
         raise ValueError(f"omega has shape {tuple(omega.shape)}: expected {shape}, or {shape[1:]} for all items")
     if omega.device != like.device:
         raise ValueError(f"omega is on {omega.device} and x on {like.device}: use omega.to(x.device)")
-    rows, columns = valid_steps(x)[:, :, None], valid_steps(y)[:, None, :]
+    rows, columns = valid_step_mask(x)[:, :, None], valid_step_mask(y)[:, None, :]
     price = torch.where(rows & columns, omega.to(like.dtype), 0.0)  # its padding may be anything
-    if not finite(price):
+    if not is_finite(price):
         raise ValueError("omega has nan or inf within the lengths: expected a finite price for every pair of steps")
     return price

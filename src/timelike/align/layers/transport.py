@@ -10,43 +10,43 @@ import torch
 from torch import Tensor, nn
 
 from ... import native
+from ...core.validation.tensors import valid_mask
 from ...native import Cost, transport as kernels
-from ...sequences.padding import valid
 from .. import transport as aligners
 from .costs import frame_costs
-from .first_order import without_derivative
-from .padded import PaddedPairs, padded_pairs
+from .first_order import once_differentiable
+from .padded_pairs import PaddedPairs, validate_pairs
 
 
-class Transport(NamedTuple):
+class TransportOutput(NamedTuple):
     """What a transport layer gives: `cost` (item,), and `plan` (item, n, m), 0 in the padding."""
 
     cost: Tensor
     plan: Tensor
 
 
-class Layer(nn.Module, abc.ABC):
+class TransportLayer(nn.Module, abc.ABC):
     """The call that all of them share. Computed in double precision in main memory, given back as x came."""
 
-    aligner: aligners.OT | aligners.Entropic
+    aligner: aligners.OT | aligners.EntropicTransport
 
-    def forward(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Transport:
+    def forward(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> TransportOutput:
         """Cost (item,) and plan (item, n, m) of x (item, n, channel) and y (item, m, channel).
 
         Steps beyond `x_lengths` and `y_lengths` (item,) are padding and change neither a value nor a gradient.
         """
-        padded = padded_pairs(x, y, x_lengths, y_lengths)
+        padded = validate_pairs(x, y, x_lengths, y_lengths)
         # two moves, because not every device knows float64
         frames = frame_costs(self.aligner.cost, padded.x.cpu().double(), padded.y.cpu().double())
         if not torch.isfinite(frames.detach()).all():
             raise ValueError("x and y hold values too large to compare in float64: scale both down, below 1e150")
-        cost, plan = self._solved(frames, padded)
+        cost, plan = self._solve(frames, padded)
         if not bool((cost.detach().abs() <= torch.finfo(x.dtype).max).all()):
             raise ValueError(f"a cost is too large for {x.dtype}: standardize x and y, or give them as float64")
-        return Transport(cost.to(x.dtype).to(x.device), plan.to(x.dtype).to(x.device))
+        return TransportOutput(cost.to(x.dtype).to(x.device), plan.to(x.dtype).to(x.device))
 
     @abc.abstractmethod
-    def _solved(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
+    def _solve(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
         """Cost and plan from the costs of frames (item, n, m)."""
 
     def extra_repr(self) -> str:
@@ -54,7 +54,7 @@ class Layer(nn.Module, abc.ABC):
         return repr(self.aligner).partition("(")[2][:-1]
 
 
-class OT(Layer):
+class OT(TransportLayer):
     """`tl.OT` as a layer: exact optimal transport of every item.
 
     The cost's gradient is that of ⟨T, D⟩ with T held fixed, which is exact wherever the plan is unique (almost
@@ -73,26 +73,26 @@ class OT(Layer):
         super().__init__()
         self.aligner = aligners.OT(cost=cost)
 
-    def _solved(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
+    def _solve(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
         plan = torch.zeros_like(frames, requires_grad=False)
         for item, (n, m) in enumerate(zip(padded.x_lengths.tolist(), padded.y_lengths.tolist(), strict=True)):
             plan[item, :n, :m] = torch.from_numpy(aligners.exact_plan(frames[item, :n, :m].detach().numpy()))
-        return _total(plan * frames, padded), plan
+        return _sum_items(plan * frames, padded), plan
 
 
-class Entropic(Layer):
+class EntropicLayer(TransportLayer):
     """Layers whose plan is smooth in the costs. Gradients by the implicit function theorem, not through iterations."""
 
-    aligner: aligners.Entropic
+    aligner: aligners.EntropicTransport
 
-    def _solved(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
-        how = self.aligner._scaling()
-        ground = frames + _priors(how, padded, frames.shape[1:])
-        plan = _Plan.apply(ground, how, padded.x_lengths, padded.y_lengths)  # type: ignore[no-untyped-call]
-        return _total(plan * (ground if how.counted else frames), padded), plan
+    def _solve(self, frames: Tensor, padded: PaddedPairs) -> tuple[Tensor, Tensor]:
+        how = self.aligner._solver_options()
+        ground = frames + _prior_costs(how, padded, frames.shape[1:])
+        plan = _EntropicPlan.apply(ground, how, padded.x_lengths, padded.y_lengths)  # type: ignore[no-untyped-call]
+        return _sum_items(plan * (ground if how.counted else frames), padded), plan
 
 
-class Sinkhorn(Entropic):
+class Sinkhorn(EntropicLayer):
     """`tl.Sinkhorn` as a layer: transport smoothed by entropy.
 
     >>> import torch
@@ -117,7 +117,7 @@ class Sinkhorn(Entropic):
         )
 
 
-class OPW(Entropic):
+class OPW(EntropicLayer):
     """`tl.OPW` as a layer: transport that likes to stay near the diagonal.
 
     >>> import torch
@@ -148,8 +148,8 @@ class OPW(Entropic):
         )
 
 
-class TCOT(Entropic):
-    """`tl.TCOT` as a layer: transport whose ground cost counts the distance of relative positions.
+class TCOT(EntropicLayer):
+    """`tl.align.TCOT` as a layer: transport whose ground cost counts the distance of relative positions.
 
     >>> import torch
     >>> from timelike import nn
@@ -173,18 +173,18 @@ class TCOT(Entropic):
         )
 
 
-def _total(shares: Tensor, padded: PaddedPairs) -> Tensor:
+def _sum_items(shares: Tensor, padded: PaddedPairs) -> Tensor:
     """The sum of each item, term by term: sums over an axis are grouped by its length, and padding would show."""
-    inside = _inside(padded.x_lengths, padded.y_lengths, shares.shape)
+    inside = _valid_mask(padded.x_lengths, padded.y_lengths, shares.shape)
     items = torch.repeat_interleave(torch.arange(len(shares)), padded.x_lengths * padded.y_lengths)
     return torch.zeros(len(shares), dtype=shares.dtype).index_add(0, items, shares[inside])
 
 
-def _inside(n: Tensor, m: Tensor, shape: torch.Size) -> Tensor:
-    return valid(n, shape[1])[:, :, None] & valid(m, shape[2])[:, None, :]
+def _valid_mask(n: Tensor, m: Tensor, shape: torch.Size) -> Tensor:
+    return valid_mask(n, shape[1])[:, :, None] & valid_mask(m, shape[2])[:, None, :]
 
 
-def _priors(how: kernels.Scaling, padded: PaddedPairs, shape: torch.Size) -> Tensor:
+def _prior_costs(how: kernels.SinkhornOptions, padded: PaddedPairs, shape: torch.Size) -> Tensor:
     """What the ground cost has besides the frames, (item, n, m), by each item's own lengths."""
     found = torch.zeros(len(padded.x_lengths), *shape, dtype=torch.float64)
     for item, (n, m) in enumerate(zip(padded.x_lengths.tolist(), padded.y_lengths.tolist(), strict=True)):
@@ -192,29 +192,29 @@ def _priors(how: kernels.Scaling, padded: PaddedPairs, shape: torch.Size) -> Ten
     return found
 
 
-class _Plan(torch.autograd.Function):
+class _EntropicPlan(torch.autograd.Function):
     """T(C). Its adjoint: dL/dC = −T ∘ (G − α − β)/ε, with α and β such that rows and columns sum to zero."""
 
     @staticmethod
-    def forward(ctx: Any, ground: Tensor, how: kernels.Scaling, n: Tensor, m: Tensor) -> Tensor:
-        threads = min(native.cores(), torch.get_num_threads())
+    def forward(ctx: Any, ground: Tensor, how: kernels.SinkhornOptions, n: Tensor, m: Tensor) -> Tensor:
+        threads = min(native.cpu_count(), torch.get_num_threads())
         plans, deviations = kernels.plans(how, ground.detach().contiguous().numpy(), n.numpy(), m.numpy(), threads)
-        _tell(how, deviations)
+        _warn_not_converged(how, deviations)
         plan = torch.from_numpy(plans)
         ctx.save_for_backward(plan, n, m)
         ctx.epsilon, ctx.threads = how.epsilon, threads
         return plan
 
     @staticmethod
-    @without_derivative("the gradient of a transport plan")
+    @once_differentiable("the gradient of a transport plan")
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         plan, n, m = ctx.saved_tensors
-        given = torch.where(_inside(n, m, plan.shape), gradient, 0.0).contiguous().numpy()
-        left = kernels.project(plan.numpy(), given, n.numpy(), m.numpy(), ctx.threads)
+        given = torch.where(_valid_mask(n, m, plan.shape), gradient, 0.0).contiguous().numpy()
+        left = kernels.project_gradients(plan.numpy(), given, n.numpy(), m.numpy(), ctx.threads)
         return torch.from_numpy(left) / -ctx.epsilon, None, None, None
 
 
-def _tell(how: kernels.Scaling, deviations: Any) -> None:
+def _warn_not_converged(how: kernels.SinkhornOptions, deviations: Any) -> None:
     item = int(deviations.argmax()) if len(deviations) else 0
     if len(deviations) and deviations[item] > how.tolerance:
         warnings.warn(

@@ -13,38 +13,38 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Cost:
+class GeneratorCost:
     """c and c′, of an array of values."""
 
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
 
 
-def _same(f: Floats) -> Floats:
+def _identity(f: Floats) -> Floats:
     return f
 
 
-def _negative(f: Floats) -> Floats:
+def _negate(f: Floats) -> Floats:
     return -f
 
 
-def _falling(f: Floats) -> Floats:
+def _minus_one(f: Floats) -> Floats:
     return -np.ones_like(f)
 
 
-def _twice(f: Floats) -> Floats:
+def _double(f: Floats) -> Floats:
     return 2 * f
 
 
-def _softly(f: Floats) -> Floats:
+def _softplus_of_negative(f: Floats) -> Floats:
     return np.logaddexp(0.0, -f)  # −log σ(f), finite for any f
 
 
-def _softly_slope(f: Floats) -> Floats:
+def _softplus_of_negative_slope(f: Floats) -> Floats:
     return -np.asarray(expit(-f))
 
 
-def _saturating(f: Floats) -> Floats:
+def _saturating_value(f: Floats) -> Floats:
     return -np.logaddexp(0.0, f)  # log(1 − σ(f))
 
 
@@ -52,13 +52,13 @@ def _saturating_slope(f: Floats) -> Floats:
     return -np.asarray(expit(f))
 
 
-IDENTITY = Cost(_same, np.ones_like)
+IDENTITY = GeneratorCost(_identity, np.ones_like)
 """c(f) = f: IPM."""
-NEGATIVE = Cost(_negative, _falling)
+NEGATIVE = GeneratorCost(_negate, _minus_one)
 """c(f) = −f: hinge."""
-SQUARE = Cost(np.square, _twice)
+SQUARE = GeneratorCost(np.square, _double)
 """c(f) = f²: LSGAN."""
-NON_SATURATING = Cost(_softly, _softly_slope)
+NON_SATURATING = GeneratorCost(_softplus_of_negative, _softplus_of_negative_slope)
 """c(f) = −log σ(f): vanilla, as in §6.3.1."""
-SATURATING = Cost(_saturating, _saturating_slope)
+SATURATING = GeneratorCost(_saturating_value, _saturating_slope)
 """c(f) = log(1 − σ(f)): vanilla, the first term of the game itself."""

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...sequences import Sequences
-from ..blocks import row_blocks
 from ..kernels.base import Kernel
-from ..samples import (
-    Over,
+from ..kernels.matrix_blocks import iterate_row_blocks
+from ..validation import (
+    Domain,
     as_vectors,
     is_tensor,
-    read_sample,
-    refuse_no_vectors,
+    refuse_non_vectors,
     refuse_other_frame,
     refuse_unreadable_tensor,
+    validate_sample,
 )
-from .costs import Cost
+from .costs import GeneratorCost
 
 Floats = NDArray[np.float64]
 
@@ -32,56 +32,62 @@ class Critic(abc.ABC):
 
     `critic.gradient(z)` is ∇c_f(z), shaped like z: the way a generator leaves, x ← x − step · ∇c_f(x). NumPy gives
     NumPy in double precision, tensors give tensors of their dtype; values and costs of tensors that ask for it carry
-    gradients, so that `critic.cost(generator(noise)).mean().backward()` trains a network.
+    gradients, so that `critic.cost(check_random_state(noise)).mean().backward()` trains a network.
 
     A subclass fills in `_read`, `_values` and `_sloped`.
     """
 
-    _cost: Cost
+    _cost: GeneratorCost
 
     def __call__(self, z: Any) -> Any:
         """f of every item of z, (item,)."""
-        return self._answer(z, lambda f: f, np.ones_like)
+        return self._apply(z, lambda f: f, np.ones_like)
 
     def cost(self, z: Any) -> Any:
         """c_f of every item of z, (item,)."""
-        return self._answer(z, self._cost.value, self._cost.slope)
+        return self._apply(z, self._cost.value, self._cost.slope)
 
     def gradient(self, z: Any) -> Any:
         """∇c_f of every item of z, shaped like z."""
-        found = self._scaled_slopes(self._read(_plain(z)), self._cost.slope).reshape(np.shape(_plain(z)))
-        return _like(found, z) if is_tensor(z) else found
+        found = self._composed_gradients(self._validate_items(_detach(z)), self._cost.slope).reshape(
+            np.shape(_detach(z))
+        )
+        return _to_tensor_like(found, z) if is_tensor(z) else found
 
-    def _answer(self, z: Any, value: Callable[[Floats], Floats], slope: Callable[[Floats], Floats]) -> Any:
-        asked = self._read(_plain(z))
-        found = value(self._values(asked))
+    def _apply(self, z: Any, value: Callable[[Floats], Floats], slope: Callable[[Floats], Floats]) -> Any:
+        asked = self._validate_items(_detach(z))
+        found = value(self._evaluate(asked))
         if not is_tensor(z):
             return found
         if not z.requires_grad:
-            return _like(found, z)
-        from .graded import attached
+            return _to_tensor_like(found, z)
+        from .autograd import attach_gradient
 
-        return attached(z, _like(found, z), lambda: _like(self._scaled_slopes(asked, slope).reshape(z.shape), z))
+        return attach_gradient(
+            z,
+            _to_tensor_like(found, z),
+            lambda: _to_tensor_like(self._composed_gradients(asked, slope).reshape(z.shape), z),
+        )
 
-    def _scaled_slopes(self, asked: Any, slope: Callable[[Floats], Floats]) -> Floats:
-        values, gradients = self._sloped(asked)
+    def _composed_gradients(self, asked: Any, slope: Callable[[Floats], Floats]) -> Floats:
+        values, gradients = self._evaluate_with_gradient(asked)
         return gradients * slope(values).reshape(-1, *[1] * (gradients.ndim - 1))
 
     @abc.abstractmethod
-    def _read(self, z: Any) -> Any:
+    def _validate_items(self, z: Any) -> Any:
         """Items as the other two take them, checked."""
 
     @abc.abstractmethod
-    def _values(self, asked: Any) -> Floats:
+    def _evaluate(self, asked: Any) -> Floats:
         """f, (item,)."""
 
     @abc.abstractmethod
-    def _sloped(self, asked: Any) -> tuple[Floats, Floats]:
+    def _evaluate_with_gradient(self, asked: Any) -> tuple[Floats, Floats]:
         """f and ∇f, the latter (item, feature) or (item, time, channel)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class WeightedSample:
     """One sample of a critic and the weights that its items have in f."""
 
     sample: Sequences
@@ -90,13 +96,13 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class WeightSolution:
     """How the weights of items were found, and how well."""
 
     weights: Floats
     """What items weigh in f, the generated ones first."""
     solver: str
-    products: int
+    n_products: int
     """Products with the kernel matrix; for a decomposition its size."""
     error: float | None
     """A bound of ‖f − exact‖ in the kernel's space, of all but rounding: f(z) is off by at most √k(z, z) times it. None
@@ -108,47 +114,53 @@ class KernelCritic(Critic):
     """f(z) = f₀(z) + Σ_j w_j k(p_j, z) over the items p_j of two samples: of any loss, by theorem 1 (eq. 6.17)."""
 
     kernel: Kernel
-    sides: tuple[Side, Side]
-    _cost: Cost
+    sides: tuple[WeightedSample, WeightedSample]
+    _cost: GeneratorCost
     initial: Critic | None
-    trained: Trained
+    solution: WeightSolution
 
     def __repr__(self) -> str:
         fake, real = (len(side.sample) for side in self.sides)
         return f"Critic({self.kernel!r}, of {fake} fake and {real} real items)"
 
-    def _read(self, z: Any) -> Sequences:
-        asked = read_sample(z, "z", self.kernel.over)
+    def _validate_items(self, z: Any) -> Sequences:
+        asked = validate_sample(z, "z", self.kernel.domain)
         refuse_other_frame(asked, self.sides[0].sample.frame, "z", "fake of")
-        self.kernel._refuse((asked, "z"), (self.sides[0].sample, "fake"))
+        self.kernel._validate_sides((asked, "z"), (self.sides[0].sample, "fake"))
         asked.refuse_missing("a discriminator", "z")
         return asked
 
-    def _values(self, asked: Sequences) -> Floats:
-        found = np.zeros(len(asked)) if self.initial is None else self.initial._values(self.initial._read(asked))
-        known = self.kernel._known(asked, "z")
+    def _evaluate(self, asked: Sequences) -> Floats:
+        found = (
+            np.zeros(len(asked))
+            if self.initial is None
+            else self.initial._evaluate(self.initial._validate_items(asked))
+        )
+        known = self.kernel._precompute_items(asked, "z")
         for side in self.sides:
-            for rows, block in row_blocks(self.kernel, known, self.kernel._known(side.sample, side.name)):
+            for rows, block in iterate_row_blocks(
+                self.kernel, known, self.kernel._precompute_items(side.sample, side.name)
+            ):
                 found[rows] += (block * side.weights).sum(axis=1)  # row by row: the same in any company
         return found
 
-    def _sloped(self, asked: Sequences) -> tuple[Floats, Floats]:
-        here = dense(asked, "z", self.kernel.over)
+    def _evaluate_with_gradient(self, asked: Sequences) -> tuple[Floats, Floats]:
+        here = as_dense_array(asked, "z", self.kernel.domain)
         pulled = [
-            self.kernel._pulled(here, dense(side.sample, side.name, self.kernel.over), side.weights)
+            self.kernel._weighted_sums(here, as_dense_array(side.sample, side.name, self.kernel.domain), side.weights)
             for side in self.sides
         ]
         if self.initial is not None:
-            values, gradients = self.initial._sloped(self.initial._read(asked))
+            values, gradients = self.initial._evaluate_with_gradient(self.initial._validate_items(asked))
             pulled.append((values, gradients.reshape(here.shape)))
         return np.asarray(sum(one for one, _ in pulled)), np.asarray(sum(one for _, one in pulled))
 
 
-def dense(sample: Sequences, name: str, over: Over) -> Floats:
+def as_dense_array(sample: Sequences, name: str, domain: Domain) -> Floats:
     """A sample as one array in double precision: vectors (item, feature), or sequences (item, time, channel)."""
-    if over == "vectors":
+    if domain == "vectors":
         return as_vectors(sample, name)
-    if not sample.equal_length:
+    if not sample.has_equal_lengths:
         raise ValueError(
             f"{name} has sequences of {sample.lengths.min()} to {sample.lengths.max()} steps: expected one length, as "
             "gradients are; use resample(length=...) first"
@@ -156,21 +168,21 @@ def dense(sample: Sequences, name: str, over: Over) -> Floats:
     return np.ascontiguousarray(sample.values.reshape(sample.shape), np.float64)
 
 
-def vectors(z: Any, name: str, like: Sequences) -> Floats:
+def validate_vectors(z: Any, name: str, like: Sequences) -> Floats:
     """Items as vectors (item, feature) that have as many numbers as those of another sample."""
-    asked = read_sample(z, name, "vectors")
+    asked = validate_sample(z, name, "vectors")
     refuse_other_frame(asked, like.frame, name, "fake of")
-    refuse_no_vectors((asked, name), (like, "fake"))
+    refuse_non_vectors((asked, name), (like, "fake"))
     return as_vectors(asked, name)
 
 
-def _plain(z: Any) -> Any:
+def _detach(z: Any) -> Any:
     """A tensor without gradients, which doors read in double precision; anything else as it is."""
     refuse_unreadable_tensor(z, "z")
     return z.detach().double().cpu().numpy() if is_tensor(z) else z
 
 
-def _like(found: Floats, z: Any) -> Any:
+def _to_tensor_like(found: Floats, z: Any) -> Any:
     import torch
 
     return torch.from_numpy(found).to(z.device, z.dtype if z.is_floating_point() else torch.float64)

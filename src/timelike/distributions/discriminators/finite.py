@@ -10,33 +10,35 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ...core.parameters import check_bool, check_choice, check_float as number, check_int
+from ...core.random import RandomState, check_random_state, check_seed
 from ...sequences import Sequences
-from ...sequences.arguments import RandomState, flag, generator, one_of, real as number, seed, whole
-from ..tangent.spec import Activation, branches, refuse_unknown
-from .base import Discriminator, read_sides
-from .costs import IDENTITY, NEGATIVE, NON_SATURATING, SATURATING, SQUARE, Cost
-from .critic import dense
-from .external import FunctionCritic
+from ..tangent.activation_names import Activation, activation_branches, refuse_unknown_activation
+from .base import Discriminator
+from .costs import IDENTITY, NEGATIVE, NON_SATURATING, SATURATING, SQUARE, GeneratorCost
+from .critic import as_dense_array
+from .function_discriminator import FunctionCritic
+from .validation import validate_fake_and_real
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-Loss = Literal["ipm", "lsgan", "vanilla", "hinge"]
+LossName = Literal["ipm", "lsgan", "vanilla", "hinge"]
 
-_COSTS: Mapping[str, Cost] = MappingProxyType(
+_GENERATOR_COSTS: Mapping[str, GeneratorCost] = MappingProxyType(
     {"ipm": IDENTITY, "lsgan": SQUARE, "vanilla": NON_SATURATING, "hinge": NEGATIVE}
 )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Finite(Discriminator):
+class FiniteDiscriminator(Discriminator):
     """A network of finite width, trained by full-batch gradient ascent for a time τ: the twin of an infinite one.
 
         θ ← θ + (τ / steps) ∇_θ (E_fake[a(f(x))] − E_real[b(f(y))])
 
     a perceptron in the NTK parameterisation (Jacot et al., 2018), so that f tends to that of `IPM(NTK(…))`, `LSGAN`,
-    `Vanilla` or `Hinge` with the same options as the width grows, like 1/√width, and as steps do. What is left between
-    the two is what the theory leaves out; infinite width is faster below some thousand items.
+    `VanillaGAN` or `HingeGAN` with the same options as the width grows, like 1/√width, and as steps do. What is left
+    between the two is what the theory leaves out; infinite width is faster below some thousand items.
 
     Parameters
     ----------
@@ -57,22 +59,22 @@ class Finite(Discriminator):
     reset : bool
         True to begin anew with every `against`, False to go on from where the last one ended.
     saturating : bool
-        For "vanilla", as in `Vanilla`.
+        For "vanilla", as in `VanillaGAN`.
     random_state : None, int or Generator
         An integer gives the same network at every beginning, a Generator another one each time.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from timelike.distributions import Finite, IPM, NTK
+    >>> from timelike.distributions import FiniteDiscriminator, IPM, NTK
     >>> fake, real = np.zeros((5, 1)), np.ones((5, 1))
-    >>> finite = Finite(loss="ipm", width=4096, depth=1, random_state=0).against(fake, real)
+    >>> finite = FiniteDiscriminator(loss="ipm", width=4096, depth=1, random_state=0).against(fake, real)
     >>> infinite = IPM(NTK(depth=1)).against(fake, real)
     >>> bool(np.abs(finite(fake) - infinite(fake)).max() < 0.1 * np.abs(infinite(fake)).max())
     True
     """
 
-    loss: Loss = "ipm"
+    loss: LossName = "ipm"
     activation: Activation = "relu"
     depth: int = 3
     width: int = 512
@@ -84,55 +86,55 @@ class Finite(Discriminator):
     reset: bool = True
     saturating: bool = False
     random_state: RandomState = None
-    _trained: list[nn.Module] = field(default_factory=list, init=False, repr=False)
+    _networks: list[nn.Module] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        one_of(self.loss, "loss", tuple(_COSTS))
+        check_choice(self.loss, "loss", tuple(_GENERATOR_COSTS))
         _refuse_activation(self.activation)
         for name, least in (("depth", 1), ("width", 1), ("steps", 1)):
-            object.__setattr__(self, name, whole(getattr(self, name), name, least))
+            object.__setattr__(self, name, check_int(getattr(self, name), name, least))
         object.__setattr__(self, "bias", number(self.bias, "bias", 0.0))
         for name in ("weight", "time"):
             object.__setattr__(self, name, number(getattr(self, name), name, above=0.0))
         if self.antisymmetric is not None:
-            flag(self.antisymmetric, "antisymmetric")
-        if flag(self.saturating, "saturating") and self.loss != "vanilla":
+            check_bool(self.antisymmetric, "antisymmetric")
+        if check_bool(self.saturating, "saturating") and self.loss != "vanilla":
             raise ValueError(f'saturating=True means nothing to loss={self.loss!r}: use loss="vanilla"')
-        flag(self.reset, "reset")
-        seed(self.random_state, "random_state")
+        check_bool(self.reset, "reset")
+        check_seed(self.random_state, "random_state")
 
-    def against(self, fake: Any, real: Any) -> FunctionCritic:
+    def train_critic(self, fake: Any, real: Any) -> FunctionCritic:
         """The network trained to separate generated items from real ones, at least two of each."""
-        samples = read_sides(fake, real, None)
-        first, second = (_block(sample, name) for sample, name in zip(samples, ("fake", "real"), strict=True))
+        samples = validate_fake_and_real(fake, real, None)
+        first, second = (_to_array(sample, name) for sample, name in zip(samples, ("fake", "real"), strict=True))
         if first.shape[1:] != second.shape[1:]:
             raise ValueError(f"real has items of shape {second.shape[1:]} and fake of {first.shape[1:]}: expected one")
-        network = self._begun(int(np.prod(first.shape[1:])))
+        network = self._init_network(int(np.prod(first.shape[1:])))
         self._train(network, first, second)
-        cost = SATURATING if self.saturating else _COSTS[self.loss]
+        cost = SATURATING if self.saturating else _GENERATOR_COSTS[self.loss]
         return FunctionCritic(copy.deepcopy(network).requires_grad_(False), cost, first.shape[1:])
 
-    def _begun(self, n_features: int) -> nn.Module:
+    def _init_network(self, n_features: int) -> nn.Module:
         """A network as it begins, or the one of last time."""
-        from .perceptron import Antisymmetric, Perceptron
+        from .perceptron import AntisymmetricPair, Perceptron
 
-        if self._trained and not self.reset:
-            known = next(self._trained[0].parameters()).shape[1]
+        if self._networks and not self.reset:
+            known = next(self._networks[0].parameters()).shape[1]
             if known != n_features:
                 raise ValueError(f"fake has items of {n_features} numbers and those before {known}: expected as many")
-            return self._trained[0]
+            return self._networks[0]
         network: nn.Module = Perceptron(
             n_features,
-            branches(self.activation),
+            activation_branches(self.activation),
             self.depth,
             self.width,
             self.weight,
             self.bias,
-            generator(self.random_state),
+            check_random_state(self.random_state),
         )
         if self.loss != "lsgan" if self.antisymmetric is None else self.antisymmetric:
-            network = Antisymmetric(network, copy.deepcopy(network))
-        self._trained[:] = [] if self.reset else [network]
+            network = AntisymmetricPair(network, copy.deepcopy(network))
+        self._networks[:] = [] if self.reset else [network]
         return network
 
     def _train(self, network: nn.Module, fake: Any, real: Any) -> None:
@@ -152,7 +154,7 @@ class Finite(Discriminator):
                     for parameter, slope in zip(parameters, slopes, strict=True):
                         parameter.add_(slope, alpha=self.time / self.steps)
         if not won[1] >= won[0] - abs(won[0]) - 1e-9:  # nan too
-            self._trained.clear()
+            self._networks.clear()
             raise ValueError(
                 f"steps={self.steps} of time {self.time / self.steps:g} each diverge (what the discriminator ascends "
                 f"went from {won[0]:.3g} to {won[1]:.3g}): raise steps, or lower time"
@@ -161,12 +163,12 @@ class Finite(Discriminator):
 
 def _refuse_activation(activation: Activation) -> None:
     """An error for an unknown name, or for a function without a derivative to train by."""
-    refuse_unknown(activation)
-    for one in branches(activation):
+    refuse_unknown_activation(activation)
+    for one in activation_branches(activation):
         if not isinstance(one, str):
-            from ..tangent.admitting import admitted
+            from ..tangent.activation_checks import validate_activation
 
-            admitted(one)
+            validate_activation(one)
 
 
 def _objective(loss: str, fake: Tensor, real: Tensor) -> Tensor:
@@ -183,5 +185,5 @@ def _objective(loss: str, fake: Tensor, real: Tensor) -> Tensor:
     return -torch.relu(1 + fake).mean() - torch.relu(1 - real).mean()
 
 
-def _block(sample: Sequences, name: str) -> Any:
-    return dense(sample, name, "vectors" if sample.shape[1] == 1 else "sequences")
+def _to_array(sample: Sequences, name: str) -> Any:
+    return as_dense_array(sample, name, "vectors" if sample.shape[1] == 1 else "sequences")

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...sequences.arguments import real
-from .base import Floats, Game, Infinite
+from ...core.parameters import check_float
+from .base import Floats, InfiniteDiscriminator
 from .costs import NEGATIVE
-from .critic import Trained
-from .integrating import integrated
+from .critic import WeightSolution
+from .training_ode import integrate_training
+from .validation import CriticProblem
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Hinge(Infinite):
+class HingeGAN(InfiniteDiscriminator):
     """The discriminator of the hinge loss (Lim and Ye, "Geometric GAN", 2017), integrated.
 
         a = min(0, −1 − f),   b = max(0, 1 − f),   c = −f
@@ -34,8 +35,8 @@ class Hinge(Infinite):
     Examples
     --------
     >>> import numpy as np
-    >>> from timelike.distributions import Hinge, RBF
-    >>> critic = Hinge(RBF(width=0.5), time=5.0).against(np.zeros((5, 1)), np.ones((5, 1)))
+    >>> from timelike.distributions import HingeGAN, RBF
+    >>> critic = HingeGAN(RBF(width=0.5), time=5.0).against(np.zeros((5, 1)), np.ones((5, 1)))
     >>> critic(np.array([[0.0], [1.0]])).round(2)
     array([-1.,  1.])
     """
@@ -47,10 +48,10 @@ class Hinge(Infinite):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "rounding", real(self.rounding, "rounding", above=0.0, most=1.0))
-        object.__setattr__(self, "tolerance", real(self.tolerance, "tolerance", above=0.0))
+        object.__setattr__(self, "rounding", check_float(self.rounding, "rounding", above=0.0, most=1.0))
+        object.__setattr__(self, "tolerance", check_float(self.tolerance, "tolerance", above=0.0))
 
-    def _trained(self, game: Game) -> Trained:
+    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
         signs, rounding = game.signs, self.rounding
 
         def short(f: Floats) -> Floats:
@@ -64,6 +65,6 @@ class Hinge(Infinite):
             below = short(f)
             return np.where((below > 0) & (below < 1), -1 / rounding, 0.0)
 
-        start = game.at_items(self.initial)
-        found = integrated(game, pushes, slopes, start, self.time, self.tolerance)
-        return Trained(found.weights, found.solver, found.products, float(np.sqrt(2 * rounding * self.time)))
+        start = game.initial_values(self.initial)
+        found = integrate_training(game, pushes, slopes, start, self.time, self.tolerance)
+        return WeightSolution(found.weights, found.solver, found.n_products, float(np.sqrt(2 * rounding * self.time)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import Game, Infinite
+from .base import InfiniteDiscriminator
 from .costs import IDENTITY
-from .critic import Trained
+from .critic import WeightSolution
+from .validation import CriticProblem
 
 
 @dataclass(frozen=True, repr=False)
-class IPM(Infinite):
+class IPM(InfiniteDiscriminator):
     """The discriminator of an integral probability metric (Wasserstein GAN without its constraint), in closed form.
 
         f(z) = f₀(z) + τ (mean of k(x_i, z) over fake − mean of k(y_j, z) over real),   a = b = c = id
@@ -31,5 +32,5 @@ class IPM(Infinite):
 
     _cost = IDENTITY
 
-    def _trained(self, game: Game) -> Trained:
-        return Trained(-self.time * game.signs * game.shares, "exact", 0, 0.0)
+    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
+        return WeightSolution(-self.time * game.signs * game.mean_weights, "exact", 0, 0.0)

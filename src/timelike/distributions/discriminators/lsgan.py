@@ -7,18 +7,19 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ...sequences.arguments import one_of, real
-from .base import Floats, Game, Infinite
+from ...core.parameters import check_choice, check_float
+from .base import Floats, InfiniteDiscriminator
 from .costs import SQUARE
-from .critic import Trained
-from .gram import Gram, Symmetric
-from .krylov import Slow, flow, phi1
+from .critic import WeightSolution
+from .gram import BlockedGram, SymmetricGram
+from .krylov import KrylovNotConverged, phi1, solve_linear_ode
+from .validation import CriticProblem
 
-Solver = Literal["auto", "krylov", "eigh"]
+LSGANSolver = Literal["auto", "krylov", "eigh"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LSGAN(Infinite):
+class LSGAN(InfiniteDiscriminator):
     """The discriminator of least squares (Mao et al., "Least squares generative adversarial networks", 2017).
 
         f_τ = ρ + exp(−4τ T)(f₀ − ρ),   ρ = −1 at fake and 1 at real items,   T h = E_γ[k(x, ·) h(x)],   c = f²
@@ -45,42 +46,44 @@ class LSGAN(Infinite):
     --------
     >>> import numpy as np
     >>> from timelike.distributions import LSGAN, RBF
-    >>> fake, real = np.zeros((5, 1)), np.ones((5, 1))
-    >>> LSGAN(RBF(width=0.5), time=100.0).against(fake, real)(np.array([[0.0], [0.5], [1.0]])).round(4)
+    >>> fake, check_float = np.zeros((5, 1)), np.ones((5, 1))
+    >>> LSGAN(RBF(width=0.5), time=100.0).against(fake, check_float)(np.array([[0.0], [0.5], [1.0]])).round(4)
     array([-1.,  0.,  1.])
     """
 
-    solver: Solver = "auto"
+    solver: LSGANSolver = "auto"
     tolerance: float = 1e-10
 
     _cost = SQUARE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.solver, "solver", get_args(Solver))
-        object.__setattr__(self, "tolerance", real(self.tolerance, "tolerance", above=0.0))
+        check_choice(self.solver, "solver", get_args(LSGANSolver))
+        object.__setattr__(self, "tolerance", check_float(self.tolerance, "tolerance", above=0.0))
 
-    def _trained(self, game: Game) -> Trained:
-        return self._solved(Gram(game), game)
+    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
+        return self._solve_gram(BlockedGram(game), game)
 
-    def _solved(self, gram: Gram, game: Game) -> Trained:
-        matrix = Symmetric(gram, 2 * game.shares)
-        residual = matrix.roots * (game.signs - game.at_items(self.initial))
+    def _solve_gram(self, gram: BlockedGram, game: CriticProblem) -> WeightSolution:
+        matrix = SymmetricGram(gram, 2 * game.mean_weights)
+        residual = matrix.roots * (game.signs - game.initial_values(self.initial))
         if self.solver != "eigh":
             try:
-                return self._by_krylov(matrix, residual)
-            except Slow:
+                return self._solve_by_krylov(matrix, residual)
+            except KrylovNotConverged:
                 if self.solver == "krylov":
                     raise ValueError(
                         f'time={self.time} needs too many products with the kernel matrix: use solver="eigh", raise '
                         "tolerance, or lower time"
                     ) from None
-        values, vectors = matrix.spectrum()
+        values, vectors = matrix.eigh()
         with np.errstate(over="ignore", invalid="ignore"):  # an indefinite kernel: told by `against`
             weights = vectors @ (self.time * phi1(-self.time * values) * (vectors.T @ residual))
-        return Trained(matrix.roots * weights, "eigh", len(gram), 0.0)
+        return WeightSolution(matrix.roots * weights, "eigh", len(gram), 0.0)
 
-    def _by_krylov(self, matrix: Symmetric, residual: Floats) -> Trained:
-        found = flow(matrix.times, residual, self.time, self.tolerance)
+    def _solve_by_krylov(self, matrix: SymmetricGram, residual: Floats) -> WeightSolution:
+        found = solve_linear_ode(matrix.times, residual, self.time, self.tolerance)
         # ‖f − exact‖² = eᵀ A e of the error e of u
-        return Trained(matrix.roots * found.vector, "krylov", found.products, found.error * np.sqrt(found.largest))
+        return WeightSolution(
+            matrix.roots * found.vector, "krylov", found.n_products, found.error * np.sqrt(found.largest_eigenvalue)
+        )

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...native.tangent.twin_layers import SPREAD
+from ...native.tangent.fallback_layers import SIGMOID_SCALE
 
 
 def _sigmoid(z: Tensor) -> Tensor:
-    return 0.5 * (1 + torch.erf(z / SPREAD))
+    return 0.5 * (1 + torch.erf(z / SIGMOID_SCALE))
 
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
@@ -76,7 +76,7 @@ class Perceptron(nn.Module):
         return found
 
 
-class Antisymmetric(nn.Module):
+class AntisymmetricPair(nn.Module):
     """(g − g′) / √2 of two networks that begin alike: 0 everywhere at first, with the same tangent kernel as one."""
 
     def __init__(self, first: nn.Module, second: nn.Module) -> None:

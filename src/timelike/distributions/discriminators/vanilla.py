@@ -8,20 +8,21 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import expit, wrightomega
 
-from ...sequences.arguments import flag, one_of, real
-from .base import Floats, Game, Infinite
-from .costs import NON_SATURATING, SATURATING, Cost
-from .critic import Trained
-from .gram import Gram, Symmetric
-from .integrating import integrated
+from ...core.parameters import check_bool, check_choice, check_float
+from .base import Floats, InfiniteDiscriminator
+from .costs import NON_SATURATING, SATURATING, GeneratorCost
+from .critic import WeightSolution
+from .gram import BlockedGram, SymmetricGram
+from .training_ode import integrate_training
+from .validation import CriticProblem
 
-Solver = Literal["integrate", "lambert"]
+VanillaSolver = Literal["integrate", "lambert"]
 
-_NODES = 16  # of the integral that bounds the error of Lambert's W: its integrand is smooth
+_N_QUADRATURE_NODES = 16  # of the integral that bounds the error of Lambert's W: its integrand is smooth
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Vanilla(Infinite):
+class VanillaGAN(InfiniteDiscriminator):
     """The discriminator of the first GAN, a logistic classifier (Goodfellow et al., 2014).
 
         ∂_t f = E_real[(1 − σ(f(y))) k(y, ·)] − E_fake[σ(f(x)) k(x, ·)],   c = −log σ(f)
@@ -51,30 +52,30 @@ class Vanilla(Infinite):
     Examples
     --------
     >>> import numpy as np
-    >>> from timelike.distributions import RBF, Vanilla
-    >>> critic = Vanilla(RBF(width=1.0)).against(np.zeros((5, 1)), np.ones((5, 1)))
+    >>> from timelike.distributions import RBF, VanillaGAN
+    >>> critic = VanillaGAN(RBF(width=1.0)).against(np.zeros((5, 1)), np.ones((5, 1)))
     >>> critic(np.array([[0.0], [1.0]])).round(4)
     array([-0.1874,  0.1874])
     """
 
     saturating: bool = False
-    solver: Solver = "integrate"
+    solver: VanillaSolver = "integrate"
     tolerance: float = 1e-8
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        flag(self.saturating, "saturating")
-        one_of(self.solver, "solver", get_args(Solver))
-        object.__setattr__(self, "tolerance", real(self.tolerance, "tolerance", above=0.0))
+        check_bool(self.saturating, "saturating")
+        check_choice(self.solver, "solver", get_args(VanillaSolver))
+        object.__setattr__(self, "tolerance", check_float(self.tolerance, "tolerance", above=0.0))
         if self.solver == "lambert" and self.initial is not None:
             raise ValueError('solver="lambert" begins at f = 0: leave initial out, or use solver="integrate"')
 
-    def _pays(self) -> Cost:
+    def _generator_cost(self) -> GeneratorCost:
         return SATURATING if self.saturating else NON_SATURATING
 
-    def _trained(self, game: Game) -> Trained:
+    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
         if self.solver == "lambert":
-            return _by_lambert(game, self.time)
+            return _solve_by_lambert(game, self.time)
         real_ones = game.signs > 0
 
         def pushes(f: Floats) -> Floats:
@@ -83,13 +84,13 @@ class Vanilla(Infinite):
         def slopes(f: Floats) -> Floats:
             return -np.asarray(expit(f) * expit(-f))
 
-        return integrated(game, pushes, slopes, game.at_items(self.initial), self.time, self.tolerance)
+        return integrate_training(game, pushes, slopes, game.initial_values(self.initial), self.time, self.tolerance)
 
 
-def lambert(x: Floats) -> Floats:
+def solve_lambert(x: Floats) -> Floats:
     """y with y + e^y = 1 + x, that is log W(e^{1 + x}): to all digits also where x is small.
 
-    >>> lambert(np.array([0.0, 2.0])).round(4)
+    >>> solve_lambert(np.array([0.0, 2.0])).round(4)
     array([0.    , 0.7921])
     """
     y = np.log(np.real(wrightomega(1 + x)))
@@ -98,22 +99,22 @@ def lambert(x: Floats) -> Floats:
     return np.asarray(y)
 
 
-def _by_lambert(game: Game, time: float) -> Trained:
-    gram = Gram(game)
-    matrix = Symmetric(gram, game.shares)
-    values, vectors = matrix.spectrum()
+def _solve_by_lambert(game: CriticProblem, time: float) -> WeightSolution:
+    gram = BlockedGram(game)
+    matrix = SymmetricGram(gram, game.mean_weights)
+    values, vectors = matrix.eigh()
     values = np.maximum(values, 0.0)
     inside = vectors.T @ (matrix.roots * game.signs)
-    level = np.divide(lambert(time * values), values, out=np.full_like(values, time / 2), where=values > 0)
+    level = np.divide(solve_lambert(time * values), values, out=np.full_like(values, time / 2), where=values > 0)
     weights = matrix.roots * (vectors @ (level * inside))
 
     def missed(t: float) -> float:
         """The norm, in the kernel's space, of what the candidate misses its equation by at a time."""
-        y = lambert(t * values)
+        y = solve_lambert(t * values)
         f = vectors @ (y * inside) / matrix.roots
         pushed = vectors.T @ (matrix.roots * game.signs * expit(-game.signs * f))
         return float(np.sqrt(values @ np.square(expit(-y) * inside - pushed)))
 
-    nodes, parts = np.polynomial.legendre.leggauss(_NODES)
+    nodes, parts = np.polynomial.legendre.leggauss(_N_QUADRATURE_NODES)
     error = time / 2 * sum(part * missed(time / 2 * (1 + node)) for node, part in zip(nodes, parts, strict=True))
-    return Trained(weights, "lambert", len(gram), float(error))
+    return WeightSolution(weights, "lambert", len(gram), float(error))

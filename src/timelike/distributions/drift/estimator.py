@@ -10,31 +10,35 @@ from typing import Any, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import Model, learned, options
+from ...core.parameters import check_float, check_int, format_count, store_parameters
+from ...core.random import MAX_RESAMPLES, RandomState, check_random_state
+from ...models import Model, options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import DRAWS, RandomState, counted, generator, real, store, whole
-from ...sequences.doors import rows
+from ...sequences.validation import validate_estimator_input
 from ..kernels.algebra import Sum
-from ..kernels.base import Given, Kernel, as_kernel
-from ..kernels.learned import default_kernel
-from ..samples import plain, read_sample, refuse_other_frame, refuse_other_names
-from ..two_sample.overlap import again, missing, refuse_overlap
-from . import parts
-from .dating import change_point
+from ..kernels.base import Kernel, as_kernel
+from ..kernels.defaults import default_kernel
+from ..kernels.function_kernel import FunctionKernel
+from ..two_sample.overlap import missing_value_notes, refuse_overlap, repeat_notes
+from ..validation import drop_metadata, refuse_other_channels, refuse_other_frame, validate_sample
+from . import batch_parts
+from .change_point import change_point
 from .evidence import Evidence, is_alarm
-from .locking import one_at_a_time
-from .pool import POOL, Pool
-from .report import DriftReport, reported
+from .locking import with_object_lock
+from .pool import POOL_SCHEMA, ReferencePool
+from .report import DriftReport, build_report
 from .stream import DriftStream
-from .units import Grouped, how_grouped, units_of
-from .update import BatchPart, Update
+from .units import UnitKind, assign_units, choose_unit_kind
+from .update import BatchPart, DriftUpdate
 
-_FEWEST_OPEN = 4  # samples of a reference, where a kernel leaves something open
-_LEARN = 0.3  # of the reference, for what a kernel leaves open: what is compared must not have been learned from
+_MIN_OPEN_REFERENCE = 4  # samples of a reference, where a kernel leaves something open
+_KERNEL_FRACTION = (
+    0.3  # of the reference, for what a kernel leaves open: what is compared must not have been learned from
+)
 
 
-def _probability(value: Any, name: str) -> float:
-    if real(value, name, above=0.0) >= 1:
+def _check_probability(value: Any, name: str) -> float:
+    if check_float(value, name, above=0.0) >= 1:
         raise ValueError(f"{name}={value}: expected a probability between 0 and 1, such as 0.01")
     return float(value)
 
@@ -99,33 +103,33 @@ class Drift(Model):
     6
     """
 
-    reference = options.maybe(options.Option(read_sample, "free"))
-    kernel = options.maybe(options.Option(as_kernel))
-    false_alarm = options.Option(_probability, "free")
-    n_permutations = options.whole(19, "free", most=DRAWS)
-    memory = options.whole(10, "free")
-    random_state = options.seed()
+    reference = options.nullable(options.Option(validate_sample, "free"))
+    kernel = options.nullable(options.Option(as_kernel))
+    false_alarm = options.Option(_check_probability, "free")
+    n_permutations = options.integer(19, "free", most=MAX_RESAMPLES)
+    memory = options.integer(10, "free")
+    random_state = options.random_seed()
 
-    kernel_: Kernel = learned.part(Kernel)
-    pool_: Pool = POOL
-    batches_: list[dict[str, Any]] = learned.several(
-        learned.fields(
-            size=learned.whole(1),
-            p_value=learned.real(0, 1),
-            statistic=learned.real(),
-            when=learned.text(),
-            sizes=learned.several(learned.whole(1), "part", least=1),
-            smoothed=learned.several(learned.real(math.ulp(0), 1), "part"),
-            since=learned.maybe(learned.whole(1)),
+    kernel_: Kernel = schema.estimator(Kernel)
+    pool_: ReferencePool = POOL_SCHEMA
+    batches_: list[dict[str, Any]] = schema.list_of(
+        schema.typed_dict(
+            size=schema.integer(1),
+            p_value=schema.real(0, 1),
+            statistic=schema.real(),
+            when=schema.string(),
+            sizes=schema.list_of(schema.integer(1), "part", least=1),
+            smoothed=schema.list_of(schema.real(math.ulp(0), 1), "part"),
+            since=schema.nullable(schema.integer(1)),
         )
     )
-    seed_: int = learned.whole(0)
-    grouped_: Grouped = learned.text(*get_args(Grouped))
-    known_groups_: list[Any] = learned.several(learned.label())
-    channel_names_: list[str] | None = learned.maybe(learned.names())
-    evidence_: Evidence = learned.derived()
-    known_: Any = learned.derived()
-    similar_: NDArray[np.float64] = learned.derived()
+    seed_: int = schema.integer(0)
+    unit_kind_: UnitKind = schema.string(*get_args(UnitKind))
+    seen_groups_: list[Any] = schema.list_of(schema.label())
+    channel_names_: list[str] | None = schema.nullable(schema.channel_names())
+    evidence_: Evidence = schema.derived_value()
+    precomputed_: Any = schema.derived_value()
+    similarities_: NDArray[np.float64] = schema.derived_value()
 
     def __init__(
         self,
@@ -137,92 +141,94 @@ class Drift(Model):
         memory: int = 2000,
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
         # what is no sample at all is refused by `update`: scikit-learn wants constructors to take anything
         if isinstance(reference, Sequences) or getattr(reference, "ndim", 0) > 1:
             self._refuse_few(len(reference), "reference", kernel is None)
 
     # --- the reference ------------------------------------------------------------------------------------------------
 
-    @one_at_a_time
+    @with_object_lock
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Take X as the reference, and forget what was before.
 
         `groups` (item,) change sides as wholes, here and in every batch: None for those that X carries, False for
         single items.
         """
-        self._take_reference(X, groups, "X")
+        self._fit_reference(X, groups, "X")
         return self
 
-    def _take_reference(self, X: Any, groups: Any, name: str) -> None:
-        with self._fitting():
-            sequences = self._learn_from(X)
-            rng = generator(self.random_state)
+    def _fit_reference(self, X: Any, groups: Any, name: str) -> None:
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            rng = check_random_state(self.random_state)
             self.seed_ = int(rng.integers(2**62))
             self.channel_names_ = None if sequences.channel_names is None else list(sequences.channel_names)
-            self.grouped_ = how_grouped(groups, sequences)
-            unit, self.known_groups_ = units_of(sequences, groups, self.grouped_, "X", [])
+            self.unit_kind_ = choose_unit_kind(groups, sequences)
+            unit, self.seen_groups_ = assign_units(sequences, groups, self.unit_kind_, "X", [])
             refuse_overlap([sequences], ["X"], unit, "groups")
-            sequences = plain(sequences, times=True)
-            rest = self._settle(sequences, unit, rng, name)
+            sequences = drop_metadata(sequences, keep_times=True)
+            rest = self._resolve_kernel(sequences, unit, rng, name)
             unit = np.unique(unit[rest], return_inverse=True)[1].astype(np.int64)
-            self.pool_ = Pool.begun(sequences[rest].copy(), rest, unit).thinned(self.memory, rng)
+            self.pool_ = ReferencePool.from_reference(sequences[rest].copy(), rest, unit).subsample(self.memory, rng)
             self.batches_ = []
-            self._derive()
+            self._derive_attributes()
 
-    def _settle(
+    def _resolve_kernel(
         self, items: Sequences, unit: NDArray[np.int64], rng: np.random.Generator, name: str
     ) -> NDArray[np.int64]:
         """Decide what the kernel leaves open, by a part of the reference; positions of the rest, to compare with."""
-        kernel = self._chosen(items)
+        kernel = self._choose_kernel(items)
         order = rng.permutation(unit.max() + 1)
-        self._refuse_few(len(order), name, kernel.open, "group" if self.grouped_ == "groups" else "sample")
-        n_learn = round(_LEARN * len(order)) if kernel.open else 0
+        self._refuse_few(
+            len(order), name, kernel.has_open_options, "group" if self.unit_kind_ == "groups" else "sample"
+        )
+        n_learn = round(_KERNEL_FRACTION * len(order)) if kernel.has_open_options else 0
         learn = np.isin(unit, order[:n_learn])
-        if kernel.open and learn.sum() < 2:  # a width is of two items at least
+        if kernel.has_open_options and learn.sum() < 2:  # a width is of two items at least
             learn = np.isin(unit, order[: n_learn + 1])
-        some = items[np.flatnonzero(learn)] if kernel.open else items
-        self.kernel_ = (kernel.ready(some, rng) if kernel.open else kernel).centred(some)
+        some = items[np.flatnonzero(learn)] if kernel.has_open_options else items
+        self.kernel_ = (kernel.resolve(some, rng) if kernel.has_open_options else kernel).center_on(some)
         return np.flatnonzero(~learn)
 
     @staticmethod
     def _refuse_few(n_units: int, name: str, leaves_open: bool, what: str = "sample") -> None:
         """An error for a reference that nothing can be compared with, or that no kernel can be chosen by."""
-        if n_units < (_FEWEST_OPEN if leaves_open else 2):
+        if n_units < (_MIN_OPEN_REFERENCE if leaves_open else 2):
             raise ValueError(
-                f"{name} holds {counted(n_units, what)}: expected "
+                f"{name} holds {format_count(n_units, what)}: expected "
                 f"{'four at least, as a third decides what the kernel leaves open' if leaves_open else 'two at least'}"
                 + ("; windows of one recording need groups of their own, such as blocks" if what == "group" else "")
             )
 
-    def _chosen(self, items: Sequences | None = None) -> Kernel:
+    def _choose_kernel(self, items: Sequences | None = None) -> Kernel:
         return default_kernel(() if items is None else (items,)) if self.kernel is None else as_kernel(self.kernel)
 
-    def _check_learned(self, found: Mapping[str, Any]) -> None:
-        super()._check_learned(found)
+    def _check_attributes(self, found: Mapping[str, Any]) -> None:
+        super()._check_attributes(found)
         for number, batch in enumerate(self.batches_, 1):
             if (batch["since"] or 0) > number:
                 raise ValueError(f"batches_[{number - 1}]['since'] is {batch['since']}: expected at most {number}")
 
-    def _derive(self) -> None:
+    def _derive_attributes(self) -> None:
         """What is compared with, as the kernel sees it, and the evidence so far."""
-        self.known_ = self.kernel_._known(self.pool_.items, "X")
+        self.precomputed_ = self.kernel_._precompute_items(self.pool_.items, "X")
         compared = np.flatnonzero(self.pool_.compared)
-        self.similar_ = self._similarities(self.known_[compared], None)
+        self.similarities_ = self._similarities(self.precomputed_[compared], None)
         self.evidence_ = Evidence(batch["smoothed"] for batch in self.batches_)
 
     # --- batches ------------------------------------------------------------------------------------------------------
 
-    @one_at_a_time
-    def update(self, batch: Any, *, groups: Any = None, when: str | None = None) -> Update:
+    @with_object_lock
+    def update(self, batch: Any, *, groups: Any = None, when: str | None = None) -> DriftUpdate:
         """Look at one more batch, of one item or more; `when` is its name in reports, such as a date.
 
         A batch that is refused changes nothing. Of one with more units than `memory`, as many are drawn.
         """
-        self._begin()
-        _probability(self.false_alarm, "false_alarm")
-        items = self._batch(batch)
-        unit, known_groups = units_of(items, groups, self.grouped_, "batch", self.known_groups_)
+        self._ensure_fitted()
+        _check_probability(self.false_alarm, "false_alarm")
+        items = self._validate_batch(batch)
+        unit, known_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
         before = self.pool_.unit
         together = np.concatenate([before, before.max() + 1 + unit])
         refuse_overlap([self.pool_.items, items], ["reference", "batch"], together, "groups")
@@ -230,48 +236,50 @@ class Drift(Model):
         rng = np.random.default_rng([self.seed_, number])
         name = str(number) if when is None else str(when)
         names = np.array([f"{name}[{i}]" for i in range(len(items))] if items.ids is None else items.ids.astype(str))
-        place = _drawn(unit, self.memory, rng)
-        absent = missing(self.pool_.items, items, ("what it is compared with", "the batch"))
-        notes = (*again(self.pool_.items, items), *absent)
+        place = _sample_units(unit, self.memory, rng)
+        absent = missing_value_notes(self.pool_.items, items, ("what it is compared with", "the batch"))
+        notes = (*repeat_notes(self.pool_.items, items), *absent)
         if len(place) < len(items):
             notes = (*notes, f"{len(place)} of its {len(items)} items were drawn, as memory={self.memory}")
             unit = np.unique(unit[place], return_inverse=True)[1].astype(np.int64)
-        items = plain(items[place], times=self.pool_.items.times is not None).copy()
-        grown = self.pool_.grown(items, place, names[place], unit, number)
-        known = self.kernel_._known(items, "batch")
-        similar = self._joined(known)
+        items = drop_metadata(items[place], keep_times=self.pool_.items.times is not None).copy()
+        grown = self.pool_.append_batch(items, place, names[place], unit, number)
+        known = self.kernel_._precompute_items(items, "batch")
+        similar = self._extend_similarities(known)
         n_units = int(unit.max()) + 1
-        dealt = parts.deal(unit, parts.n_parts(n_units, number, self.n_permutations, self.false_alarm), rng)
-        looked = parts.look(similar, grown, dealt, self.n_permutations, self.memory, rng)
+        dealt = batch_parts.deal_parts(
+            unit, batch_parts.n_parts(n_units, number, self.n_permutations, self.false_alarm), rng
+        )
+        looked = batch_parts.compare_parts(similar, grown, dealt, self.n_permutations, self.memory, rng)
         said: dict[str, Any] = {
             "size": len(items),
             "p_value": looked.whole.p_value,
             "statistic": looked.whole.statistic,
             "when": name,
             "sizes": [len(part) for part in dealt],
-            "smoothed": [one.smoothed for one in looked.parts],
+            "smoothed": [one.smoothed_p_value for one in looked.parts],
             "since": None,
         }
         highest = max(self.evidence_.preview(said["smoothed"]))
         if not self.drifted and is_alarm(highest, self.false_alarm):
             said["since"] = change_point(similar, grown.batch[grown.compared], number)
-        kept = self._remembered(looked.pool, known, similar)
+        kept = self._select_memory(looked.pool, known, similar)
         # nothing is changed before everything is known
         self.__dict__.update(kept, known_groups_=known_groups, batches_=[*self.batches_, said])
         self.evidence_.add(said["smoothed"])
-        seen = zip(dealt, looked.parts, self.evidence_.after(number), strict=True)
-        return self._update(tuple(BatchPart(place[i], one.p_value, e) for i, one, e in seen), notes)
+        seen = zip(dealt, looked.parts, self.evidence_.values_after(number), strict=True)
+        return self._make_update(tuple(BatchPart(place[i], one.p_value, e) for i, one, e in seen), notes)
 
-    def _update(self, dealt: tuple[BatchPart, ...], notes: tuple[str, ...]) -> Update:
+    def _make_update(self, dealt: tuple[BatchPart, ...], notes: tuple[str, ...]) -> DriftUpdate:
         number, batch = len(self.batches_), self.batches_[-1]
-        raised = self._raised()
-        return Update(
+        raised = self._alarm_position()
+        return DriftUpdate(
             drifted=raised is not None,
-            p_value=min(1.0, 1 / self.evidence_.highest),
+            p_value=min(1.0, 1 / self.evidence_.max_value),
             batch=number,
             batch_p_value=batch["p_value"],
             evidence=self.evidence_.value,
-            since=self._since(),
+            since=self._change_batch(),
             statistic=batch["statistic"],
             when=batch["when"],
             parts=dealt,
@@ -279,69 +287,71 @@ class Drift(Model):
             notes=notes,
         )
 
-    def _raised(self) -> tuple[int, int] | None:
+    def _alarm_position(self) -> tuple[int, int] | None:
         """The batch, and the part of it, after which there was an alarm."""
-        return self.evidence_.reached(_probability(self.false_alarm, "false_alarm"))
+        return self.evidence_.first_alarm(_check_probability(self.false_alarm, "false_alarm"))
 
-    def _since(self) -> int | None:
+    def _change_batch(self) -> int | None:
         """The batch with which the change came, where there is an alarm: as it was dated when the alarm was raised."""
-        raised = self._raised()
+        raised = self._alarm_position()
         if raised is None:
             return None
         dated = self.batches_[raised[0] - 1]["since"]
         if dated is None:  # the rate was another one then: by what is left of the batches, or else by the bets
-            dated = change_point(self.similar_, self.pool_.batch[self.pool_.compared], raised[0])
-        return self.evidence_.since(raised[0]) if dated is None else int(dated)
+            dated = change_point(self.similarities_, self.pool_.batch[self.pool_.compared], raised[0])
+        return self.evidence_.change_batch(raised[0]) if dated is None else int(dated)
 
-    def _begin(self) -> None:
+    def _ensure_fitted(self) -> None:
         """Fit the reference that was given to the constructor, once."""
         if not self.__sklearn_is_fitted__() and self.reference is not None:
-            self._take_reference(self.reference, None, "reference")
+            self._fit_reference(self.reference, None, "reference")
         self._require_fitted()
 
-    def _batch(self, batch: Any) -> Sequences:
-        items = read_sample(batch, "batch", self.kernel_.over)
+    def _validate_batch(self, batch: Any) -> Sequences:
+        items = validate_sample(batch, "batch", self.kernel_.domain)
         refuse_other_frame(items, self.frame_, "batch", "the reference")
-        refuse_other_names(items, self.channel_names_, "batch", "the reference")
+        refuse_other_channels(items, self.channel_names_, "batch", "the reference")
         if self.pool_.items.times is not None and items.times is None:
             raise ValueError("batch has no times and the reference has: give both, or neither")
-        self.kernel_._refuse((self.pool_.items, "the reference"), (items, "batch"))
+        self.kernel_._validate_sides((self.pool_.items, "the reference"), (items, "batch"))
         return items
 
-    def _joined(self, known: Any) -> NDArray[np.float64]:
+    def _extend_similarities(self, known: Any) -> NDArray[np.float64]:
         """Similarities of all that is compared, and of the batch behind it, (kernel, item, item)."""
-        before = self.known_[np.flatnonzero(self.pool_.compared)]
+        before = self.precomputed_[np.flatnonzero(self.pool_.compared)]
         across, own = self._similarities(known, before), self._similarities(known, None)
-        return np.block([[self.similar_, across.transpose(0, 2, 1)], [across, own]])
+        return np.block([[self.similarities_, across.transpose(0, 2, 1)], [across, own]])
 
     def _similarities(self, x: Any, y: Any | None) -> NDArray[np.float64]:
-        """Of what `known_` holds, (kernel, item, item): of the default kernels each by itself, as tests take them."""
+        """Of what `precomputed_` holds, (kernel, item, item): of the default kernels each by itself, as tests take
+        them.
+        """
         if self.kernel is None and isinstance(self.kernel_, Sum):
             sides = [None] * len(x.each) if y is None else y.each
             pairs = zip(self.kernel_.parts, x.each, sides, strict=True)
-            return np.stack([part._between(one, other) for part, one, other in pairs])
-        return self.kernel_._between(x, y)[None]
+            return np.stack([part._kernel_matrix(one, other) for part, one, other in pairs])
+        return self.kernel_._kernel_matrix(x, y)[None]
 
-    def _remembered(self, grown: Pool, known: Any, similar: NDArray[np.float64]) -> dict[str, Any]:
+    def _select_memory(self, grown: ReferencePool, known: Any, similar: NDArray[np.float64]) -> dict[str, Any]:
         """What is kept, with what is known of it, by the names of attributes."""
         was = np.concatenate([self.pool_.compared, np.ones(len(known), bool)])
-        stays, kept = grown.compared[was], grown.remembered(self.memory)
+        stays, kept = grown.compared[was], grown.kept_positions(self.memory)
         return {
             "similar_": similar[:, stays][:, :, stays],
-            "pool_": grown.of(kept),
-            "known_": _both(self.known_, known, kept),
+            "pool_": grown.select(kept),
+            "known_": _concatenate_precomputed(self.precomputed_, known, kept),
         }
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def _read(self, X: Any) -> Sequences:
-        over = "sequences" if self.kernel is not None and as_kernel(self.kernel).over == "sequences" else None
+    def _validate_sequences(self, X: Any) -> Sequences:
+        over = "sequences" if self.kernel is not None and as_kernel(self.kernel).domain == "sequences" else None
         fitted = getattr(self, "kernel_", None)
         if fitted is not None and fitted.over == "sequences":
             over = "sequences"
-        X = X if isinstance(X, Sequences) else rows(X)
+        X = X if isinstance(X, Sequences) else validate_estimator_input(X)
         vectors = over is None and not isinstance(X, Sequences) and getattr(X, "ndim", 0) == 2 and len(X)
-        return super()._read(read_sample(X, "X") if vectors else X)
+        return super()._validate_sequences(validate_sample(X, "X") if vectors else X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -349,10 +359,10 @@ class Drift(Model):
         return tags
 
     def _takes_missing(self) -> bool:
-        found = getattr(self, "kernel_", None) or self._chosen()
+        found = getattr(self, "kernel_", None) or self._choose_kernel()
         return isinstance(found, Kernel) and found._takes_missing()
 
-    @one_at_a_time
+    @with_object_lock
     def save(self, folder: str | Path) -> None:
         """Write the monitor to a folder, for `timelike.load_model`: it goes on where it was, to the last bit.
 
@@ -366,19 +376,19 @@ class Drift(Model):
 
     def _refuse_to_save(self) -> None:
         super()._refuse_to_save()
-        if isinstance(self.kernel_, Given):
+        if isinstance(self.kernel_, FunctionKernel):
             raise TypeError("kernel is a function of your own, which no folder can hold: use a kernel of the library")
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
     @property
-    @one_at_a_time
+    @with_object_lock
     def drifted(self) -> bool:
         """Whether there is an alarm, now or before."""
-        self._begin()
-        return self._raised() is not None
+        self._ensure_fitted()
+        return self._alarm_position() is not None
 
-    @one_at_a_time
+    @with_object_lock
     def typicality(self, X: Any) -> NDArray[np.float64]:
         """How like the reference each item is: its mean similarity to the items of the reference, (item,).
 
@@ -389,20 +399,20 @@ class Drift(Model):
         >>> bool(near > far)
         True
         """
-        self._begin()
-        known = self.kernel_._known(self._asked(X), "X")
-        reference = self.known_[np.flatnonzero(self.pool_.batch == 0)]
-        return np.asarray(self.kernel_._between(known, reference).mean(axis=1))
+        self._ensure_fitted()
+        known = self.kernel_._precompute_items(self._validate_predict_input(X), "X")
+        reference = self.precomputed_[np.flatnonzero(self.pool_.batch == 0)]
+        return np.asarray(self.kernel_._kernel_matrix(known, reference).mean(axis=1))
 
-    @one_at_a_time
+    @with_object_lock
     def report(self, *, n_permutations: int = 999) -> DriftReport:
         """What has changed: how much, which sequences, which channels, since when; text, JSON and HTML."""
-        self._begin()
-        return reported(self, whole(n_permutations, "n_permutations", 19, DRAWS))
+        self._ensure_fitted()
+        return build_report(self, check_int(n_permutations, "n_permutations", 19, MAX_RESAMPLES))
 
-    @one_at_a_time
-    def stream(self, window: int, *, batch: int = 10) -> DriftStream:
-        """Takes one sample at a time, cuts windows that do not overlap, and looks at every `batch` of them.
+    @with_object_lock
+    def stream(self, window: int, *, batch_size: int = 10) -> DriftStream:
+        """Takes one sample at a time, cuts windows that do not overlap, and looks at every `batch_size` of them.
 
         The reference must not have groups, as windows have none.
 
@@ -415,29 +425,31 @@ class Drift(Model):
         >>> [look.drifted for look in looks if look is not None]
         [True, True, True]
         """
-        self._begin()
-        vectors, length = self.kernel_.over == "vectors", int(self.pool_.items.lengths[0])
-        if vectors and whole(window, "window", 1) != length:
+        self._ensure_fitted()
+        vectors, length = self.kernel_.domain == "vectors", int(self.pool_.items.lengths[0])
+        if vectors and check_int(window, "window", 1) != length:
             raise ValueError(
                 f"window={window}: a kernel of vectors compares windows as long as the reference, {length}"
             )
-        return DriftStream(self, window, batch)
+        return DriftStream(self, window, batch_size)
 
 
-def _drawn(unit: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _sample_units(unit: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Positions of the items of at most so many units, drawn."""
     if unit.max() < most:
         return np.arange(len(unit))
     return np.flatnonzero(np.isin(unit, rng.permutation(unit.max() + 1)[:most]))
 
 
-def _both(before: Any, behind: Any, positions: NDArray[np.int64]) -> Any:
+def _concatenate_precomputed(before: Any, behind: Any, positions: NDArray[np.int64]) -> Any:
     """What is known of items before and of those behind them, at some positions."""
-    from ...sequences.joining import joined
-    from ..kernels.algebra import Several
+    from ...sequences.concatenation import concatenate
+    from ..kernels.algebra import PrecomputedParts
 
-    if isinstance(before, Several):
-        return Several([_both(a, b, positions) for a, b in zip(before.each, behind.each, strict=True)])
+    if isinstance(before, PrecomputedParts):
+        return PrecomputedParts(
+            [_concatenate_precomputed(a, b, positions) for a, b in zip(before.parts, behind.each, strict=True)]
+        )
     if isinstance(before, Sequences):
-        return joined([before, behind], ["reference", "batch"])[positions]
+        return concatenate([before, behind], ["reference", "batch"])[positions]
     return np.concatenate([before, behind])[positions]

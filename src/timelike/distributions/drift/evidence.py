@@ -33,21 +33,21 @@ def start_weight(s: Any) -> Any:
     return 0.5 * HAZARD * (1 - HAZARD) ** (s - 1) + 0.5 / (s * (s + 1))
 
 
-def waiting(n_batches: int) -> float:
+def waiting_capital(n_batches: int) -> float:
     """The capital that has not begun to bet after so many batches: 1 − Σ w_s."""
     return 0.5 * (1 - HAZARD) ** n_batches + 0.5 / (n_batches + 1)
 
 
-def won(p_values: Sequence[float]) -> float:
+def log_winnings(p_values: Sequence[float]) -> float:
     """The log of what a bet of 1 becomes by p-values one after the other, spread over all κ: log mean_κ Π κ u^(κ−1).
 
-    >>> round(won([0.01]), 2), round(won([0.01, 0.01]), 2)
+    >>> round(log_winnings([0.01]), 2), round(log_winnings([0.01, 0.01]), 2)
     (1.7, 3.51)
     """
-    return float(np.logaddexp.reduce(sum(map(_bet, p_values), np.zeros(len(POWERS)))) - np.log(len(POWERS)))
+    return float(np.logaddexp.reduce(sum(map(_log_bets, p_values), np.zeros(len(POWERS)))) - np.log(len(POWERS)))
 
 
-def _bet(u: float) -> Floats:
+def _log_bets(u: float) -> Floats:
     """The log of what a bet of 1 becomes by one p-value, (power,)."""
     powers = np.array(POWERS)
     return np.asarray(np.log(powers) + (powers - 1) * np.log(u))
@@ -75,7 +75,7 @@ class Evidence:
 
     def __init__(self, batches: Iterable[Sequence[float]] = ()) -> None:
         self.values: list[float] = []  # log E after every batch
-        self._after: list[list[float]] = []  # log E after every part of every batch
+        self._part_values: list[list[float]] = []  # log E after every part of every batch
         self._records: list[
             tuple[float, int, int]
         ] = []  # log E, batch and part wherever it was larger than ever before
@@ -86,63 +86,63 @@ class Evidence:
 
     def add(self, p_values: Sequence[float]) -> None:
         """One more batch: the smoothed p-values of its parts, each between 0 (not included) and 1."""
-        capital = self._bet(p_values)
-        self._after.append(self.preview(p_values))
+        capital = self._log_capital(p_values)
+        self._part_values.append(self.preview(p_values))
         self._capital = capital[-1]
         self._batches.append(p_values)
-        self.values.append(self._after[-1][-1])
-        for part, value in enumerate(self._after[-1], 1):
+        self.values.append(self._part_values[-1][-1])
+        for part, value in enumerate(self._part_values[-1], 1):
             if not self._records or value > self._records[-1][0]:
                 self._records.append((value, len(self.values), part))
 
     def preview(self, p_values: Sequence[float]) -> list[float]:
         """The log of E after every part of one more batch, which is not added."""
-        waits = np.log(waiting(len(self.values) + 1))
-        betting = np.logaddexp.reduce(self._bet(p_values), axis=1) - np.log(len(POWERS))
+        waits = np.log(waiting_capital(len(self.values) + 1))
+        betting = np.logaddexp.reduce(self._log_capital(p_values), axis=1) - np.log(len(POWERS))
         return [float(np.logaddexp(one, waits)) for one in betting]
 
-    def _bet(self, p_values: Sequence[float]) -> Floats:
+    def _log_capital(self, p_values: Sequence[float]) -> Floats:
         """The log of what all that has begun to bet has after every part of one more batch, (part, power)."""
         # what has begun before and what begins now make the same bets, so that no batch costs more than the first
         begins = np.logaddexp(self._capital, np.log(start_weight(len(self.values) + 1)))
-        return np.asarray(begins + np.cumsum([_bet(u) for u in p_values], axis=0))
+        return np.asarray(begins + np.cumsum([_log_bets(u) for u in p_values], axis=0))
 
     @property
     def value(self) -> float:
         """E now; 1 before any batch."""
-        return _exp(self.values[-1]) if self.values else 1.0
+        return _clipped_exp(self.values[-1]) if self.values else 1.0
 
     @property
-    def highest(self) -> float:
+    def max_value(self) -> float:
         """The largest E so far, after any part: 1 over it is a p-value that holds at any time."""
-        return _exp(self._records[-1][0]) if self._records else 1.0
+        return _clipped_exp(self._records[-1][0]) if self._records else 1.0
 
-    def after(self, batch: int) -> list[float]:
+    def values_after(self, batch: int) -> list[float]:
         """E after every part of a batch, which is counted from 1."""
-        return [_exp(value) for value in self._after[batch - 1]]
+        return [_clipped_exp(value) for value in self._part_values[batch - 1]]
 
-    def reached(self, false_alarm: float) -> tuple[int, int] | None:
+    def first_alarm(self, false_alarm: float) -> tuple[int, int] | None:
         """The batch and the part of it, both from 1, after which there was an alarm for the first time."""
         # the first alarm is a record, and every record after it is an alarm too
         place = bisect_left(self._records, True, key=lambda record: is_alarm(record[0], false_alarm))
         return self._records[place][1:] if place < len(self._records) else None
 
-    def since(self, last: int) -> int:
+    def change_batch(self, last: int) -> int:
         """The batch, counted from 1, from which on most was won until a last one.
 
         Without the weights, which say when to bet, not when things change.
         """
-        bets = [sum(map(_bet, p_values), np.zeros(len(POWERS))) for p_values in self._batches[:last]]
+        bets = [sum(map(_log_bets, p_values), np.zeros(len(POWERS))) for p_values in self._batches[:last]]
         gains = np.logaddexp.reduce(np.cumsum(bets[::-1], axis=0)[::-1], axis=1)
         return int(np.argmax(gains)) + 1
 
 
 def is_alarm(value: float, false_alarm: float) -> bool:
     """Whether the log of E is an alarm at a rate."""
-    return 1 / _exp(value) <= false_alarm
+    return 1 / _clipped_exp(value) <= false_alarm
 
 
-def _exp(value: float) -> float:
+def _clipped_exp(value: float) -> float:
     return float(np.exp(min(value, 700.0)))
 
 

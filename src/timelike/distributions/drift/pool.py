@@ -1,4 +1,6 @@
-"""`Pool`: the reference and the batches so far, which the next batch is compared with, as far as they are kept."""
+"""`ReferencePool`: the reference and the batches so far, which the next batch is compared with, as far as they are
+kept.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,17 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import learned
+from ...models import schema
 from ...sequences import Sequences
-from ..samples import pooled
+from ..validation import pool_samples
 
 Ints = NDArray[np.int64]
 
-_POSITIONS = 1 << 40  # items that a batch may have had
+_MAX_POSITION = 1 << 40  # items that a batch may have had
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class ReferencePool:
     """Items that are kept, where each came from, and which of them the next batch is compared with."""
 
     items: Sequences
@@ -33,7 +35,7 @@ class Pool:
     """Whether the next batch is compared with it. The reference is kept for reports all the same."""
 
     @classmethod
-    def begun(cls, items: Sequences, place: Ints, unit: Ints) -> Pool:
+    def from_reference(cls, items: Sequences, place: Ints, unit: Ints) -> ReferencePool:
         """Of a reference, of which these are items at some positions."""
         n = len(items)
         name = np.array([f"reference[{i}]" for i in place])
@@ -47,11 +49,13 @@ class Pool:
         """How many units have been numbered."""
         return int(self.unit.max(initial=-1)) + 1
 
-    def grown(self, items: Sequences, place: Ints, name: NDArray[np.str_], unit: Ints, number: int) -> Pool:
+    def append_batch(
+        self, items: Sequences, place: Ints, name: NDArray[np.str_], unit: Ints, number: int
+    ) -> ReferencePool:
         """With one batch more, whose units begin at 0; `place` is where in it each item was."""
         n = len(items)
-        return Pool(
-            pooled([self.items, items]),
+        return ReferencePool(
+            pool_samples([self.items, items]),
             np.concatenate([self.batch, np.full(n, number)]),
             np.concatenate([self.place, place]),
             np.concatenate([self.name, name]),
@@ -59,7 +63,7 @@ class Pool:
             np.concatenate([self.compared, np.ones(n, bool)]),
         )
 
-    def thinned(self, most: int, rng: np.random.Generator) -> Pool:
+    def subsample(self, most: int, rng: np.random.Generator) -> ReferencePool:
         """With at most so many units to compare with, drawn without a look at where they came from, or at their sizes.
 
         Drawn so, what stays says nothing about which units were of the last batch, and the p-values of later batches
@@ -71,18 +75,18 @@ class Pool:
             return self
         return replace(self, compared=self.compared & np.isin(self.unit, rng.permutation(units)[:most]))
 
-    def remembered(self, most: int) -> NDArray[np.int64]:
+    def kept_positions(self, most: int) -> NDArray[np.int64]:
         """Positions of what is worth keeping: what is compared, the reference, and the last batches."""
         latest = np.zeros(len(self), bool)
         latest[np.argsort(self.batch, kind="stable")[::-1][:most]] = True
         return np.flatnonzero(self.compared | (self.batch == 0) | latest)
 
-    def of(self, positions: NDArray[np.int64]) -> Pool:
+    def select(self, positions: NDArray[np.int64]) -> ReferencePool:
         """Some of the items."""
-        return Pool(**{field.name: getattr(self, field.name)[positions] for field in fields(self)})
+        return ReferencePool(**{field.name: getattr(self, field.name)[positions] for field in fields(self)})
 
 
-def _numbered(pool: Pool, name: str, scope: learned.Scope) -> None:
+def _check_numbering(pool: ReferencePool, name: str, scope: schema.CheckScope) -> None:
     if not pool.compared.any():
         raise ValueError(f"{name}.compared is False everywhere: expected something to compare the next batch with")
     n_batches = len(scope.model.batches_)
@@ -93,14 +97,14 @@ def _numbered(pool: Pool, name: str, scope: learned.Scope) -> None:
         raise ValueError(f"{name}.unit holds {pool.unit.max()}: expected fewer than the {n_items} items so far")
 
 
-POOL = learned.record(
-    Pool,
-    check=_numbered,
-    items=learned.sequences("item"),
-    batch=learned.array("item", dtype="int64", least=0),
-    place=learned.array("item", dtype="int64", least=0, most=_POSITIONS),
-    name=learned.labels("item", distinct=False),
-    unit=learned.array("item", dtype="int64", least=0),
-    compared=learned.array("item", dtype="bool"),
+POOL_SCHEMA = schema.record(
+    ReferencePool,
+    check=_check_numbering,
+    items=schema.sequences("item"),
+    batch=schema.array("item", dtype="int64", least=0),
+    place=schema.array("item", dtype="int64", least=0, most=_MAX_POSITION),
+    name=schema.labels("item", distinct=False),
+    unit=schema.array("item", dtype="int64", least=0),
+    compared=schema.array("item", dtype="bool"),
 )
 """How a monitor declares it."""

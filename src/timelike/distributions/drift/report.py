@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...draw import html, samples as drawing
+from ...core.files import nonfinite_to_none, write_lines
+from ...plotting import html, two_sample as drawing
 from ...score.intervals import Interval
 from ...sequences import Sequences
-from ...sequences.atomic import write_text
-from ..explaining import Channel, Differences, Unusual, channel_test, explained, finite
-from ..thinning import fewer
-from ..two_sample.exchange import exchange
+from ..two_sample.differences import (
+    ChannelDifference,
+    Differences,
+    UnusualSequence,
+    channel_test,
+    explain_differences,
+)
+from ..two_sample.permutations import exchangeable_units
+from ..two_sample.subsampling import subsample_pair
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from .estimator import Drift
 
 
-_CHOSEN = (
+_SELECTION_NOTE = (
     "effect, sequences and channels are of the batches since the change, which the same batches were dated by: they "
     "say where to look, and their p-values and interval are too optimistic"
 )
@@ -61,12 +67,12 @@ class DriftReport:
         return self.differences.separation
 
     @property
-    def sequences(self) -> tuple[Unusual, ...]:
+    def sequences(self) -> tuple[UnusualSequence, ...]:
         """Those of the batches that are most unlike the reference."""
         return self.differences.sequences
 
     @property
-    def channels(self) -> tuple[Channel, ...]:
+    def channels(self) -> tuple[ChannelDifference, ...]:
         """The most changed first."""
         return self.differences.channels
 
@@ -84,77 +90,79 @@ class DriftReport:
         if self.drifted:
             part = f", part {self.alarm_part}" if self.alarm_part is not None else ""
             alarm = f"alarm at batch {self.alarm_batch}{part}"
-            return f"Drift since {self._since()} (p = {self.p_value:.3g} over {batches}, {alarm})"
+            return f"Drift since {self._describe_since()} (p = {self.p_value:.3g} over {batches}, {alarm})"
         return f"No drift seen in {batches} (p = {self.p_value:.3g})"
 
-    def _since(self) -> str:
+    def _describe_since(self) -> str:
         named = self.since_when not in (None, str(self.since))
         return f"batch {self.since}" + (f", {self.since_when}" if named else "")
 
     def plot(self) -> Figure:
         """Evidence after every batch, on a logarithmic axis, with the alarm."""
         values = np.array([batch["evidence"] for batch in self.batches])
-        return drawing.evidence(values, 1 / self.false_alarm, self.since, [batch["when"] for batch in self.batches])
+        return drawing.plot_evidence(
+            values, 1 / self.false_alarm, self.since, [batch["when"] for batch in self.batches]
+        )
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything as JSON; written to a file where one is named."""
-        text = json.dumps(finite(asdict(self)), ensure_ascii=False, default=float)
+        text = json.dumps(nonfinite_to_none(asdict(self)), ensure_ascii=False, default=float)
         if path is not None:
-            write_text(Path(path), iter([text]))
+            write_lines(Path(path), iter([text]))
         return text
 
     def _repr_html_(self) -> str:
         known = [("p over all batches", self.p_value), ("false-alarm rate", self.false_alarm)]
-        picture = html.picture(self.plot(), "Evidence after every batch; above the line it is an alarm")
-        return html.joined(html.facts(self._headline(), known), picture, self.differences)
+        picture = html.figure_html(self.plot(), "Evidence after every batch; above the line it is an alarm")
+        return html.join_html(html.fact_table(self._headline(), known), picture, self.differences)
 
 
-def reported(drift: Drift, n_permutations: int) -> DriftReport:
+def build_report(drift: Drift, n_permutations: int) -> DriftReport:
     """The report of a monitor that has seen a batch."""
     if not drift.batches_:
         raise ValueError("there is nothing to report, as no batch was looked at: call update(batch) first")
     evidence = drift.evidence_
-    since, raised = drift._since(), drift._raised()
+    since, raised = drift._change_batch(), drift._alarm_position()
     several = raised is not None and len(drift.batches_[raised[0] - 1]["sizes"]) > 1
     values = np.exp(np.minimum(evidence.values, 700.0))
     return DriftReport(
         drifted=drift.drifted,
-        p_value=min(1.0, 1 / evidence.highest),
+        p_value=min(1.0, 1 / evidence.max_value),
         false_alarm=float(drift.false_alarm),
         n_batches=len(drift.batches_),
         since=since,
         since_when=None if since is None else drift.batches_[since - 1]["when"],
         alarm_batch=None if raised is None else raised[0],
         alarm_part=raised[1] if raised is not None and several else None,
-        differences=_differences(drift, since or 1, n_permutations),
+        differences=_explain_change(drift, since or 1, n_permutations),
         batches=tuple(batch | {"evidence": float(e)} for batch, e in zip(drift.batches_, values, strict=True)),
     )
 
 
-def _differences(drift: Drift, since: int, n_permutations: int) -> Differences:
+def _explain_change(drift: Drift, since: int, n_permutations: int) -> Differences:
     """Of the reference and the batches from one on, as far as they are remembered."""
     pool = drift.pool_
     first, second = np.flatnonzero(pool.batch == 0), np.flatnonzero(pool.batch >= since)
-    units = exchange(len(first), len(second), (pool.unit[first], pool.unit[second]))
+    units = exchangeable_units(len(first), len(second), (pool.unit[first], pool.unit[second]))
     X, Y = (Sequences(np.zeros((len(some), 1))) for some in (first, second))  # only how many there are counts
-    thin = fewer(X.replace(ids=first), Y, units, np.random.default_rng(0))
+    thin = subsample_pair(X.replace(ids=first), Y, units, np.random.default_rng(0))
     assert thin.X.ids is not None
     first, second = thin.X.ids, second[thin.stay]
     both = np.concatenate([first, second])
     names = drift.channel_names_ or [f"channel {i}" for i in range(drift.frame_[0])]
-    found = explained(
+    found = explain_differences(
         (pool.items[first], pool.items[second]),
-        drift.kernel_._between(drift.known_[both], None),
+        drift.kernel_._kernel_matrix(drift.precomputed_[both], None),
         thin.units,
         drift.kernel_,
         pool.name[second].tolist(),
         names,
-        channel_test(None if drift.kernel is None else drift._chosen(), n_permutations, 0),
+        channel_test(None if drift.kernel_size is None else drift._choose_kernel(), n_permutations, 0),
     )
 
-    def dated(some: tuple[Unusual, ...]) -> tuple[Unusual, ...]:
+    def dated(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
         places = ((one, second[one.position]) for one in some)
         return tuple(replace(one, batch=int(pool.batch[i]), position=int(pool.place[i])) for one, i in places)
 
-    notes = (*found.notes, *([_CHOSEN] if drift.drifted else []))
+    notes = (*found.notes, *([_SELECTION_NOTE] if drift.drifted else []))
     return replace(found, sequences=dated(found.sequences), outliers=dated(found.outliers), notes=notes)

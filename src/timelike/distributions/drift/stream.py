@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.parameters import check_int
+from ...core.validation.arrays import validate_array
 from ...sequences import Sequences
-from ...sequences.arguments import whole
-from ...sequences.doors import plain_array
-from .locking import one_at_a_time
+from .locking import with_object_lock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .estimator import Drift
-    from .update import Update
+    from .update import DriftUpdate
 
 
 class DriftStream:
-    """Takes one sample at a time; every `window` samples are a sequence, every `batch` sequences an `update`.
+    """Takes one sample at a time; every `window` samples are a sequence, every `batch_size` sequences an `update`.
 
     Windows are exchangeable only if they are longer than the memory of the signal: of a signal that wanders over
     minutes, windows of seconds will look like drift.
     """
 
-    def __init__(self, drift: Drift, window: int, batch: int) -> None:
-        if drift.grouped_ == "groups":
+    def __init__(self, drift: Drift, window: int, batch_size: int) -> None:
+        if drift.unit_kind_ == "groups":
             raise ValueError(
                 "the reference has groups, and windows of a stream have none: use Drift().fit(reference, groups=False) "
                 "if single windows are exchangeable, or update(batch, groups=...)"
@@ -34,30 +34,30 @@ class DriftStream:
         if drift.pool_.items.times is not None:
             raise ValueError("the reference has times, and samples of a stream have none: use replace(times=None)")
         self.drift = drift
-        self.window, self.batch = whole(window, "window", 1), whole(batch, "batch", 1)
+        self.window, self.batch_size = check_int(window, "window", 1), check_int(batch_size, "batch_size", 1)
         frame = drift.frame_
-        self._room = np.empty((self.window * self.batch, *frame))
-        self._filled = 0
+        self._buffer = np.empty((self.window * self.batch_size, *frame))
+        self._n_buffered = 0
         self.n_samples = 0
 
-    @one_at_a_time
-    def push(self, sample: Any) -> Update | None:
+    @with_object_lock
+    def push(self, sample: Any) -> DriftUpdate | None:
         """One more sample, a frame, or a number where there is one channel: an answer where it ends a batch.
 
         A batch that is refused, because a value is missing, is dropped, and the next one begins.
         """
-        self._room[self._filled] = self._frame(sample)
-        self._filled += 1
+        self._buffer[self._n_buffered] = self._validate_frame(sample)
+        self._n_buffered += 1
         self.n_samples += 1
-        if self._filled < len(self._room):
+        if self._n_buffered < len(self._buffer):
             return None
-        self._filled = 0
-        windows = self._room.reshape(self.batch, self.window, *self._room.shape[1:])
-        when = f"samples {self.n_samples - len(self._room)} to {self.n_samples}"
+        self._n_buffered = 0
+        windows = self._buffer.reshape(self.batch_size, self.window, *self._buffer.shape[1:])
+        when = f"samples {self.n_samples - len(self._buffer)} to {self.n_samples}"
         return self.drift.update(Sequences(windows.copy()), groups=False, when=when)
 
-    def _frame(self, sample: Any) -> NDArray[np.float64]:
-        given = plain_array(sample, "sample").astype(np.float64)
+    def _validate_frame(self, sample: Any) -> NDArray[np.float64]:
+        given = validate_array(sample, "sample").astype(np.float64)
         given = given.reshape(1) if given.ndim == 0 else given
         if given.shape != self.drift.frame_:
             raise ValueError(f"sample has shape {given.shape}: the reference has frames {self.drift.frame_}")

@@ -1,4 +1,4 @@
-"""`Update`: what one batch says, with all before it."""
+"""`DriftUpdate`: what one batch says, with all before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BatchPart:
 
 
 @dataclass(frozen=True)
-class Update:
+class DriftUpdate:
     """What one batch says, with all before it."""
 
     drifted: bool

@@ -11,21 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...sequences import bars
-from ...sequences.arguments import RandomState, generator, real as number, whole
-from ...sequences.callers import outside
-from ...train.ctrl_c import CtrlC, GivenUp, listening
+from ...core.interrupts import InterruptHandler, StepAborted, handle_interrupts
+from ...core.parameters import check_float as number, check_int
+from ...core.progress import ProgressMeter, check_progress, format_duration, print_line, progress_hint
+from ...core.random import RandomState, check_random_state
+from ...core.warnings import find_stack_level
 from ..discriminators.base import as_discriminator
-from .pace import coupling, factors
-from .reading import Cloud, kernel_of, read_cloud, settled
 from .record import Flow, FlowDiverged, FlowHistory
-from .scoring import Score, read_scores
+from .scores import Score, resolve_scores
+from .step_size import coupling, step_factors
+from .validation import FlowSamples, discriminator_kernel, resolve_discriminator, validate_flow_samples
 
 Floats = NDArray[np.float64]
-_LOOKS = 50  # at the particles on their way, unless asked otherwise
-_KEPT = 1 << 24  # numbers of all frames together, 64 MiB, beyond which there are fewer
-_FAR = 1000.0  # times the reach of start and target: nothing comes back from there
-_PACE, _WORTH = 1.0, 10.0  # seconds after which it is known how long it takes, and from which on that is said
+_N_FRAMES = 50  # at the particles on their way, unless asked otherwise
+_MAX_FRAME_NUMBERS = 1 << 24  # numbers of all frames together, 64 MiB, beyond which there are fewer
+_DIVERGENCE_FACTOR = 1000.0  # times the reach of start and target: nothing comes back from there
+_PACE_SECONDS, _MIN_ANNOUNCED_SECONDS = (
+    1.0,
+    10.0,
+)  # seconds after which it is known how long it takes, and from which on that is said
 
 
 def descend(
@@ -38,8 +42,8 @@ def descend(
     schedule: Any = None,
     geometry: Any = None,
     codes: Any = None,
-    batch: int | None = None,
-    every: int | None = None,
+    batch_size: int | None = None,
+    record_every: int | None = None,
     scores: Sequence[str] | Mapping[str, Any] | None = None,
     progress: bool | None = None,
     random_state: RandomState = None,
@@ -83,8 +87,8 @@ def descend(
     steps, step
         How many, and how large.
     schedule : Schedule, function or factors, optional
-        What `step` is multiplied by: a schedule such as `timelike.train.Linear()`, a function of the steps done, or
-        factors of equal parts of the flow: with (1, 1, 1, 0.1) the last quarter has a tenth of the step.
+        What `step` is multiplied by: a schedule such as `timelike.train.LinearDecay()`, a function of the steps done,
+        or factors of equal parts of the flow: with (1, 1, 1, 0.1) the last quarter has a tenth of the step.
     geometry : Kernel or array (item, item), optional
         k_g, the generator's tangent kernel, positive semidefinite, of the particles' `codes`, or its matrix.
     codes : array (item, feature), optional
@@ -126,177 +130,177 @@ def descend(
     >>> flow.particles.mean(axis=0).round(), real.mean(axis=0).round()
     (array([3., 0.]), array([3., 0.]))
     """
-    steps, step = whole(steps, "steps", 1), number(step, "step", above=0.0)
+    steps, step = check_int(steps, "steps", 1), number(step, "step", above=0.0)
     given = as_discriminator(discriminator)
-    kernel = kernel_of(given)
-    cloud = read_cloud(start, real, None if kernel is None else kernel.over)
-    against, kernel = settled(given, cloud)
-    flow = _Descent(
+    kernel = discriminator_kernel(given)
+    cloud = validate_flow_samples(start, real, None if kernel is None else kernel.domain)
+    against, kernel = resolve_discriminator(given, cloud)
+    flow = _FlowRun(
         cloud,
         against,
-        step * factors(schedule, steps),
+        step * step_factors(schedule, steps),
         coupling(geometry, codes, cloud.start),
-        _batch(batch, cloud),
-        generator(random_state),
+        _check_batch_size(batch_size, cloud),
+        check_random_state(random_state),
     )
-    judged = read_scores(scores, cloud, kernel)
-    return flow.go(judged, _looks(every, steps, cloud), bars.checked(progress))
+    judged = resolve_scores(scores, cloud, kernel)
+    return flow.run(judged, _frame_interval(record_every, steps, cloud), check_progress(progress))
 
 
-def _batch(batch: Any, cloud: Cloud) -> int | None:
+def _check_batch_size(batch: Any, cloud: FlowSamples) -> int | None:
     if batch is None:
         return None
-    if whole(batch, "batch", 2) > len(cloud.real):
+    if check_int(batch, "batch", 2) > len(cloud.real):
         raise ValueError(f"batch={batch}: expected at most {len(cloud.real)}, the items of real")
     return None if batch == len(cloud.real) else int(batch)
 
 
-def _looks(every: Any, steps: int, cloud: Cloud) -> int:
+def _frame_interval(every: Any, steps: int, cloud: FlowSamples) -> int:
     if every is not None:
-        return whole(every, "every", 1)
-    looks = min(_LOOKS, max(10, _KEPT // cloud.start.size))
+        return check_int(every, "every", 1)
+    looks = min(_N_FRAMES, max(10, _MAX_FRAME_NUMBERS // cloud.start.size))
     return -(-steps // looks)
 
 
-class _Descent:
+class _FlowRun:
     """A flow under way."""
 
     def __init__(
         self,
-        cloud: Cloud,
+        cloud: FlowSamples,
         discriminator: Any,
         sizes: Floats,
         coupled: Floats | None,
         batch: int | None,
         rng: np.random.Generator,
     ) -> None:
-        self.cloud, self.discriminator, self.sizes, self.coupled = cloud, discriminator, sizes, coupled
-        self.batch, self.rng = batch, rng
+        self.cloud, self.discriminator, self.sizes, self.coupling = cloud, discriminator, sizes, coupled
+        self.batch_size, self.rng = batch, rng
         self.x, self.done, self.history = cloud.start.copy(), 0, FlowHistory()
         self.frames: list[NDArray[np.float32]] = []
         self.frame_steps: list[int] = []
         places = np.concatenate([side.reshape(-1, side.shape[-1]) for side in (cloud.start, cloud.real)])
-        self.middle = places.min(axis=0) / 2 + places.max(axis=0) / 2
-        self.reach = float(np.abs(places - self.middle).max()) or 1.0
+        self.center = places.min(axis=0) / 2 + places.max(axis=0) / 2
+        self.extent = float(np.abs(places - self.center).max()) or 1.0
 
-    def go(self, scores: dict[str, Score], every: int, progress: bool | None) -> Flow:
+    def run(self, scores: dict[str, Score], every: int, progress: bool | None) -> Flow:
         """All steps, or as many as Ctrl-C leaves."""
         began, stopped = time.monotonic(), "steps"
-        with listening() as ctrl_c, _Shown(len(self.sizes), progress) as shown:
+        with handle_interrupts() as ctrl_c, _FlowProgress(len(self.sizes), progress) as shown:
             try:
-                while self.done < len(self.sizes) and not ctrl_c.asked.is_set():
+                while self.done < len(self.sizes) and not ctrl_c.request_event.is_set():
                     self._step(ctrl_c, scores, every)
-                    self.history.note("seconds", self.done, time.monotonic() - began)
-                    shown.stepped(self.done)
-            except GivenUp:
+                    self.history.record("seconds", self.done, time.monotonic() - began)
+                    shown.step(self.done)
+            except StepAborted:
                 pass
             if self.done < len(self.sizes):
                 stopped = "Ctrl-C"
             if self.done == 0:  # nothing was reached that could be kept
                 raise KeyboardInterrupt
         if self.frame_steps[-1] != self.done:
-            self._look(self._critic(), scores)
+            self._record_frame(self._train_critic(), scores)
         if stopped == "Ctrl-C":
             warnings.warn(
                 f"stopped by Ctrl-C after step {self.done} of {len(self.sizes)}: the particles so far are kept; press "
                 "it twice to stop what called this too",
-                stacklevel=outside(),
+                stacklevel=find_stack_level(),
             )
-        return self._record(stopped)
+        return self._make_flow(stopped)
 
-    def _step(self, ctrl_c: CtrlC, scores: dict[str, Score], every: int) -> None:
-        with ctrl_c.giving_up(lambda: True):  # particles are replaced below, at once
-            critic = self._critic()
+    def _step(self, ctrl_c: InterruptHandler, scores: dict[str, Score], every: int) -> None:
+        with ctrl_c.allow_abort(lambda: True):  # particles are replaced below, at once
+            critic = self._train_critic()
             if self.done % every == 0 and self.done not in self.frame_steps:
-                self._look(critic, scores)
-            with self._on_the_way():
+                self._record_frame(critic, scores)
+            with self._divergence_context():
                 gradient = np.asarray(critic.gradient(self.x), np.float64)
-            moved = self._moved(gradient)
+            moved = self._next_positions(gradient)
         farthest = np.sqrt(np.square(moved - self.x).reshape(len(moved), -1).sum(1).max())
         self.x, self.done = moved, self.done + 1
-        self.history.note_all(self.done, {"step": self.sizes[self.done - 1], "move": float(farthest)})
+        self.history.record_all(self.done, {"step": self.sizes[self.done - 1], "move": float(farthest)})
 
-    def _critic(self) -> Any:
+    def _train_critic(self) -> Any:
         """The discriminator trained against the particles as they are."""
         real = self.cloud.real
-        if self.batch is not None:
-            real = real[self.rng.choice(len(real), self.batch, replace=False)]
-        with self._on_the_way():
+        if self.batch_size is not None:
+            real = real[self.rng.choice(len(real), self.batch_size, replace=False)]
+        with self._divergence_context():
             return self.discriminator.against(self.x, real)
 
     @contextmanager
-    def _on_the_way(self) -> Iterator[None]:
+    def _divergence_context(self) -> Iterator[None]:
         """What a discriminator refuses later than at the start, the steps have led to."""
         try:
             yield
         except ValueError as error:
             if self.done == 0:
                 raise
-            raise self._diverged(self.done, str(error)) from error
+            raise self._divergence_error(self.done, str(error)) from error
 
-    def _moved(self, gradient: Floats) -> Floats:
+    def _next_positions(self, gradient: Floats) -> Floats:
         """Where the next step leads, if that is anywhere."""
         with np.errstate(over="ignore", invalid="ignore"):
             way = gradient.reshape(len(gradient), -1)
-            way = way if self.coupled is None else self.coupled @ way
+            way = way if self.coupling is None else self.coupling @ way
             moved = self.x - self.sizes[self.done] * way.reshape(self.x.shape)
-            away = float(np.abs(moved - self.middle).max())
-        if not away <= _FAR * self.reach:  # also where it is not a number
-            far = f"a particle went {away:.3g} away, and start and real reach {self.reach:.3g}"
+            away = float(np.abs(moved - self.center).max())
+        if not away <= _DIVERGENCE_FACTOR * self.extent:  # also where it is not a number
+            far = f"a particle went {away:.3g} away, and start and real reach {self.extent:.3g}"
             torn = f"the gradient of {self.discriminator!r:.60} is not finite"
-            raise self._diverged(self.done + 1, far if np.isfinite(gradient).all() else torn)
+            raise self._divergence_error(self.done + 1, far if np.isfinite(gradient).all() else torn)
         return np.asarray(moved)
 
-    def _diverged(self, step: int, why: str) -> FlowDiverged:
+    def _divergence_error(self, step: int, why: str) -> FlowDiverged:
         size = self.sizes[step - 1]
         return FlowDiverged(
             f"the flow diverged at step {step} of {len(self.sizes)}: {why}; lower step={size:g}, or the training time "
             "of the discriminator; what was reached before is in the error's flow",
             step,
-            self._record("diverged"),
+            self._make_flow("diverged"),
         )
 
-    def _look(self, critic: Any, scores: dict[str, Score]) -> None:
+    def _record_frame(self, critic: Any, scores: dict[str, Score]) -> None:
         noted = {name: score(self.x) for name, score in scores.items()}
-        with self._on_the_way():
+        with self._divergence_context():
             noted["cost"] = float(np.mean(np.asarray(critic.cost(self.x))))
-        self.history.note_all(self.done, noted)
-        self.frames.append(self.cloud.shown(self.x).astype(np.float32))
+        self.history.record_all(self.done, noted)
+        self.frames.append(self.cloud.to_plot_shape(self.x).astype(np.float32))
         self.frame_steps.append(self.done)
 
-    def _record(self, stopped: str) -> Flow:
-        self.history.stopped = stopped
+    def _make_flow(self, stopped: str) -> Flow:
+        self.history.stop_reason = stopped
         frames, steps = np.stack(self.frames), np.array(self.frame_steps, np.int64)
         return Flow(
             history=self.history,
             frames=frames,
             frame_steps=steps,
-            real=self.cloud.shown(self.cloud.real),
-            scored=tuple(self.history.scored),
-            particles=self.cloud.back(self.x),
+            real=self.cloud.to_plot_shape(self.cloud.real),
+            score_names=tuple(self.history.score_names),
+            particles=self.cloud.to_input_type(self.x),
             discriminator=self.discriminator,
-            stopped=stopped,
+            stop_reason=stopped,
         )
 
 
-class _Shown:
+class _FlowProgress:
     """A bar, or a word on how long it will take where that is worth knowing."""
 
     def __init__(self, steps: int, progress: bool | None) -> None:
-        self.steps, self.began, self.said = steps, time.monotonic(), progress is not None
-        self.bar = bars.Bar(steps, progress, name="descend", unit="step")
+        self.steps, self.began, self.is_announced = steps, time.monotonic(), progress is not None
+        self.bar = ProgressMeter(steps, progress, name="descend", unit="step")
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> _FlowProgress:
         self.bar.__enter__()
         return self
 
-    def stepped(self, done: int) -> None:
-        if not self.said and (taken := time.monotonic() - self.began) > _PACE:
-            self.said = True
+    def step(self, done: int) -> None:
+        if not self.is_announced and (taken := time.monotonic() - self.began) > _PACE_SECONDS:
+            self.is_announced = True
             seconds = taken / done * self.steps
-            if seconds > _WORTH:
-                bars.say(f"descend: {self.steps} steps, about {bars.long(seconds)}{bars.hint()}")
-        self.bar.step()
+            if seconds > _MIN_ANNOUNCED_SECONDS:
+                print_line(f"descend: {self.steps} steps, about {format_duration(seconds)}{progress_hint()}")
+        self.bar.update()
 
     def __exit__(self, *_: object) -> None:
         self.bar.__exit__()

@@ -11,21 +11,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ...core.parameters import check_float as number, check_int
+from ...core.random import RandomState, check_random_state as source, sample_seed
 from ...sequences import Sequences
-from ...sequences.arguments import RandomState, generator as source, real as number, whole
 from ...train import Batch, Callback, Objective, Schedule, fit
-from ...train.descent import Diverged, NotFinite
-from ...train.loop import Run, evaluating
-from ...train.randomness import drawn_seed
+from ...train.loop import TrainingRun, evaluation_mode
+from ...train.optimizer_step import DivergenceError, NotFiniteError
 from ..discriminators.base import as_discriminator
-from ..samples import read_sample
-from .reading import Cloud, kernel_of, read_cloud, settled
-from .record import Journey
-from .scoring import Score, read_scores
+from ..validation import validate_sample
+from .record import FlowRecord
+from .scores import Score, resolve_scores
+from .validation import FlowSamples, discriminator_kernel, resolve_discriminator, validate_flow_samples
 
-_SHOWN = 500  # items that are followed through the training
-_LOOKS = 20
-_BLOCK = 1024  # items that are generated at a time
+_MAX_FOLLOWED = 500  # items that are followed through the training
+_N_RECORDS = 20
+_BLOCK_ITEMS = 1024  # items that are generated at a time
 
 
 def train_generator(
@@ -33,12 +33,12 @@ def train_generator(
     real: Any,
     discriminator: Any,
     *,
-    latent: int,
+    n_latent: int,
     steps: int,
-    batch: int = 256,
+    batch_size: int = 256,
     learning_rate: float = 1e-3,
     schedule: Schedule | None = None,
-    every: int | None = None,
+    record_every: int | None = None,
     scores: Sequence[str] | Mapping[str, Any] | None = None,
     progress: bool | None = None,
     random_state: RandomState = None,
@@ -68,7 +68,7 @@ def train_generator(
     steps, batch, learning_rate
         How many, of how many items, and how large. A batch greater than `real` takes all of it.
     schedule : Schedule, optional
-        What becomes of the learning rate, such as `timelike.train.Linear()`.
+        What becomes of the learning rate, such as `timelike.train.LinearDecay()`.
     every, scores, progress
         As in `descend`; unless given there are about 20 looks. Scores are of 500 items, or as many as `real` has.
     random_state
@@ -87,7 +87,8 @@ def train_generator(
     >>> real = np.random.default_rng(0).normal([3.0, -1.0], 0.5, (200, 2))
     >>> with seeded(0):
     ...     network = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
-    >>> options = {"latent": 4, "steps": 200, "batch": 64, "learning_rate": 0.01, "scores": ("mmd",), "random_state": 0}
+    >>> options = {"n_latent": 4, "steps": 200, "batch_size": 64, "learning_rate": 0.01, "scores": ("mmd",)}
+    >>> options["random_state"] = 0
     >>> found = train_generator(network, real, RBF(width=2.0), **options)
     >>> found.sample(100, random_state=1).mean(axis=0).round()
     array([ 3., -1.])
@@ -97,48 +98,48 @@ def train_generator(
     if not any(parameter.requires_grad for parameter in module.parameters()):
         raise ValueError(f"module {type(module).__name__} has no parameters to train: expected some with requires_grad")
     rng = source(random_state)
-    steps, size = whole(steps, "steps", 1), whole(batch, "batch", 2)
+    steps, size = check_int(steps, "steps", 1), check_int(batch_size, "batch_size", 2)
     given = as_discriminator(discriminator)
-    draw = _Draw(module, whole(latent, "latent", 1))
-    cloud, codes = _cloud(draw, real, given, drawn_seed(rng))
-    against, kernel = settled(given, cloud)
-    often = -(-steps // _LOOKS) if every is None else whole(every, "every", 1)
-    looks = _Looks(draw, codes, cloud, read_scores(scores, cloud, kernel), often)
-    objective = _Generation(draw, cloud, against, size, number(learning_rate, "learning_rate", above=0.0))
+    draw = _CodeGenerator(module, check_int(n_latent, "n_latent", 1))
+    cloud, codes = _initial_samples(draw, real, given, sample_seed(rng))
+    against, kernel = resolve_discriminator(given, cloud)
+    often = -(-steps // _N_RECORDS) if record_every is None else check_int(record_every, "record_every", 1)
+    looks = _FrameRecorder(draw, codes, cloud, resolve_scores(scores, cloud, kernel), often)
+    objective = _GeneratorObjective(draw, cloud, against, size, number(learning_rate, "learning_rate", above=0.0))
     history = fit(objective, max_steps=steps, schedule=schedule, callbacks=[looks], progress=progress, random_state=rng)
     return Generator(
         history=history,
         frames=np.stack(looks.frames),
         frame_steps=np.array(looks.steps, np.int64),
-        real=cloud.shown(cloud.real),
-        scored=tuple(looks.scores),
+        real=cloud.to_plot_shape(cloud.real),
+        score_names=tuple(looks.scores),
         module=module,
         discriminator=against,
-        _draw=draw,
-        _like=real,
+        _code_generator=draw,
+        _real_sample=real,
     )
 
 
 @dataclass(frozen=True)
-class _Draw:
+class _CodeGenerator:
     """A network, and how many numbers it makes an item of."""
 
     module: nn.Module
-    latent: int
+    n_latent: int
 
-    def codes(self, n: int, rng: np.random.Generator) -> Tensor:
-        return torch.from_numpy(rng.standard_normal((n, self.latent)))
+    def sample_codes(self, n: int, rng: np.random.Generator) -> Tensor:
+        return torch.from_numpy(rng.standard_normal((n, self.n_latent)))
 
     def generated(self, codes: Tensor) -> NDArray[np.float64]:
         """What the network makes of codes, in evaluation mode and in double precision."""
         like = next(self.module.parameters(), codes)
-        with torch.no_grad(), evaluating(self.module):
-            found = [self.module(some.to(like.device, like.dtype)) for some in torch.split(codes, _BLOCK)]
-        refuse_no_items(found[0], len(codes[:_BLOCK]))
+        with torch.no_grad(), evaluation_mode(self.module):
+            found = [self.module(some.to(like.device, like.dtype)) for some in torch.split(codes, _BLOCK_ITEMS)]
+        validate_generated(found[0], len(codes[:_BLOCK_ITEMS]))
         return np.asarray(torch.cat(found).double().cpu().numpy())
 
 
-def refuse_no_items(found: Any, n: int) -> None:
+def validate_generated(found: Any, n: int) -> None:
     """An error where a network gives something else than n items."""
     shape = tuple(found.shape) if isinstance(found, Tensor) else None
     if shape is None or len(shape) < 2 or shape[0] != n:
@@ -146,33 +147,35 @@ def refuse_no_items(found: Any, n: int) -> None:
         raise ValueError(f"module gave {what} for {n} codes: expected ({n}, feature), or ({n}, time, channel)")
 
 
-def _cloud(draw: _Draw, real: Any, discriminator: Any, seed: int) -> tuple[Cloud, Tensor]:
+def _initial_samples(draw: _CodeGenerator, real: Any, discriminator: Any, seed: int) -> tuple[FlowSamples, Tensor]:
     """The sample and what is generated at first, of codes that are followed from then on."""
     real = list(real) if hasattr(real, "__next__") else real
-    codes = draw.codes(min(_SHOWN, max(2, len(read_sample(real, "real")))), np.random.default_rng(seed))
-    kernel = kernel_of(discriminator)
+    codes = draw.sample_codes(
+        min(_MAX_FOLLOWED, max(2, len(validate_sample(real, "real")))), np.random.default_rng(seed)
+    )
+    kernel = discriminator_kernel(discriminator)
     try:
         start = draw.generated(codes)
     except RuntimeError as error:
-        raise ValueError(f"module cannot take codes of latent={draw.latent} numbers: {error}") from error
+        raise ValueError(f"module cannot take codes of n_latent={draw.n_latent} numbers: {error}") from error
     if not np.isfinite(start).all():
         raise ValueError("module gave nan or infinity before any training: expected finite numbers")
     given = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
-    cloud = read_cloud(given, real, None if kernel is None else kernel.over, "what module gives")
-    if cloud.start.shape[1:] != cloud.real.shape[1:] and cloud.vectors:
+    cloud = validate_flow_samples(given, real, None if kernel is None else kernel.domain, "what module gives")
+    if cloud.start.shape[1:] != cloud.real.shape[1:] and cloud.is_vectors:
         raise ValueError(
             f"module gives items of {cloud.start.shape[1]} numbers and real has {cloud.real.shape[1]}: expected as many"
         )
     return cloud, codes
 
 
-class _Generation(Objective):
+class _GeneratorObjective(Objective):
     """The mean of what the generator pays, under a discriminator solved anew for every batch."""
 
     item, owner, suspect = "real item", "train_generator", "a shorter training time of the discriminator, or else "
 
-    def __init__(self, draw: _Draw, cloud: Cloud, discriminator: Any, size: int, rate: float) -> None:
-        self.module, self.draw, self.discriminator, self.rate = draw.module, draw, discriminator, rate
+    def __init__(self, draw: _CodeGenerator, cloud: FlowSamples, discriminator: Any, size: int, rate: float) -> None:
+        self.module, self.code_generator, self.discriminator, self.rate = draw.module, draw, discriminator, rate
         self.real = torch.from_numpy(cloud.real)
         self.size = size
         self.steps_per_epoch = max(1, len(cloud.real) // size)
@@ -183,51 +186,53 @@ class _Generation(Objective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         while True:
             ids = rng.choice(len(self.real), min(self.size, len(self.real)), replace=False)
-            yield Batch(ids, codes=self.draw.codes(self.size, rng))
+            yield Batch(ids, codes=self.code_generator.sample_codes(self.size, rng))
 
     def loss(self, batch: Batch) -> Tensor:
         made = self.module(batch["codes"])
         if not bool(made.isfinite().all()):
-            raise NotFinite("what the module generates is not finite")
+            raise NotFiniteError("what the module generates is not finite")
         given = made.detach().double().cpu().reshape(self.size, *self.real.shape[1:])
         critic = self.discriminator.against(given, self.real[batch.ids])
         cost: Tensor = critic.cost(made.reshape(given.shape)).mean()
         return cost
 
 
-class _Looks(Callback):
+class _FrameRecorder(Callback):
     """What is generated from the same codes every so many steps, and its scores."""
 
-    def __init__(self, draw: _Draw, codes: Tensor, cloud: Cloud, scores: dict[str, Score], every: int) -> None:
-        self.draw, self.codes, self.cloud, self.scores, self.every = draw, codes, cloud, scores, every
+    def __init__(
+        self, draw: _CodeGenerator, codes: Tensor, cloud: FlowSamples, scores: dict[str, Score], every: int
+    ) -> None:
+        self.code_generator, self.codes, self.cloud, self.scores, self.record_every = draw, codes, cloud, scores, every
         self.frames: list[NDArray[np.float32]] = []
         self.steps: list[int] = []
 
-    def started(self, run: Run) -> None:
-        self._look(run)
+    def on_train_start(self, run: TrainingRun) -> None:
+        self._record_frame(run)
 
-    def stepped(self, run: Run) -> None:
-        if run.step % self.every == 0:
-            self._look(run)
+    def on_step_end(self, run: TrainingRun) -> None:
+        if run.step % self.record_every == 0:
+            self._record_frame(run)
 
-    def ended(self, run: Run) -> None:
-        if run.stopping is not None and self.steps[-1] != run.step:  # otherwise an error is on its way
-            self._look(run)
+    def on_train_end(self, run: TrainingRun) -> None:
+        if run.stop_reason is not None and self.steps[-1] != run.step:  # otherwise an error is on its way
+            self._record_frame(run)
 
-    def _look(self, run: Run) -> None:
-        made = self.draw.generated(self.codes)
+    def _record_frame(self, run: TrainingRun) -> None:
+        made = self.code_generator.generated(self.codes)
         if not np.isfinite(made).all():
-            raise Diverged(
+            raise DivergenceError(
                 f"what the module generates after step {run.step} is not finite: lower the learning rate", run.step, []
             )
         made = made.reshape(self.cloud.start.shape)
-        run.history.note_all(run.step, {name: score(made) for name, score in self.scores.items()})
-        self.frames.append(self.cloud.shown(made).astype(np.float32))
+        run.history.record_all(run.step, {name: score(made) for name, score in self.scores.items()})
+        self.frames.append(self.cloud.to_plot_shape(made).astype(np.float32))
         self.steps.append(run.step)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Generator(Journey):
+class Generator(FlowRecord):
     """A trained generator: `sample(n)` makes items like those of the sample that it was trained on.
 
     `history` has the loss of every step and the scores; `frames` what it made of the same codes along the way.
@@ -236,21 +241,27 @@ class Generator(Journey):
     module: nn.Module
     discriminator: Any
     """With all that it left open decided."""
-    _draw: _Draw
-    _like: Any
+    _code_generator: _CodeGenerator
+    _real_sample: Any
 
     @property
-    def latent(self) -> int:
+    def n_latent(self) -> int:
         """Numbers of a code."""
-        return self._draw.latent
+        return self._code_generator.n_latent
 
     def sample(self, n: int, *, random_state: RandomState = None) -> Any:
         """So many new items: `Sequences` where it was trained on them, otherwise an array."""
-        found = self._draw.generated(self._draw.codes(whole(n, "n", 1), source(random_state)))
-        if not isinstance(self._like, Sequences):
+        found = self._code_generator.generated(
+            self._code_generator.sample_codes(check_int(n, "n", 1), source(random_state))
+        )
+        if not isinstance(self._real_sample, Sequences):
             return found
-        return Sequences(found.reshape(len(found), -1, *self._like.frame))  # a module may give plain vectors
+        return Sequences(found.reshape(len(found), -1, *self._real_sample.frame))  # a module may give plain vectors
 
     def __repr__(self) -> str:
-        said = [f"{type(self.module).__name__} of {self.latent} numbers", f"{self.discriminator!r:.80}", *self._said()]
+        said = [
+            f"{type(self.module).__name__} of {self.n_latent} numbers",
+            f"{self.discriminator!r:.80}",
+            *self._summary_parts(),
+        ]
         return f"Generator({', '.join(said)})"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...draw import html, particles as drawing
-from ...sequences.arguments import counted
+from ...core.parameters import format_count
+from ...plotting import html, particles as drawing
 from ...train.history import History
-from .scoring import TAKEN
+from .scores import RESERVED_NAMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class FlowHistory(History):
     """Numbers along a flow, each with the steps done when it was noted: `history["mmd"]`, `history.steps("mmd")`.
 
-    At every step `step`, the size that it had, `move`, the farthest that a particle went, and `seconds` since the
+    At every step `step`, the size that it had, `dynamics`, the farthest that a particle went, and `seconds` since the
     start; every so many steps `cost`, the mean of c_f over the particles, and the scores.
     """
 
@@ -31,23 +31,23 @@ class FlowHistory(History):
         return len(self.tracks["move"].steps) if "move" in self.tracks else 0
 
     @property
-    def scored(self) -> list[str]:
+    def score_names(self) -> list[str]:
         """The names of the scores."""
-        return [name for name in self.tracks if name not in TAKEN]
+        return [name for name in self.tracks if name not in RESERVED_NAMES]
 
     def plot(self) -> Figure:
         """The scores, the mean cost and the largest move over the steps."""
-        shown = [*self.scored, "cost", "move"]
-        return drawing.measured({name: (self.steps(name), self[name]) for name in shown if name in self})
+        shown = [*self.score_names, "cost", "move"]
+        return drawing.plot_measures({name: (self.steps(name), self[name]) for name in shown if name in self})
 
     def __repr__(self) -> str:
-        said = [counted(self.n_steps, "step")]
-        said += [f"{name} {self[name][0]:.3g} → {self[name][-1]:.3g}" for name in self.scored]
+        said = [format_count(self.n_steps, "step")]
+        said += [f"{name} {self[name][0]:.3g} → {self[name][-1]:.3g}" for name in self.score_names]
         return f"FlowHistory({', '.join(said)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Journey:
+class FlowRecord:
     """Items on their way to a target, seen every so many steps."""
 
     history: History
@@ -57,7 +57,7 @@ class Journey:
     """How many steps were done at each of them."""
     real: NDArray[np.float64]
     """What they were moved onto, (item, …)."""
-    scored: tuple[str, ...]
+    score_names: tuple[str, ...]
     """The names of the scores in the history."""
 
     @property
@@ -71,38 +71,40 @@ class Journey:
         Vectors of more than two numbers are shown along the two directions in which the target varies most.
         """
         some = np.unique(np.linspace(0, len(self.frames) - 1, 4).round().astype(int))
-        moments = {_at(self.frame_steps[i]): self.frames[i] for i in some}
-        curves = {name: (self.history.steps(name), self.history[name]) for name in self.scored}
-        return drawing.moments(moments, self.real, curves)
+        moments = {_moment_title(self.frame_steps[i]): self.frames[i] for i in some}
+        curves = {name: (self.history.steps(name), self.history[name]) for name in self.score_names}
+        return drawing.plot_particles(moments, self.real, curves)
 
-    def film(self, path: str | Path, *, rate: float = 8) -> Path:
+    def animate(self, path: str | Path, *, rate: float = 8) -> Path:
         """The items on their way as a moving picture, .gif or .mp4, `rate` frames a second."""
-        return drawing.film(self.frames, [_at(step) for step in self.frame_steps], self.real, path, rate=rate)
+        return drawing.animate_particles(
+            self.frames, [_moment_title(step) for step in self.frame_steps], self.real, path, rate=rate
+        )
 
     def _repr_html_(self) -> str:
-        return html.picture(self.plot(), repr(self))
+        return html.figure_html(self.plot(), repr(self))
 
-    def _said(self) -> list[str]:
+    def _summary_parts(self) -> list[str]:
         """Steps, scores and seconds, in words."""
-        tracks = {name: self.history[name] for name in self.scored}
+        tracks = {name: self.history[name] for name in self.score_names}
         scores = [f"{name} {values[0]:.3g} → {values[-1]:.3g}" for name, values in tracks.items()]
-        return [counted(self.n_steps, "step"), *scores, f"{self.history.seconds:.3g} s"]
+        return [format_count(self.n_steps, "step"), *scores, f"{self.history.seconds:.3g} s"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Flow(Journey):
+class Flow(FlowRecord):
     """What `descend` found: the particles at the end, those on the way, and numbers along it."""
 
     particles: Any
     """As the start came: an array or a tensor of its shape, or `Sequences`."""
     discriminator: Any
     """With all that it left open decided."""
-    stopped: str
+    stop_reason: str
     """Why it ended: "steps", "Ctrl-C" or "diverged"."""
 
     def __repr__(self) -> str:
-        said = [counted(self.frames.shape[1], "particle"), f"{self.discriminator!r:.80}", *self._said()]
-        return f"Flow({', '.join(said if self.stopped == 'steps' else [*said, f'stopped: {self.stopped}'])})"
+        said = [format_count(self.frames.shape[1], "particle"), f"{self.discriminator!r:.80}", *self._summary_parts()]
+        return f"Flow({', '.join(said if self.stop_reason == 'steps' else [*said, f'stopped: {self.stop_reason}'])})"
 
 
 class FlowDiverged(ArithmeticError):
@@ -113,5 +115,5 @@ class FlowDiverged(ArithmeticError):
         self.step, self.flow = step, flow
 
 
-def _at(step: int) -> str:
-    return "start" if step == 0 else f"after {counted(int(step), 'step')}"
+def _moment_title(step: int) -> str:
+    return "start" if step == 0 else f"after {format_count(int(step), 'step')}"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from ...core.parameters import check_float
 from ...sequences import Sequences
-from ...sequences.arguments import real
-from .base import Kernel, Matrix, Settled, as_kernel
+from .base import Kernel, Matrix, ResolvedKernel, as_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Several:
+class PrecomputedParts:
     """What the parts of a kernel keep of one sample: sliced and indexed together."""
 
-    def __init__(self, each: list[Any]) -> None:
-        self.each = each
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
 
     def __len__(self) -> int:
-        return len(self.each[0])
+        return len(self.parts[0])
 
-    def __getitem__(self, items: Any) -> Several:
-        return Several([one[items] for one in self.each])
+    def __getitem__(self, items: Any) -> PrecomputedParts:
+        return PrecomputedParts([one[items] for one in self.parts])
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Combined(Kernel):
+class CombinedKernel(Kernel):
     """Kernels joined entry by entry; a subclass says how."""
 
     parts: tuple[Kernel, ...]
 
-    _joined: ClassVar[Callable[[Any, Any], Any]]
+    _combine: ClassVar[Callable[[Any, Any], Any]]
     _sign: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Combined(Kernel):
             raise TypeError(f"parts={self.parts!r:.80}: expected a tuple of kernels, one at least")
         kernels = tuple(as_kernel(part, f"parts[{i}]") for i, part in enumerate(self.parts))
         object.__setattr__(self, "parts", kernels)
-        kinds = {part.over for part in kernels}
+        kinds = {part.domain for part in kernels}
         if len(kinds) > 1:
             raise ValueError(
                 f"parts={kernels!r:.120} compare vectors and sequences: expected kernels of one kind; "
@@ -59,68 +59,68 @@ class Combined(Kernel):
         if len(self.parts) == 1:
             return f"{type(self).__name__}(parts={self.parts!r})"
         first, *rest = self.parts
-        kinds: tuple[type[Kernel], ...] = (Sum,) if isinstance(self, Sum) else (Combined, Scaled)
-        said = [_bracketed(first, *kinds[:1]), *(_bracketed(part, *kinds) for part in rest)]
+        kinds: tuple[type[Kernel], ...] = (Sum,) if isinstance(self, Sum) else (CombinedKernel, ScaledKernel)
+        said = [_parenthesize(first, *kinds[:1]), *(_parenthesize(part, *kinds) for part in rest)]
         return f" {self._sign} ".join(said)
 
     @property
-    def over(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         """What the parts compare."""
-        return self.parts[0].over
+        return self.parts[0].domain
 
     @property
-    def indefinite(self) -> str:
+    def indefinite_reason(self) -> str:
         """Why one of the parts need not be positive semidefinite: sums and products of such are."""
-        return "; ".join(dict.fromkeys(filter(None, (part.indefinite for part in self.parts))))
+        return "; ".join(dict.fromkeys(filter(None, (part.indefinite_reason for part in self.parts))))
 
     @property
-    def taught(self) -> bool:
+    def has_fitted_part(self) -> bool:
         """Whether a part is."""
-        return any(part.taught for part in self.parts)
+        return any(part.has_fitted_part for part in self.parts)
 
     @property
-    def open(self) -> bool:
+    def has_open_options(self) -> bool:
         """Whether a part is."""
-        return any(part.open for part in self.parts)
+        return any(part.has_open_options for part in self.parts)
 
-    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
         """With parts that are ready."""
-        return replace(self, parts=tuple(part.ready(sample, rng) for part in self.parts))
+        return replace(self, parts=tuple(part.resolve(sample, rng) for part in self.parts))
 
-    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With parts that are settled."""
-        each = [part.settled(sample, rng) for part in self.parts]
+        each = [part.resolve_with_matrix(sample, rng) for part in self.parts]
         with np.errstate(over="ignore"):  # infinity is told where similarities are used
-            matrix = functools.reduce(type(self)._joined, [one.matrix for one in each])
-        return Settled(replace(self, parts=tuple(one.kernel for one in each)), matrix)
+            matrix = functools.reduce(type(self)._combine, [one.matrix for one in each])
+        return ResolvedKernel(replace(self, parts=tuple(one.kernel for one in each)), matrix)
 
-    def scaled_widths(self, factors: Sequence[float]) -> list[Kernel]:
+    def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """All parts with the same multiples."""
-        each = [part.scaled_widths(factors) for part in self.parts]
+        each = [part.scale_widths(factors) for part in self.parts]
         return [replace(self, parts=some) for some in zip(*each, strict=True)]
 
-    def _known(self, sample: Sequences, name: str) -> Several:
-        return Several([part._known(sample, name) for part in self.parts])
+    def _precompute_items(self, sample: Sequences, name: str) -> PrecomputedParts:
+        return PrecomputedParts([part._precompute_items(sample, name) for part in self.parts])
 
-    def _between(self, x: Any, y: Any | None) -> Matrix:
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         sides = [None] * len(self.parts) if y is None else y.each
-        each = [part._between(one, other) for part, one, other in zip(self.parts, x.each, sides, strict=True)]
+        each = [part._kernel_matrix(one, other) for part, one, other in zip(self.parts, x.each, sides, strict=True)]
         with np.errstate(over="ignore"):
-            return np.asarray(functools.reduce(type(self)._joined, each))
+            return np.asarray(functools.reduce(type(self)._combine, each))
 
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
-        found: Tensor = functools.reduce(type(self)._joined, [part._graded(x, y) for part in self.parts])
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
+        found: Tensor = functools.reduce(type(self)._combine, [part._kernel_tensor(x, y) for part in self.parts])
         return found
 
     def _takes_missing(self) -> bool:
         return all(part._takes_missing() for part in self.parts)
 
-    def _refuse(self, *given: tuple[Sequences, str]) -> None:
+    def _validate_sides(self, *given: tuple[Sequences, str]) -> None:
         for part in self.parts:
-            part._refuse(*given)
+            part._validate_sides(*given)
 
 
-class Sum(Combined):
+class Sum(CombinedKernel):
     """Σ k_i(x, y): two items are alike if one of the kernels says so. `RBF() + Linear()` writes it.
 
     >>> import timelike as tl
@@ -129,19 +129,19 @@ class Sum(Combined):
     array([[0.6065]])
     """
 
-    _joined = operator.add
+    _combine = operator.add
     _sign = "+"
 
-    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
-        values, gradients = zip(*(part._pulled(x, y, weights) for part in self.parts), strict=True)
+    def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        values, gradients = zip(*(part._weighted_sums(x, y, weights) for part in self.parts), strict=True)
         return np.asarray(sum(values)), np.asarray(sum(gradients))
 
-    def centred(self, sample: Sequences) -> Sum:
+    def center_on(self, sample: Sequences) -> Sum:
         """With parts that are: MMD² is the sum of theirs."""
-        return replace(self, parts=tuple(part.centred(sample) for part in self.parts))
+        return replace(self, parts=tuple(part.center_on(sample) for part in self.parts))
 
 
-class Product(Combined):
+class Product(CombinedKernel):
     """Π k_i(x, y): two items are alike if all of the kernels say so. `RBF() * Linear()` writes it.
 
     >>> import timelike as tl
@@ -150,12 +150,12 @@ class Product(Combined):
     array([[1.2131]])
     """
 
-    _joined = operator.mul
+    _combine = operator.mul
     _sign = "*"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Scaled(Kernel):
+class ScaledKernel(Kernel):
     """A multiple of a kernel, which gives it more weight in a sum: c k(x, y). `0.5 * RBF()` writes it.
 
     >>> import timelike as tl
@@ -168,69 +168,69 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        self._keep(factor=real(self.factor, "factor", above=0.0))
+        self._set_options(factor=check_float(self.factor, "factor", above=0.0))
 
     def __repr__(self) -> str:
-        return f"{self.factor!r} * {_bracketed(self.kernel, Combined, Scaled)}"
+        return f"{self.factor!r} * {_parenthesize(self.kernel, CombinedKernel, ScaledKernel)}"
 
     @property
-    def over(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         """What the kernel compares."""
-        return self.kernel.over
+        return self.kernel.domain
 
     @property
-    def indefinite(self) -> str:
+    def indefinite_reason(self) -> str:
         """As the kernel is."""
-        return self.kernel.indefinite
+        return self.kernel.indefinite_reason
 
     @property
-    def taught(self) -> bool:
+    def has_fitted_part(self) -> bool:
         """Whether the kernel is."""
-        return self.kernel.taught
+        return self.kernel.has_fitted_part
 
     @property
-    def open(self) -> bool:
+    def has_open_options(self) -> bool:
         """Whether the kernel is."""
-        return self.kernel.open
+        return self.kernel.has_open_options
 
-    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
         """With a kernel that is ready."""
-        return replace(self, kernel=self.kernel.ready(sample, rng))
+        return replace(self, kernel=self.kernel.resolve(sample, rng))
 
-    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With a kernel that is settled."""
-        found = self.kernel.settled(sample, rng)
+        found = self.kernel.resolve_with_matrix(sample, rng)
         with np.errstate(over="ignore"):
-            return Settled(replace(self, kernel=found.kernel), self.factor * found.matrix)
+            return ResolvedKernel(replace(self, kernel=found.kernel), self.factor * found.matrix)
 
-    def centred(self, sample: Sequences) -> Self:
+    def center_on(self, sample: Sequences) -> Self:
         """A multiple of one that is."""
-        return replace(self, kernel=self.kernel.centred(sample))
+        return replace(self, kernel=self.kernel.center_on(sample))
 
-    def scaled_widths(self, factors: Sequence[float]) -> list[Kernel]:
+    def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """The kernel with several widths."""
-        return [replace(self, kernel=kernel) for kernel in self.kernel.scaled_widths(factors)]
+        return [replace(self, kernel=kernel) for kernel in self.kernel.scale_widths(factors)]
 
-    def _known(self, sample: Sequences, name: str) -> Any:
-        return self.kernel._known(sample, name)
+    def _precompute_items(self, sample: Sequences, name: str) -> Any:
+        return self.kernel._precompute_items(sample, name)
 
-    def _between(self, x: Any, y: Any | None) -> Matrix:
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         with np.errstate(over="ignore"):
-            return self.factor * self.kernel._between(x, y)
+            return self.factor * self.kernel._kernel_matrix(x, y)
 
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.factor * self.kernel._graded(x, y)
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.factor * self.kernel._kernel_tensor(x, y)
 
-    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
-        values, gradients = self.kernel._pulled(x, y, weights)
+    def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        values, gradients = self.kernel._weighted_sums(x, y, weights)
         return self.factor * values, self.factor * gradients
 
     def _takes_missing(self) -> bool:
         return self.kernel._takes_missing()
 
-    def _refuse(self, *given: tuple[Sequences, str]) -> None:
-        self.kernel._refuse(*given)
+    def _validate_sides(self, *given: tuple[Sequences, str]) -> None:
+        self.kernel._validate_sides(*given)
 
 
-def _bracketed(kernel: Kernel, *kinds: type[Kernel]) -> str:
+def _parenthesize(kernel: Kernel, *kinds: type[Kernel]) -> str:
     return f"({kernel!r})" if isinstance(kernel, kinds) else repr(kernel)

@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from ...align import Euclidean, Metric, SoftDTW, named
+from ...align import Euclidean, Metric, SoftDTW, metric_names
+from ...core.parameters import check_float
 from ...encode import Encoder
-from ...recognize.kernels import inverse_median
+from ...neighbors.elastic_kernel import inverse_median
 from ...sequences import Sequences
-from ...sequences.arguments import real
-from ..samples import Over
-from .base import Kernel, Matrix, Settled
-from .distances import chosen
-from .radial import learned, unlearned
+from ..validation import Domain
+from .base import Kernel, Matrix, ResolvedKernel, fit_if_needed, needs_fit
+from .distances import sample_width_items
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_FRAMES = 2000  # of all sequences, drawn, whose distances decide the softness of a global alignment
-_PAIRS = 1 << 20  # numbers of the two sides of soft-DTW's pairs that are there at a time
+_MAX_FRAMES = 2000  # of all sequences, drawn, whose distances decide the softness of a global alignment
+_MAX_NUMBERS = 1 << 20  # numbers of the two sides of soft-DTW's pairs that are there at a time
 
 
 @dataclass(frozen=True, repr=False)
-class Exponential(Kernel):
+class ExponentialKernel(Kernel):
     """How alike sequences are by any metric of the library: k(x, y) = exp(−γ d(x, y)); elastic with the default, DTW.
 
     The kernel of `ElasticKernel`, as a value. The level of a test is exact with it all the same, but where the metric
@@ -45,7 +44,7 @@ class Exponential(Kernel):
     Examples
     --------
     >>> import timelike as tl
-    >>> k = tl.distributions.Exponential("dtw", gamma=0.5)
+    >>> k = tl.distributions.ExponentialKernel("dtw", gamma=0.5)
     >>> k([[0.0, 1.0], [0.0, 0.0, 1.0]], [[0.0, 1.0, 3.0]]).round(4)
     array([[0.1353],
            [0.1353]])
@@ -54,77 +53,78 @@ class Exponential(Kernel):
     metric: Metric | str = "dtw"
     gamma: float | None = None
 
-    over: ClassVar[Over] = "sequences"
+    domain: ClassVar[Domain] = "sequences"
 
     def __post_init__(self) -> None:
-        named.resolve(self.metric)
-        self._keep(metric=self.metric)
+        metric_names.resolve_metric(self.metric)
+        self._set_options(metric=self.metric)
         if self.gamma is not None:
-            self._keep(gamma=real(self.gamma, "gamma", above=0.0))
+            self._set_options(gamma=check_float(self.gamma, "gamma", above=0.0))
 
     @property
-    def indefinite(self) -> str:
+    def indefinite_reason(self) -> str:
         """It is definite over Euclidean distances."""
-        if isinstance(named.resolve(self.metric), Euclidean | Encoder):
+        if isinstance(metric_names.resolve_metric(self.metric), Euclidean | Encoder):
             return ""
-        return f"exp(−γ d) need not be positive definite: {type(named.resolve(self.metric)).__name__} is not Euclidean"
+        name = type(metric_names.resolve_metric(self.metric)).__name__
+        return f"exp(−γ d) need not be positive definite: {name} is not Euclidean"
 
     @property
-    def taught(self) -> bool:
+    def has_fitted_part(self) -> bool:
         """Whether the metric has learned."""
-        return named.learns(self.metric) and not unlearned(self.metric)
+        return metric_names.is_estimator(self.metric) and not needs_fit(self.metric)
 
     @property
-    def open(self) -> bool:
+    def has_open_options(self) -> bool:
         """Whether γ is, or the metric has yet to learn."""
-        return self.gamma is None or unlearned(self.metric)
+        return self.gamma is None or needs_fit(self.metric)
 
-    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
         """With a metric that has learned, and the γ of a sample."""
-        metric = learned(self.metric, sample, rng)
+        metric = fit_if_needed(self.metric, sample, rng)
         if self.gamma is not None:
             return replace(self, metric=metric)
-        some = sample[chosen(len(sample), rng)]
+        some = sample[sample_width_items(len(sample), rng)]
         return replace(self, metric=metric, gamma=inverse_median(np.asarray(metric.pairwise(some), np.float64)))
 
-    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """The same, with every distance taken once."""
-        metric = learned(self.metric, sample, rng)
+        metric = fit_if_needed(self.metric, sample, rng)
         distances = np.asarray(metric.pairwise(sample), np.float64)
         ready = replace(self, metric=metric)
         if self.gamma is None:  # otherwise nothing is drawn, as in `ready`
-            some = chosen(len(sample), rng)
+            some = sample_width_items(len(sample), rng)
             ready = replace(ready, gamma=inverse_median(distances[some][:, some]))
-        return Settled(ready, ready._similar(distances))
+        return ResolvedKernel(ready, ready._to_similarities(distances))
 
-    def rescaled(
+    def resolve_widths(
         self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
-    ) -> Iterator[Settled]:
+    ) -> Iterator[ResolvedKernel]:
         """With parts of the γ of a sample, whose distances are taken once for all of them."""
-        metric = learned(self.metric, sample, rng)
+        metric = fit_if_needed(self.metric, sample, rng)
         distances = np.asarray(metric.pairwise(sample), np.float64)
         gamma = self.gamma
         if gamma is None:
-            some = chosen(len(sample), rng)
+            some = sample_width_items(len(sample), rng)
             gamma = inverse_median(distances[some][:, some])
         for factor in factors:
             one = replace(self, metric=metric, gamma=gamma / factor)
-            yield Settled(one, one._similar(distances))
+            yield ResolvedKernel(one, one._to_similarities(distances))
 
-    def scaled_widths(self, factors: Sequence[float]) -> list[Kernel]:
+    def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """Once γ is settled, its parts."""
         assert self.gamma is not None
         return [replace(self, gamma=self.gamma / factor) for factor in factors]
 
-    def _known(self, sample: Sequences, name: str) -> Any:
+    def _precompute_items(self, sample: Sequences, name: str) -> Any:
         if not self._takes_missing():
             sample.refuse_missing(f"Exponential({self.metric!r})", name)
         return sample
 
-    def _between(self, x: Any, y: Any | None) -> Matrix:
-        return self._similar(np.asarray(named.resolve(self.metric).pairwise(x, y), np.float64))
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
+        return self._to_similarities(np.asarray(metric_names.resolve_metric(self.metric).pairwise(x, y), np.float64))
 
-    def _similar(self, distances: Matrix) -> Matrix:
+    def _to_similarities(self, distances: Matrix) -> Matrix:
         assert self.gamma is not None
         with np.errstate(over="ignore"):
             found = np.exp(-self.gamma * distances)
@@ -136,9 +136,9 @@ class Exponential(Kernel):
         return found
 
     def _takes_missing(self) -> bool:
-        return named.resolve(self.metric)._takes_missing()
+        return metric_names.resolve_metric(self.metric)._takes_missing()
 
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         raise TypeError(
             f"Exponential({self.metric!r}) has no gradients: use GlobalAlignment(), or of(module, RBF()) with a torch "
             "module"
@@ -173,46 +173,46 @@ class GlobalAlignment(Kernel):
 
     gamma: float | None = None
 
-    over: ClassVar[Over] = "sequences"
+    domain: ClassVar[Domain] = "sequences"
 
     def __post_init__(self) -> None:
         if self.gamma is not None:
-            self._keep(gamma=real(self.gamma, "gamma", above=0.0))
+            self._set_options(gamma=check_float(self.gamma, "gamma", above=0.0))
 
     @property
-    def indefinite(self) -> str:
+    def indefinite_reason(self) -> str:
         """No proof is known."""
         return "no proof is known that a sum over all alignments of Gaussian costs is positive definite"
 
     @property
-    def open(self) -> bool:
+    def has_open_options(self) -> bool:
         """Whether γ is."""
         return self.gamma is None
 
-    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
         """With the γ of a sample."""
-        return self if self.gamma is not None else replace(self, gamma=softness(sample, rng))
+        return self if self.gamma is not None else replace(self, gamma=default_gamma(sample, rng))
 
-    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With the γ of a sample."""
-        ready = self.ready(sample, rng)
-        return Settled(ready, ready._between(ready._known(sample, "x"), None))
+        ready = self.resolve(sample, rng)
+        return ResolvedKernel(ready, ready._kernel_matrix(ready._precompute_items(sample, "x"), None))
 
-    def scaled_widths(self, factors: Sequence[float]) -> list[Kernel]:
+    def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """Once γ is settled: a width is √(γ/2)."""
         assert self.gamma is not None
         return [replace(self, gamma=self.gamma * factor**2) for factor in factors]
 
-    def _known(self, sample: Sequences, name: str) -> Any:
+    def _precompute_items(self, sample: Sequences, name: str) -> Any:
         sample.refuse_missing("GlobalAlignment", name)
         return sample
 
-    def _between(self, x: Any, y: Any | None) -> Matrix:
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         assert self.gamma is not None
         distances = np.asarray(SoftDTW(gamma=self.gamma, divergence=True).pairwise(x, y), np.float64)
         return np.asarray(np.exp(-distances / self.gamma))
 
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         import torch
 
         from ...align.layers.soft_dtw import SoftDTW as Layer
@@ -221,7 +221,7 @@ class GlobalAlignment(Kernel):
         first, second = (side[..., None] if side.ndim == 2 else side.flatten(2) for side in (x, y))
         layer = Layer(self.gamma)
         own = [layer(side, side) / 2 for side in (first, second)]
-        rows = max(1, _PAIRS // max(1, second.numel()))
+        rows = max(1, _MAX_NUMBERS // max(1, second.numel()))
         raw = [
             layer(
                 some.repeat_interleave(len(second), 0),
@@ -233,11 +233,11 @@ class GlobalAlignment(Kernel):
         return found
 
 
-def softness(sample: Sequences, rng: np.random.Generator | None) -> float:
+def default_gamma(sample: Sequences, rng: np.random.Generator | None) -> float:
     """2 σ² with σ the median distance of frames of a sample times the root of the median length."""
     drawn = np.random.default_rng(0) if rng is None else rng
     frames = sample.values.reshape(len(sample.values), -1)
-    some = frames[drawn.permutation(len(frames))[:_FRAMES]].astype(np.float64)
+    some = frames[drawn.permutation(len(frames))[:_MAX_FRAMES]].astype(np.float64)
     between = pdist(some) if len(some) > 1 else np.zeros(1)
     middle = float(np.median(between)) or float(between.mean()) or 1.0
     return 2 * middle**2 * float(np.median(sample.lengths))

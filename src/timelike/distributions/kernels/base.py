@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...align import metric_names
+from ...core.parameters import check_float
 from ...sequences import Sequences
-from ...sequences.arguments import real
-from ..samples import (
-    Over,
+from ..validation import (
+    Domain,
     as_vectors,
     is_tensor,
-    pooled,
-    read_pair,
-    read_sample,
-    refuse_no_vectors,
+    pool_samples,
+    refuse_non_vectors,
     refuse_unreadable_tensor,
+    validate_pair,
+    validate_sample,
 )
-from .pulling import by_autograd
+from .function_kernel import FunctionKernel
+from .weighted_sums import weighted_sums_by_autograd
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+
 Matrix = NDArray[np.float64]
 
 
-class Settled(NamedTuple):
+class ResolvedKernel(NamedTuple):
     """A kernel in which nothing is left to choose, and its matrix (item, item) of the sample that decided it."""
 
     kernel: Kernel
@@ -49,7 +52,7 @@ class Kernel(abc.ABC):
     of tensors; one that has something to settle also `settled`.
     """
 
-    over: ClassVar[Over] = "vectors"
+    domain: ClassVar[Domain] = "vectors"
 
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""
@@ -59,7 +62,7 @@ class Kernel(abc.ABC):
         said = [f"{o.name}={value!r}" for o, value in options if o.repr and value is not o.default]
         return f"{type(self).__name__}({', '.join(said)})"
 
-    def _keep(self, **checked: Any) -> None:
+    def _set_options(self, **checked: Any) -> None:
         """Options as they were read: plain numbers, and the default itself where they equal it."""
         defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
         for name, value in checked.items():
@@ -68,22 +71,22 @@ class Kernel(abc.ABC):
     # --- what it is -------------------------------------------------------------------------------------------------
 
     @property
-    def indefinite(self) -> str:
+    def indefinite_reason(self) -> str:
         """Why it need not be positive semidefinite; empty where it is, for any sample."""
         return ""
 
     @property
-    def definite(self) -> bool:
+    def is_definite(self) -> bool:
         """Whether the matrix of any sample is positive semidefinite: MMD² is then at least 0."""
-        return not self.indefinite
+        return not self.indefinite_reason
 
     @property
-    def open(self) -> bool:
+    def has_open_options(self) -> bool:
         """Whether anything is left for a sample to decide."""
         return False
 
     @property
-    def taught(self) -> bool:
+    def has_fitted_part(self) -> bool:
         """Whether it holds something that has learned, and so compares only what that was learned from."""
         return False
 
@@ -92,58 +95,60 @@ class Kernel(abc.ABC):
     def __call__(self, x: Any, y: Any = None) -> Any:
         """The matrix (len x, len y)."""
         if is_tensor(x) or is_tensor(y):
-            return self._of_tensors(x, y)
+            return self._call_tensors(x, y)
         if y is None:
-            sample = read_sample(x, "x", self.over)
-            self._refuse((sample, "x"))
-            return self.settled(sample).matrix
-        first, second = self._read_pair(x, y)
-        ready = self.ready(pooled([first, second]))
-        return ready._between(ready._known(first, "x"), ready._known(second, "y"))
+            sample = validate_sample(x, "x", self.domain)
+            self._validate_sides((sample, "x"))
+            return self.resolve_with_matrix(sample).matrix
+        first, second = self._validate_pair(x, y)
+        ready = self.resolve(pool_samples([first, second]))
+        return ready._kernel_matrix(ready._precompute_items(first, "x"), ready._precompute_items(second, "y"))
 
-    def _of_tensors(self, x: Any, y: Any) -> Tensor:
-        ready = self.ready(self._read_tensors((x, "x")) if y is None else self._read_tensors((x, "x"), (y, "y")))
-        return ready._graded(x.double(), (x if y is None else y).double()).to(x.dtype)
+    def _call_tensors(self, x: Any, y: Any) -> Tensor:
+        ready = self.resolve(
+            self._validate_tensors((x, "x")) if y is None else self._validate_tensors((x, "x"), (y, "y"))
+        )
+        return ready._kernel_tensor(x.double(), (x if y is None else y).double()).to(x.dtype)
 
-    def _read_pair(self, x: Any, y: Any, least: int = 1) -> tuple[Sequences, Sequences]:
+    def _validate_pair(self, x: Any, y: Any, least: int = 1) -> tuple[Sequences, Sequences]:
         """The door for two samples: what cannot be compared is refused by the name of its argument."""
-        first, second = read_pair(x, y, self.over, ("x", "y"), least)
-        self._refuse((first, "x"), (second, "y"))
+        first, second = validate_pair(x, y, self.domain, ("x", "y"), least)
+        self._validate_sides((first, "x"), (second, "y"))
         return first, second
 
-    def _read_tensors(self, *given: tuple[Any, str]) -> Sequences:
+    def _validate_tensors(self, *given: tuple[Any, str]) -> Sequences:
         """The same door for tensors: all their items, without gradients."""
-        refuse_unlike_tensors(self.over, *given)
-        samples = [(read_sample(side.detach(), name, self.over), name) for side, name in given]
+        refuse_mismatched_tensors(self.domain, *given)
+        samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in given]
         for sample, name in samples:  # torch computes with nan, also where NumPy knows what to do with it
             sample.refuse_missing(repr(self), name)
-        self._refuse(*samples)
-        return pooled([sample for sample, _ in samples])
+        self._validate_sides(*samples)
+        return pool_samples([sample for sample, _ in samples])
 
     # --- settling it --------------------------------------------------------------------------------------------------
 
-    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """The kernel with all that was left open decided by a sample, and the matrix of that sample."""
-        return Settled(self, self._between(self._known(sample, "x"), None))
+        return ResolvedKernel(self, self._kernel_matrix(self._precompute_items(sample, "x"), None))
 
-    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Kernel:
+    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Kernel:
         """The kernel with all that was left open decided by a sample, of which at most some items are compared."""
         return self
 
-    def centred(self, sample: Sequences) -> Kernel:
+    def center_on(self, sample: Sequences) -> Kernel:
         """A kernel with the same MMD that loses no digits where a sample is far from the origin; here itself."""
         return self
 
-    def rescaled(
+    def resolve_widths(
         self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
-    ) -> Iterator[Settled]:
+    ) -> Iterator[ResolvedKernel]:
         """The same kernel settled by a sample, with several multiples of its width, one after the other."""
-        ready = self.ready(sample, rng)
-        known = ready._known(sample, "x")
-        for one in ready.scaled_widths(factors):
-            yield Settled(one, one._between(known, None))
+        ready = self.resolve(sample, rng)
+        known = ready._precompute_items(sample, "x")
+        for one in ready.scale_widths(factors):
+            yield ResolvedKernel(one, one._kernel_matrix(known, None))
 
-    def scaled_widths(self, factors: Sequence[float]) -> list[Kernel]:
+    def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """The same kernel with several widths, as multiples of its own."""
         raise ValueError(
             f"scales: {type(self).__name__} has no width that could be scaled; give a list of kernels instead"
@@ -151,42 +156,42 @@ class Kernel(abc.ABC):
 
     # --- what a subclass fills in -------------------------------------------------------------------------------------
 
-    def _known(self, sample: Sequences, name: str) -> Any:
+    def _precompute_items(self, sample: Sequences, name: str) -> Any:
         """What is compared: something with a length that can be sliced and indexed; here vectors (item, feature)."""
         return as_vectors(sample, name)
 
     @abc.abstractmethod
-    def _between(self, x: Any, y: Any | None) -> Matrix:
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         """The matrix of what `_known` gave; of x with itself, exactly symmetric, where y is None."""
 
-    def _paired(self, x: Any, y: Any) -> Matrix:
+    def _paired_similarities(self, x: Any, y: Any) -> Matrix:
         """Similarities row by row, (item,), of as many items: from small matrices of which the diagonal counts."""
         found = np.empty(len(x))
         for begin in range(0, len(x), 16):
             some = slice(begin, begin + 16)
-            found[some] = np.diagonal(self._between(x[some], y[some]))
+            found[some] = np.diagonal(self._kernel_matrix(x[some], y[some]))
         return found
 
     @abc.abstractmethod
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         """The same of tensors (item, feature), or (item, time, channel), in double precision, with gradients."""
 
-    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+    def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
         """Σ_j w_j k(x_i, y_j), (item,), and its gradient by x_i, like x, once nothing is open.
 
         Of arrays (item, feature), or (item, time, channel), and weights (item of y,) or (item of x, item of y). Where
         the gradient has no limit, as at x_i = y_j of a kernel with a cusp, that part of it is 0.
         """
-        return by_autograd(self._graded, x, y, weights, repr(self))
+        return weighted_sums_by_autograd(self._kernel_tensor, x, y, weights, repr(self))
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""
         return False
 
-    def _refuse(self, *given: tuple[Sequences, str]) -> None:
+    def _validate_sides(self, *given: tuple[Sequences, str]) -> None:
         """An error for samples, each with the name of its argument, that it cannot compare with each other."""
-        if self.over == "vectors":
-            refuse_no_vectors(*given)
+        if self.domain == "vectors":
+            refuse_non_vectors(*given)
         elif not self._takes_missing():
             for sample, name in given:
                 sample.refuse_missing(repr(self), name)
@@ -200,75 +205,17 @@ class Kernel(abc.ABC):
         return Sum(parts=(*so_far, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
-        from .algebra import Product, Scaled
+        from .algebra import Product, ScaledKernel
 
         if isinstance(other, Kernel):
             so_far = self.parts if isinstance(self, Product) else (self,)
             return Product(parts=(*so_far, other))
-        return Scaled(kernel=self, factor=real(other, "factor", above=0.0))
+        return ScaledKernel(kernel=self, factor=check_float(other, "factor", above=0.0))
 
     __rmul__ = __mul__
 
 
-@dataclass(frozen=True, repr=False)
-class Given(Kernel):
-    """Somebody's own function `k(x, y) -> matrix`, of vectors (item, feature) or of `Sequences`, as the samples are."""
-
-    function: Callable[[Any, Any], Any]
-
-    @property
-    def indefinite(self) -> str:
-        """Nobody knows."""
-        return "a function of one's own: whether it is positive semidefinite is not known"
-
-    def __repr__(self) -> str:
-        return getattr(self.function, "__name__", repr(self.function))
-
-    @property
-    def taught(self) -> bool:
-        """What it takes, the function knows."""
-        return True
-
-    def _known(self, sample: Sequences, name: str) -> Any:
-        return as_vectors(sample, name) if sample.shape[1] == 1 else sample
-
-    def _refuse(self, *given: tuple[Sequences, str]) -> None:
-        """What it takes, the function knows; the samples are vectors, or sequences of any lengths."""
-
-    def _between(self, x: Any, y: Any | None) -> Matrix:
-        other = x if y is None else y
-        matrix = np.array(self.function(x, other))  # a copy: it is rounded in place where it is used
-        if np.iscomplexobj(matrix):
-            raise TypeError(
-                f"kernel gave {matrix.dtype} numbers: expected real similarities, such as their absolute value"
-            )
-        matrix = matrix.astype(np.float64, copy=False)
-        if matrix.shape != (len(x), len(other)):
-            raise ValueError(f"kernel gave shape {matrix.shape}: expected ({len(x)}, {len(other)})")
-        if not np.isfinite(matrix).all():
-            raise ValueError("kernel gave nan or infinity: expected finite similarities")
-        if y is None and not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * max(1e-300, np.abs(matrix).max())):
-            raise ValueError("kernel is not symmetric: k(x, y) must be k(y, x); use (k(x, y) + k(y, x).T) / 2")
-        return (matrix + matrix.T) / 2 if y is None else matrix
-
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
-        import torch
-
-        try:
-            found = self.function(x, y)
-        except (RuntimeError, TypeError) as error:  # what NumPy and torch say where the one is given the other's
-            if "numpy" not in str(error).lower():
-                raise
-            found = None
-        if not isinstance(found, torch.Tensor):
-            raise TypeError(
-                f"kernel={self!r} computes with NumPy, through which there are no gradients: write it with torch "
-                "operations, such as (-torch.cdist(x, y) ** 2).exp(), or use a kernel of the library"
-            )
-        return found
-
-
-def brief(kernel: Kernel) -> str:
+def format_kernel(kernel: Kernel) -> str:
     """A kernel as it is shown: its numbers in six digits."""
     return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda found: f"{float(found[0]):.6g}", repr(kernel))
 
@@ -280,12 +227,12 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"{name}={kernel.__name__}: expected a kernel, not its class; write {kernel.__name__}()")
     if callable(kernel) and not hasattr(kernel, "get_params"):
-        return Given(kernel)
+        return FunctionKernel(kernel)
     way = f"; for one over an encoder use of({type(kernel).__name__}(), RBF())" if hasattr(kernel, "get_params") else ""
     raise TypeError(f"{name}={kernel!r:.80}: expected a kernel such as distributions.RBF(), or a function k(x, y){way}")
 
 
-def refuse_unlike_tensors(over: Over, *given: tuple[Any, str]) -> None:
+def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
     """An error where one of the sides, each with its name, is no tensor of floats, or where they are unlike."""
     import torch
 
@@ -301,9 +248,29 @@ def refuse_unlike_tensors(over: Over, *given: tuple[Any, str]) -> None:
         if not side.is_floating_point():
             raise TypeError(f"{name} has dtype {side.dtype}: expected floating point numbers; use {name}.double()")
     (x, first), (y, second) = given[0], given[-1]
-    axis = 2 if over == "sequences" or x.ndim > 2 else 1  # sequences may be of different lengths
+    axis = 2 if domain == "sequences" or x.ndim > 2 else 1  # sequences may be of different lengths
     if x.shape[axis:] != y.shape[axis:] or x.ndim != y.ndim or x.dtype != y.dtype:
         raise ValueError(
             f"{first} is {tuple(x.shape)} {x.dtype} and {second} {tuple(y.shape)} {y.dtype}: expected the same "
             "features and dtype"
         )
+
+
+def fit_if_needed(part: Any, sample: Sequences, rng: np.random.Generator | None) -> Any:
+    """A metric or an encoder that has learned; if it has not, from the sample in an order that is drawn.
+
+    What an encoder learns may hang on the order of what it is shown. In the order of two samples it would know which
+    is which, and a permutation test would no longer be exact.
+    """
+    found = metric_names.resolve_metric(part) if isinstance(part, str) else part
+    order = (np.random.default_rng(0) if rng is None else rng).permutation(len(sample))
+    from ...models import components
+
+    return components.fitted_copy(components.unfreeze(found), sample[order])
+
+
+def needs_fit(part: Any) -> bool:
+    """Whether a metric or an encoder has yet to learn."""
+    from ...models import components
+
+    return metric_names.is_estimator(part) and not components.is_fitted(components.unfreeze(part))

@@ -8,30 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...align import DTW
-from ..samples import single_frames
+from ..validation import as_single_frames
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Floats = NDArray[np.float64]
 
-SOME = 1000  # items whose distances a median is taken of, drawn where there are more
-_NEAR = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in ‖x‖² + ‖y‖² − 2⟨x, y⟩
-_SQUARES = DTW(
+MAX_WIDTH_ITEMS = 1000  # items whose distances a median is taken of, drawn where there are more
+_NEAR_RATIO = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in ‖x‖² + ‖y‖² − 2⟨x, y⟩
+_SQUARED_EUCLIDEAN = DTW(
     window=0
 )  # of one frame: the squared distance, by the native engine, pair for pair the same in any company
 
 
-def squares(x: Floats, y: Floats | None) -> Floats:
+def squared_distances(x: Floats, y: Floats | None) -> Floats:
     """‖x_i − y_j‖² of vectors (item, feature), taken of the differences."""
-    first = single_frames(x)
-    found = _SQUARES.pairwise(first, None if y is None else single_frames(y))
+    first = as_single_frames(x)
+    found = _SQUARED_EUCLIDEAN.pairwise(first, None if y is None else as_single_frames(y))
     if found.size and not found.any() and not ((x == x[0]).all() and (y is None or (y == x[0]).all())):
         raise ValueError("items differ by less than 1e-154, whose square is 0: give them in another unit")
     return found
 
 
-def tensor_squares(x: Tensor, y: Tensor) -> Tensor:
+def squared_distances_tensor(x: Tensor, y: Tensor) -> Tensor:
     """The same with gradients: one product of matrices, and of the differences where points nearly coincide."""
     center = x.detach().mean(dim=0)
     here, there = x - center, y - center
@@ -39,7 +39,7 @@ def tensor_squares(x: Tensor, y: Tensor) -> Tensor:
     found = lengths - 2 * here @ there.T
     if not found.detach().isfinite().all():
         raise ValueError("items are too far apart for float64: give them in another unit")
-    near = found.detach() < _NEAR * lengths.detach()
+    near = found.detach() < _NEAR_RATIO * lengths.detach()
     if not near.any():
         return found
     rows, columns = near.nonzero(as_tuple=True)
@@ -47,7 +47,7 @@ def tensor_squares(x: Tensor, y: Tensor) -> Tensor:
     return found.masked_fill(near, 0.0).index_put((rows, columns), exact)
 
 
-def root(squared: Any) -> Any:
+def safe_sqrt(squared: Any) -> Any:
     """√ of an array or a tensor; the derivative at 0 is 0, the middle of those around it, and not infinite."""
     if isinstance(squared, np.ndarray):
         return np.sqrt(squared)
@@ -55,18 +55,18 @@ def root(squared: Any) -> Any:
     return squared.where(positive, 1.0).sqrt().where(positive, 0.0)
 
 
-def chosen(n_items: int, rng: np.random.Generator | None) -> NDArray[np.int64] | slice:
-    """The items whose distances a width is taken of: all, or as many as `SOME`, drawn."""
-    if n_items <= SOME:
+def sample_width_items(n_items: int, rng: np.random.Generator | None) -> NDArray[np.int64] | slice:
+    """The items whose distances a width is taken of: all, or as many as `MAX_WIDTH_ITEMS`, drawn."""
+    if n_items <= MAX_WIDTH_ITEMS:
         return slice(None)
     drawn = np.random.default_rng(0) if rng is None else rng
-    return np.sort(drawn.permutation(n_items)[:SOME])
+    return np.sort(drawn.permutation(n_items)[:MAX_WIDTH_ITEMS])
 
 
-def typical(distances: Floats) -> float:
+def median_distance(distances: Floats) -> float:
     """The median of the distances between different items (item, item); their mean where it is 0, and 1 if that is 0.
 
-    >>> typical(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]))
+    >>> median_distance(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]))
     3.0
     """
     between = distances[np.triu_indices(len(distances), 1)]

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ...align import Metric, named
+from ...align import Metric, metric_names
+from ...core.parameters import check_float
 from ...sequences import Sequences
-from ...sequences.arguments import real
-from ..samples import as_vectors
-from .base import Kernel, Matrix, Settled
-from .distances import chosen, root, squares, tensor_squares, typical
-from .pulling import by_distances
+from ..validation import as_vectors
+from .base import Kernel, Matrix, ResolvedKernel, fit_if_needed, needs_fit
+from .distances import median_distance, safe_sqrt, sample_width_items, squared_distances, squared_distances_tensor
+from .weighted_sums import weighted_sums_by_distance
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-_FAR = 1e300  # squared distances over squared widths: what is farther is as far, so that 0 · ∞ never is
+_MAX_RATIO = 1e300  # squared distances over squared widths: what is farther is as far, so that 0 · ∞ never is
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Radial(Kernel):
+class RadialKernel(Kernel):
     """k(x, y) = f(‖x − y‖² / w²), positive definite in any dimension; a subclass says f.
 
     Parameters
@@ -39,65 +39,65 @@ class Radial(Kernel):
 
     def __post_init__(self) -> None:
         if self.width is not None:
-            self._keep(width=real(self.width, "width", above=0.0))
+            self._set_options(width=check_float(self.width, "width", above=0.0))
 
     @property
-    def open(self) -> bool:
+    def has_open_options(self) -> bool:
         """Whether the width is."""
         return self.width is None
 
     @abc.abstractmethod
-    def _of(self, ratios: Any) -> Any:
+    def _profile(self, ratios: Any) -> Any:
         """f, of squared distances over squared widths: an array, which may be written over, or a tensor."""
 
     @abc.abstractmethod
-    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+    def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
         """f and twice its derivative, of an array; where that has no limit, at 0, it is 0."""
 
-    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
         """With the width of a sample."""
         if self.width is not None:
             return self
         vectors = as_vectors(sample, "x")
-        return self._settle(squares(vectors[chosen(len(vectors), rng)], None))
+        return self._with_median_width(squared_distances(vectors[sample_width_items(len(vectors), rng)], None))
 
-    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With the width of a sample, whose distances are taken once."""
-        squared = squares(as_vectors(sample, "x"), None)
+        squared = squared_distances(as_vectors(sample, "x"), None)
         if self.width is not None:  # nothing is drawn then, as in `ready`
-            return Settled(self, self._similar(squared, spare=True))
-        some = chosen(len(squared), rng)
-        ready = self._settle(squared[some][:, some])
-        return Settled(ready, ready._similar(squared, spare=True))
+            return ResolvedKernel(self, self._to_similarities(squared, spare=True))
+        some = sample_width_items(len(squared), rng)
+        ready = self._with_median_width(squared[some][:, some])
+        return ResolvedKernel(ready, ready._to_similarities(squared, spare=True))
 
-    def rescaled(
+    def resolve_widths(
         self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
-    ) -> Iterator[Settled]:
+    ) -> Iterator[ResolvedKernel]:
         """With multiples of the width of a sample, whose distances are taken once for all of them."""
-        squared = squares(as_vectors(sample, "x"), None)
-        some = slice(0, 0) if self.width is not None else chosen(len(squared), rng)
-        ready = self if self.width is not None else self._settle(squared[some][:, some])
-        for one in ready._multiples(factors):
-            yield Settled(one, one._similar(squared))
+        squared = squared_distances(as_vectors(sample, "x"), None)
+        some = slice(0, 0) if self.width is not None else sample_width_items(len(squared), rng)
+        ready = self if self.width is not None else self._with_median_width(squared[some][:, some])
+        for one in ready._width_multiples(factors):
+            yield ResolvedKernel(one, one._to_similarities(squared))
 
-    def _settle(self, squared: Matrix) -> Self:
-        return replace(self, width=typical(np.sqrt(squared)))
+    def _with_median_width(self, squared: Matrix) -> Self:
+        return replace(self, width=median_distance(np.sqrt(squared)))
 
-    def scaled_widths(self, factors: Sequence[float]) -> list[Kernel]:
+    def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """Once the width is settled, its multiples."""
-        return [*self._multiples(factors)]
+        return [*self._width_multiples(factors)]
 
-    def _multiples(self, factors: Sequence[float]) -> list[Self]:
+    def _width_multiples(self, factors: Sequence[float]) -> list[Self]:
         assert self.width is not None
         return [replace(self, width=self.width * factor) for factor in factors]
 
-    def _between(self, x: Any, y: Any | None) -> Matrix:
-        return self._similar(squares(x, y), spare=True)
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
+        return self._to_similarities(squared_distances(x, y), spare=True)
 
-    def _paired(self, x: Any, y: Any) -> Matrix:
-        return self._similar(np.square(x - y).sum(axis=1))
+    def _paired_similarities(self, x: Any, y: Any) -> Matrix:
+        return self._to_similarities(np.square(x - y).sum(axis=1))
 
-    def _similar(self, squared: Matrix, *, spare: bool = False) -> Matrix:
+    def _to_similarities(self, squared: Matrix, *, spare: bool = False) -> Matrix:
         """Similarities from squared distances, written over these where they are not needed again."""
         assert self.width is not None
         # the distance first, as the square of a width may be 0 or infinite where its ratio to a distance is not
@@ -105,24 +105,24 @@ class Radial(Kernel):
             ratios = np.sqrt(squared, out=squared if spare else None)
             ratios /= self.width
             np.square(ratios, out=ratios)
-        return np.asarray(self._of(np.minimum(ratios, _FAR, out=ratios)))
+        return np.asarray(self._profile(np.minimum(ratios, _MAX_RATIO, out=ratios)))
 
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         assert self.width is not None
-        squared = tensor_squares(x.flatten(1), y.flatten(1))
+        squared = squared_distances_tensor(x.flatten(1), y.flatten(1))
         # by the width twice, as its square may be 0 or infinite
-        found: Tensor = self._of((squared / self.width / self.width).clamp(max=_FAR))
+        found: Tensor = self._profile((squared / self.width / self.width).clamp(max=_MAX_RATIO))
         return found
 
-    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
-        return by_distances(self._factored, x, y, weights)
+    def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        return weighted_sums_by_distance(self._similarity_and_factor, x, y, weights)
 
-    def _factored(self, squared: Matrix) -> tuple[Matrix, Matrix]:
+    def _similarity_and_factor(self, squared: Matrix) -> tuple[Matrix, Matrix]:
         """k of squared distances, and c, with the gradient c (x − y)."""
         assert self.width is not None
         with np.errstate(over="ignore"):
-            ratios = np.minimum(np.square(np.sqrt(squared) / self.width), _FAR)
-        similar, factors = self._sloped(ratios)
+            ratios = np.minimum(np.square(np.sqrt(squared) / self.width), _MAX_RATIO)
+        similar, factors = self._profile_and_slope(ratios)
         return similar, factors / self.width / self.width
 
 
@@ -137,12 +137,12 @@ def _exp_of_distance(distances: Matrix) -> tuple[Matrix, Matrix]:
     return similar, np.divide(-similar, distances, out=np.zeros_like(similar), where=distances > 0)
 
 
-def _times(factor: float, values: Any) -> Any:
+def _multiply(factor: float, values: Any) -> Any:
     """A multiple of an array of our own, in its place, or of a tensor."""
     return np.multiply(values, factor, out=values) if isinstance(values, np.ndarray) else factor * values
 
 
-class RBF(Radial):
+class RBF(RadialKernel):
     """The Gaussian kernel: k(x, y) = exp(−‖x − y‖² / (2 w²)).
 
     Smooth, bounded and characteristic: MMD is 0 only for equal distributions. The kernel to begin with; where
@@ -154,35 +154,35 @@ class RBF(Radial):
            [0.6065, 1.    ]])
     """
 
-    def _of(self, ratios: Any) -> Any:
-        return _exp(_times(-0.5, ratios))
+    def _profile(self, ratios: Any) -> Any:
+        return _exp(_multiply(-0.5, ratios))
 
-    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+    def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
         similar = np.exp(-0.5 * ratios)
         return similar, -similar
 
 
-class Laplace(Radial):
+class Laplacian(RadialKernel):
     """The exponential of the distance: k(x, y) = exp(−‖x − y‖ / w).
 
     With heavier tails than `RBF` and a cusp at x = y: it sees fine differences and far outliers, and gives rougher
     gradients. The gradient at x = y is taken to be 0, the middle of those around it.
 
     >>> import timelike as tl
-    >>> tl.distributions.Laplace(width=2.0)([[0.0]], [[2.0]]).round(4)
+    >>> tl.distributions.Laplacian(width=2.0)([[0.0]], [[2.0]]).round(4)
     array([[0.3679]])
     """
 
-    def _of(self, ratios: Any) -> Any:
-        return _exp(-root(ratios))
+    def _profile(self, ratios: Any) -> Any:
+        return _exp(-safe_sqrt(ratios))
 
-    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+    def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
         return _exp_of_distance(np.sqrt(ratios))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Matern(Radial):
-    """Matérn's kernels, between `Laplace` and `RBF` in smoothness: with r = ‖x − y‖ / w
+class Matern(RadialKernel):
+    """Matérn's kernels, between `Laplacian` and `RBF` in smoothness: with r = ‖x − y‖ / w
 
         exp(−r),   (1 + √3 r) exp(−√3 r),   (1 + √5 r + 5 r²/3) exp(−√5 r)   for ν = ½, 3/2, 5/2
 
@@ -197,12 +197,12 @@ class Matern(Radial):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if real(self.smoothness, "smoothness") not in (0.5, 1.5, 2.5):
+        if check_float(self.smoothness, "smoothness") not in (0.5, 1.5, 2.5):
             raise ValueError(f"smoothness={self.smoothness}: expected 0.5, 1.5 or 2.5")
-        self._keep(smoothness=float(self.smoothness))
+        self._set_options(smoothness=float(self.smoothness))
 
-    def _of(self, ratios: Any) -> Any:
-        r = root(2 * self.smoothness * ratios)
+    def _profile(self, ratios: Any) -> Any:
+        r = safe_sqrt(2 * self.smoothness * ratios)
         decay = _exp(-r)
         if self.smoothness == 0.5:
             return decay
@@ -212,7 +212,7 @@ class Matern(Radial):
         # at 0 by the series in r², as r has no derivative there: second derivatives of k would be wrong
         return found.where(ratios > 0, 1 - (1.5 if self.smoothness == 1.5 else 5 / 6) * ratios)
 
-    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+    def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
         r = np.sqrt(2 * self.smoothness * ratios)
         if self.smoothness == 0.5:
             return _exp_of_distance(r)
@@ -223,7 +223,7 @@ class Matern(Radial):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RationalQuadratic(Radial):
+class RationalQuadratic(RadialKernel):
     """A mixture of `RBF` kernels of all widths: k(x, y) = (1 + ‖x − y‖² / (2 α w²))^(−α).
 
     For differences on several scales at once; the smaller α, the heavier the tails, and `RBF` for α → ∞.
@@ -237,14 +237,14 @@ class RationalQuadratic(Radial):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._keep(alpha=real(self.alpha, "alpha", above=0.0))
+        self._set_options(alpha=check_float(self.alpha, "alpha", above=0.0))
 
-    def _of(self, ratios: Any) -> Any:
+    def _profile(self, ratios: Any) -> Any:
         grown = ratios / (2 * self.alpha)
         logs = np.log1p(grown) if isinstance(grown, np.ndarray) else grown.log1p()
         return _exp(-self.alpha * logs)
 
-    def _sloped(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
+    def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
         grown = ratios / (2 * self.alpha)
         similar = np.exp(-self.alpha * np.log1p(grown))
         return similar, -similar / (1 + grown)
@@ -275,81 +275,65 @@ class NegativeDistance(Kernel):
 
     def __post_init__(self) -> None:
         if self.metric is not None:
-            named.resolve(self.metric)
+            metric_names.resolve_metric(self.metric)
 
     @property
-    def over(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         """Vectors, or sequences where there is a metric."""
         return "vectors" if self.metric is None else "sequences"
 
     @property
-    def indefinite(self) -> str:
+    def indefinite_reason(self) -> str:
         """Only weights that sum to 0 are safe, which is all that MMD needs if d is Euclidean."""
         if self.metric is None:
             return "−‖x − y‖ is positive definite for weights that sum to 0 only, which is all that MMD needs"
         return "−d is fit for MMD only where d is a distance of negative type, which elastic distances are not"
 
     @property
-    def taught(self) -> bool:
+    def has_fitted_part(self) -> bool:
         """Whether the metric has learned."""
-        return self.metric is not None and named.learns(self.metric) and not self.open
+        return self.metric is not None and metric_names.is_estimator(self.metric) and not self.has_open_options
 
     @property
-    def open(self) -> bool:
+    def has_open_options(self) -> bool:
         """Whether the metric has yet to learn."""
-        return self.metric is not None and unlearned(self.metric)
+        return self.metric is not None and needs_fit(self.metric)
 
-    def settled(self, sample: Sequences, rng: np.random.Generator | None = None) -> Settled:
+    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With a metric that has learned."""
-        ready = self.ready(sample, rng)
-        return Settled(ready, ready._between(ready._known(sample, "x"), None))
+        ready = self.resolve(sample, rng)
+        return ResolvedKernel(ready, ready._kernel_matrix(ready._precompute_items(sample, "x"), None))
 
-    def ready(self, sample: Sequences, rng: np.random.Generator | None = None) -> NegativeDistance:
+    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> NegativeDistance:
         """With a metric that has learned, where it has to."""
-        return self if self.metric is None else replace(self, metric=learned(self.metric, sample, rng))
+        return self if self.metric is None else replace(self, metric=fit_if_needed(self.metric, sample, rng))
 
-    def _known(self, sample: Sequences, name: str) -> Any:
-        return super()._known(sample, name) if self.metric is None else sample
+    def _precompute_items(self, sample: Sequences, name: str) -> Any:
+        return super()._precompute_items(sample, name) if self.metric is None else sample
 
-    def _between(self, x: Any, y: Any | None) -> Matrix:
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         if self.metric is None:
-            return -np.sqrt(squares(x, y))
-        return -np.asarray(named.resolve(self.metric).pairwise(x, y), np.float64)
+            return -np.sqrt(squared_distances(x, y))
+        return -np.asarray(metric_names.resolve_metric(self.metric).pairwise(x, y), np.float64)
 
     def _takes_missing(self) -> bool:
-        return self.metric is not None and named.resolve(self.metric)._takes_missing()
+        return self.metric is not None and metric_names.resolve_metric(self.metric)._takes_missing()
 
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         if self.metric is not None:
             raise TypeError("NegativeDistance of sequences has no gradients: use GlobalAlignment, or of(module, RBF())")
-        found: Tensor = -root(tensor_squares(x.flatten(1), y.flatten(1)))
+        found: Tensor = -safe_sqrt(squared_distances_tensor(x.flatten(1), y.flatten(1)))
         return found
 
-    def _pulled(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
-        return super()._pulled(x, y, weights) if self.metric else by_distances(_negative, x, y, weights)
+    def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        return (
+            super()._weighted_sums(x, y, weights)
+            if self.metric
+            else weighted_sums_by_distance(_negative_distance, x, y, weights)
+        )
 
 
-def _negative(squared: Matrix) -> tuple[Matrix, Matrix]:
+def _negative_distance(squared: Matrix) -> tuple[Matrix, Matrix]:
     """−r of squared distances, and −1/r, the gradient by x − y; 0 at r = 0."""
     distances = np.sqrt(squared)
     return -distances, np.divide(-1.0, distances, out=np.zeros_like(distances), where=distances > 0)
-
-
-def learned(part: Any, sample: Sequences, rng: np.random.Generator | None) -> Any:
-    """A metric or an encoder that has learned; if it has not, from the sample in an order that is drawn.
-
-    What an encoder learns may hang on the order of what it is shown. In the order of two samples it would know which
-    is which, and a permutation test would no longer be exact.
-    """
-    found = named.resolve(part) if isinstance(part, str) else part
-    order = (np.random.default_rng(0) if rng is None else rng).permutation(len(sample))
-    from ...models import parts
-
-    return parts.ready(parts.thawed(found), sample[order])
-
-
-def unlearned(part: Any) -> bool:
-    """Whether a metric or an encoder has yet to learn."""
-    from ...models import parts
-
-    return named.learns(part) and not parts.has_learned(parts.thawed(part))

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...sequences.arguments import one_of, whole
+from ...core.parameters import check_choice, check_int
 from . import problems, settings
-from .problems import Problem
+from .problems import FlowProblem
 
-NAMED: dict[str, Callable[..., Problem]] = {
+NAMED_PROBLEMS: dict[str, Callable[..., FlowProblem]] = {
     "8 Gaussians": problems.eight_gaussians,
     "letters": problems.letters,
     "densities": problems.densities,
@@ -19,7 +19,7 @@ NAMED: dict[str, Callable[..., Problem]] = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudyCell:
     """One flow of a study."""
 
     problem: str
@@ -35,7 +35,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class StudyGrid:
     """The choices of a study by name, and the cells that they make."""
 
     problems: Mapping[str, Any]
@@ -44,34 +44,34 @@ class Grid:
     widths: tuple[int | None, ...]
     seeds: tuple[int, ...]
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[StudyCell]:
         """In their order, infinite widths first and seeds last, without an RBF of finite width, which there is not."""
         widths = sorted(self.widths, key=lambda width: width is not None)
         every = itertools.product(self.seeds, widths, self.problems, self.losses, self.architectures)
         return [
-            Cell(problem, loss, architecture, settings.INFINITE if width is None else str(width), seed)
+            StudyCell(problem, loss, architecture, settings.INFINITE_WIDTH if width is None else str(width), seed)
             for seed, width, problem, loss, architecture in every
             if width is None or self.architectures[architecture] != "RBF"
         ]
 
-    def problem(self, cell: Cell, n: int) -> Problem:
+    def problem(self, cell: StudyCell, n: int) -> FlowProblem:
         """The points of a cell: those of one problem and seed are the same for all methods."""
         chosen = self.problems[cell.problem]
-        found = chosen if isinstance(chosen, Problem) else chosen(n, random_state=cell.seed)
-        if not isinstance(found, Problem):
+        found = chosen if isinstance(chosen, FlowProblem) else chosen(n, random_state=cell.seed)
+        if not isinstance(found, FlowProblem):
             raise TypeError(f"problems[{cell.problem!r}] gave a {type(found).__name__}: expected a studies.Problem")
         return found
 
-    def discriminator(self, cell: Cell, dimension: int) -> Any:
+    def discriminator(self, cell: StudyCell, dimension: int) -> Any:
         """Made anew for each cell: one that learns on remembers."""
         loss, architecture = self.losses[cell.loss], self.architectures[cell.architecture]
-        return settings.made(loss, architecture, self.width(cell), dimension, cell.seed)
+        return settings.make_discriminator(loss, architecture, self.width(cell), dimension, cell.seed)
 
-    def width(self, cell: Cell) -> int | None:
+    def width(self, cell: StudyCell) -> int | None:
         """As a number, None for infinity."""
-        return None if cell.width == settings.INFINITE else int(cell.width)
+        return None if cell.width == settings.INFINITE_WIDTH else int(cell.width)
 
-    def step(self, cell: Cell, step: float | None) -> float:
+    def step(self, cell: StudyCell, step: float | None) -> float:
         """What was asked for, or the thesis's."""
         if step is not None:
             return step
@@ -81,37 +81,39 @@ class Grid:
         return 2.0
 
 
-def read_grid(problems: Any, losses: Any, architectures: Any, widths: Any, seeds: Any) -> Grid:
+def validate_grid(problems: Any, losses: Any, architectures: Any, widths: Any, seeds: Any) -> StudyGrid:
     """The choices of `run`, checked."""
-    known = _named(problems, "problems", tuple(NAMED), Problem)
+    known = _check_choices(problems, "problems", tuple(NAMED_PROBLEMS), FlowProblem)
     for title, one in known.items():
-        if not (isinstance(one, str | Problem) or callable(one)):
+        if not (isinstance(one, str | FlowProblem) or callable(one)):
             raise TypeError(
                 f"problems[{title!r}] is a {type(one).__name__}: expected a studies.Problem(name, start, real), or a "
                 "function (n, random_state) to one"
             )
-    return Grid(
-        {name: NAMED[one] if isinstance(one, str) else one for name, one in known.items()},
-        _named(losses, "losses", settings.LOSSES),
-        _named(architectures, "architectures", settings.ARCHITECTURES),
-        _widths(widths),
-        tuple(range(whole(seeds, "seeds", 1))),
+    return StudyGrid(
+        {name: NAMED_PROBLEMS[one] if isinstance(one, str) else one for name, one in known.items()},
+        _check_choices(losses, "losses", settings.LOSSES),
+        _check_choices(architectures, "architectures", settings.ARCHITECTURES),
+        _check_widths(widths),
+        tuple(range(check_int(seeds, "seeds", 1))),
     )
 
 
-def _named(given: Any, name: str, known: tuple[str, ...], single: type | None = None) -> dict[str, Any]:
+def _check_choices(given: Any, name: str, known: tuple[str, ...], single: type | None = None) -> dict[str, Any]:
     """Choices by name: words that are known, one of them, or a dict of one's own."""
     if isinstance(given, str):
         given = (given,)
     if single is not None and isinstance(given, single):
         given = {getattr(given, "name", name): given}
     if isinstance(given, Mapping):
-        found = {str(title): one_of(one, name, known) if isinstance(one, str) else one for title, one in given.items()}
+        found = {
+            str(title): check_choice(one, name, known) if isinstance(one, str) else one for title, one in given.items()
+        }
         wrong = [title for title in found if "/" in title]
         if wrong:
             raise ValueError(f"{name} has the name {wrong[0]!r}: expected one without a slash, which parts names")
     elif isinstance(given, Sequence):
-        found = {one_of(one, name, known): one for one in given}
+        found = {check_choice(one, name, known): one for one in given}
     else:
         raise TypeError(f"{name}={given!r:.60}: expected some of {', '.join(map(repr, known))}, or a dict of one's own")
     if not found:
@@ -119,8 +121,8 @@ def _named(given: Any, name: str, known: tuple[str, ...], single: type | None = 
     return found
 
 
-def _widths(given: Any) -> tuple[int | None, ...]:
+def _check_widths(given: Any) -> tuple[int | None, ...]:
     every = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
     if not every:
         raise ValueError("widths is empty: expected at least one, None for infinity")
-    return tuple(dict.fromkeys(None if one is None else whole(one, "widths", 2) for one in every))
+    return tuple(dict.fromkeys(None if one is None else check_int(one, "widths", 2) for one in every))

@@ -14,19 +14,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models.json_fields import a_number, anything, array_of, by_name, read_fields, read_file, several, whole
-from ...sequences import atomic
-from .cells import Cell
+from ...core import files
+from ...models.json_fields import (
+    array_parser,
+    dict_parser,
+    list_parser,
+    parse_any,
+    parse_integer,
+    parse_number,
+    read_fields,
+    read_json_file,
+)
+from .cells import StudyCell
 
 
-class Kept:
+class StudyStore:
     """Finished flows by their cells; what was made with other settings is refused, not mixed in."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "flows"
         self.folder.mkdir(exist_ok=True)
 
-    def find(self, cell: Cell, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    def find(self, cell: StudyCell, settings: Mapping[str, Any]) -> dict[str, Any] | None:
         """The finished row of a cell."""
         file = self._file(cell, "json")
         if not file.exists():
@@ -41,14 +50,14 @@ class Kept:
         self._check_particles(self.folder / row["particles"], len(row["history"]["steps"]), bool(row["diverged"]))
         return row
 
-    def _read(self, file: Path, cell: Cell, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def _read(self, file: Path, cell: StudyCell, settings: Mapping[str, Any]) -> dict[str, Any]:
         """A row with every entry of its kind."""
-        held = read_file(file, "folder")
+        held = read_json_file(file, "folder")
         history = held.get("history") if isinstance(held, dict) else None
         scored = [name for name in history if name != "steps"] if isinstance(history, dict) else []
         own = asdict(cell) | {"particles": self._file(cell, "npz").name}
-        numbers = dict.fromkeys({*scored, "sinkhorn", "seconds"}, a_number) | {"diverged": whole}
-        checks = dict.fromkeys([*own, *settings], anything) | numbers | {"history": _read_history}
+        numbers = dict.fromkeys({*scored, "sinkhorn", "seconds"}, parse_number) | {"diverged": parse_integer}
+        checks = dict.fromkeys([*own, *settings], parse_any) | numbers | {"history": _read_history}
         row = read_fields(held, str(file), **checks)
         for name, value in own.items():
             if row[name] != value:
@@ -74,15 +83,15 @@ class Kept:
         if not (np.isfinite(real).all() and (diverged or np.isfinite(frames).all())):
             raise ValueError(f"{file} holds NaN or infinity: expected finite numbers, as the flow did not diverge")
 
-    def keep(self, cell: Cell, row: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    def keep(self, cell: StudyCell, row: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         """At once; the row last, so that one that is there is complete."""
-        with atomic.replacing(self._file(cell, "npz")) as temporary, temporary.open("wb") as file:
+        with files.atomic_write(self._file(cell, "npz")) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **dict[str, Any](arrays))
         found = asdict(cell) | dict(row) | {"particles": self._file(cell, "npz").name}
-        atomic.write_text(self._file(cell, "json"), iter([json.dumps(found, ensure_ascii=False)]))
+        files.write_lines(self._file(cell, "json"), iter([json.dumps(found, ensure_ascii=False)]))
         return found
 
-    def _file(self, cell: Cell, ending: str) -> Path:
+    def _file(self, cell: StudyCell, ending: str) -> Path:
         """A name that any system takes, and that no other cell has."""
         letters = "".join(letter if letter.isalnum() else "-" for letter in cell.key)[:60]
         mark = hashlib.blake2b(cell.key.encode(), digest_size=4).hexdigest()
@@ -91,8 +100,8 @@ class Kept:
 
 def _read_history(held: Any, where: str) -> dict[str, Any]:
     """The steps that were looked at, and every score at each of them."""
-    steps = several(whole)(held.get("steps") if isinstance(held, dict) else held, f"{where}.steps")
-    by_name(array_of(len(steps)))(held, where)
+    steps = list_parser(parse_integer)(held.get("steps") if isinstance(held, dict) else held, f"{where}.steps")
+    dict_parser(array_parser(len(steps)))(held, where)
     if not steps or "sinkhorn" not in held:
         raise ValueError(
             f"{where} has no {'sinkhorn' if steps else 'steps'}: every flow has some; was the file edited?"

@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...sequences.arguments import RandomState, generator, real, whole
-from ...sequences.doors import plain_array
+from ...core.parameters import check_float, check_int
+from ...core.random import RandomState, check_random_state
+from ...core.validation.arrays import validate_array
 
 Floats = NDArray[np.float64]
-_SIDE = 128  # pixels of a shape that is drawn
-_THICK = 0.11  # half a stroke
-_PICTURE = 32  # pixels of a digit, with its border
-_WHITE = 1.999  # pixels are in ±_WHITE / 2, as in the authors' code
+_RASTER_SIDE = 128  # pixels of a shape that is drawn
+_HALF_STROKE = 0.11  # half a stroke
+_IMAGE_SIDE = 32  # pixels of a digit, with its border
+_PIXEL_RANGE = 1.999  # pixels are in ±_WHITE / 2, as in the authors' code
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Where particles start, `start` (item, feature), and where they should go, `real` (item, feature)."""
+class FlowProblem:
+    """Where particles start, `start` (item, feature), and where they should go, `check_float` (item, feature)."""
 
     name: str
     start: Floats
@@ -36,22 +37,22 @@ class Problem:
 
 def eight_gaussians(
     n: int = 500, *, radius: float = 5.0, deviation: float = 0.5, random_state: RandomState = None
-) -> Problem:
+) -> FlowProblem:
     """A standard Gaussian onto eight small ones, their means evenly on a circle (thesis, D.3.1).
 
     >>> from timelike.distributions import studies
     >>> studies.eight_gaussians(100, random_state=0)
     Problem('8 Gaussians', 100 particles onto 100, 2 numbers)
     """
-    n, rng = whole(n, "n", 2), generator(random_state)
-    radius, deviation = real(radius, "radius", above=0.0), real(deviation, "deviation", 0.0)
+    n, rng = check_int(n, "n", 2), check_random_state(random_state)
+    radius, deviation = check_float(radius, "radius", above=0.0), check_float(deviation, "deviation", 0.0)
     angles = rng.integers(8, size=n) * (np.pi / 4)
     means = radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     target = means + deviation * rng.standard_normal((n, 2))
-    return Problem("8 Gaussians", rng.standard_normal((n, 2)), target)
+    return FlowProblem("8 Gaussians", rng.standard_normal((n, 2)), target)
 
 
-def letters(n: int = 500, *, random_state: RandomState = None) -> Problem:
+def letters(n: int = 500, *, random_state: RandomState = None) -> FlowProblem:
     """Points in the letter A onto points in the letter B, in [−1, 1]²: the AB problem of the thesis, drawn by code.
 
     As in the thesis (D.3.1) a pixel is drawn in proportion to its darkness, and blurred by the size of a pixel.
@@ -60,11 +61,11 @@ def letters(n: int = 500, *, random_state: RandomState = None) -> Problem:
     >>> studies.letters(100, random_state=0)
     Problem('letters', 100 particles onto 100, 2 numbers)
     """
-    n, rng = whole(n, "n", 2), generator(random_state)
-    return Problem("letters", _drawn(_letter_a, n, rng), _drawn(_letter_b, n, rng))
+    n, rng = check_int(n, "n", 2), check_random_state(random_state)
+    return FlowProblem("letters", _sample_points(_letter_a, n, rng), _sample_points(_letter_b, n, rng))
 
 
-def densities(n: int = 500, *, random_state: RandomState = None) -> Problem:
+def densities(n: int = 500, *, random_state: RandomState = None) -> FlowProblem:
     """Points of a crescent onto those of a ring, an island and a faint haze, of different darkness, in [−1, 1]².
 
     It stands for the Density problem of the thesis, whose pictures belong to another library.
@@ -73,11 +74,11 @@ def densities(n: int = 500, *, random_state: RandomState = None) -> Problem:
     >>> studies.densities(100, random_state=0)
     Problem('densities', 100 particles onto 100, 2 numbers)
     """
-    n, rng = whole(n, "n", 2), generator(random_state)
-    return Problem("densities", _drawn(_crescent, n, rng), _drawn(_islands, n, rng))
+    n, rng = check_int(n, "n", 2), check_random_state(random_state)
+    return FlowProblem("densities", _sample_points(_crescent, n, rng), _sample_points(_islands, n, rng))
 
 
-def digits(images: Any, n: int = 1024, *, random_state: RandomState = None) -> Problem:
+def digits(images: Any, n: int = 1024, *, random_state: RandomState = None) -> FlowProblem:
     """Gaussian noise onto `n` of these pictures (item, height, width), padded to 32 × 32 with black (thesis, D.3.1).
 
     Pixels from 0 to 1, or 0 to 255 where they are integers, become 1.999 (x − ½). The pictures are yours: MNIST's are
@@ -88,19 +89,19 @@ def digits(images: Any, n: int = 1024, *, random_state: RandomState = None) -> P
     >>> studies.digits(np.eye(28)[None].repeat(5, axis=0), 4, random_state=0)
     Problem('digits', 4 particles onto 4, 1024 numbers)
     """
-    n, rng = whole(n, "n", 2), generator(random_state)
-    pictures = _pictures(images, n)
+    n, rng = check_int(n, "n", 2), check_random_state(random_state)
+    pictures = _validate_images(images, n)
     chosen = pictures[rng.choice(len(pictures), n, replace=False)]
-    rest = [_PICTURE - side for side in chosen.shape[1:]]
+    rest = [_IMAGE_SIDE - side for side in chosen.shape[1:]]
     border = [(0, 0), *((side // 2, side - side // 2) for side in rest)]
-    target = _WHITE * (np.pad(chosen, border) - 0.5).reshape(n, -1)
-    return Problem("digits", rng.standard_normal(target.shape), target)
+    target = _PIXEL_RANGE * (np.pad(chosen, border) - 0.5).reshape(n, -1)
+    return FlowProblem("digits", rng.standard_normal(target.shape), target)
 
 
-def _pictures(images: Any, n: int) -> Floats:
+def _validate_images(images: Any, n: int) -> Floats:
     """Pictures from 0 to 1, at least n of them and none larger than 32 × 32."""
-    found = plain_array(images, "images")
-    if found.ndim != 3 or max(found.shape[1:]) > _PICTURE or 0 in found.shape:
+    found = validate_array(images, "images")
+    if found.ndim != 3 or max(found.shape[1:]) > _IMAGE_SIDE or 0 in found.shape:
         raise ValueError(f"images has shape {found.shape}: expected (item, height, width) of at most 32 × 32 pixels")
     if len(found) < n:
         raise ValueError(f"n={n}: expected at most {len(found)}, the number of images")
@@ -115,13 +116,13 @@ def _pictures(images: Any, n: int) -> Floats:
 # --- shapes drawn by formulas
 
 
-def _drawn(darkness: Callable[[Floats, Floats], Floats], n: int, rng: np.random.Generator) -> Floats:
+def _sample_points(darkness: Callable[[Floats, Floats], Floats], n: int, rng: np.random.Generator) -> Floats:
     """Points (n, 2) in proportion to the darkness of pixels, each moved by a Gaussian of the size of a pixel."""
-    centres = (np.arange(_SIDE) + 0.5) * (2 / _SIDE) - 1
+    centres = (np.arange(_RASTER_SIDE) + 0.5) * (2 / _RASTER_SIDE) - 1
     x, y = (axis.ravel() for axis in np.meshgrid(centres, centres))
     weights = darkness(x, y)
     chosen = rng.choice(len(x), n, p=weights / weights.sum())
-    return np.stack([x, y], axis=1)[chosen] + rng.standard_normal((n, 2)) / _SIDE
+    return np.stack([x, y], axis=1)[chosen] + rng.standard_normal((n, 2)) / _RASTER_SIDE
 
 
 def _stroke(x: Floats, y: Floats, start: tuple[float, float], end: tuple[float, float]) -> Floats:
@@ -140,14 +141,14 @@ def _letter_a(x: Floats, y: Floats) -> Floats:
         _stroke(x, y, (foot, -0.75), top),
         _stroke(x, y, (-bar, waist), (bar, waist)),
     ]
-    return np.asarray(np.min(strokes, axis=0) < _THICK, np.float64)
+    return np.asarray(np.min(strokes, axis=0) < _HALF_STROKE, np.float64)
 
 
 def _letter_b(x: Floats, y: Floats) -> Floats:
     """A stem and two bows, the lower one larger."""
     stem = _stroke(x, y, (-0.45, -0.75), (-0.45, 0.75))
     bows = np.minimum(_bow(x, y, 0.02, 0.75), _bow(x, y, -0.75, 0.02))
-    return np.asarray(np.minimum(stem, bows) < _THICK, np.float64)
+    return np.asarray(np.minimum(stem, bows) < _HALF_STROKE, np.float64)
 
 
 def _bow(x: Floats, y: Floats, low: float, high: float) -> Floats:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...sequences.arguments import one_of, whole
+from ...core.parameters import check_choice, check_int
 from ..discriminators.base import as_discriminator
 from ..discriminators.ipm import IPM
 from ..discriminators.lsgan import LSGAN
 from ..kernels.base import Kernel
 from ..kernels.radial import RBF
-from ..tangent.kernels import NTK
+from ..tangent.ntk import NTK
 
-INFINITE = "∞"
+INFINITE_WIDTH = "∞"
 NETWORKS: dict[str, dict[str, Any]] = {
     "ReLU": {"activation": "relu", "bias": 1.0},
     "ReLU without bias": {"activation": "relu", "bias": 0.0},
@@ -22,24 +22,24 @@ NETWORKS: dict[str, dict[str, Any]] = {
 ARCHITECTURES = ("RBF", *NETWORKS)
 LOSSES = ("IPM", "LSGAN")
 DEPTH = 3
-_STEPS = {"IPM": 0.2, "LSGAN": 0.002}  # of finite networks that are not reset; η = 100 and 1 at N = 500
-_RATES = {"IPM": 0.01, "LSGAN": 0.1}  # of their own training, one step at a time
+_FINITE_STEPS = {"IPM": 0.2, "LSGAN": 0.002}  # of finite networks that are not reset; η = 100 and 1 at N = 500
+_FINITE_RATES = {"IPM": 0.01, "LSGAN": 0.1}  # of their own training, one step at a time
 
 
-def kernel(architecture: str, dimension: int = 2) -> Kernel:
+def thesis_kernel(architecture: str, dimension: int = 2) -> Kernel:
     """The kernel of an infinitely wide network of three hidden layers, or the Gaussian one of width √dimension (D.3.2).
 
     >>> from timelike.distributions import studies
     >>> studies.kernel("sigmoid"), studies.kernel("RBF", 4)
     (NTK(activation='sigmoid', bias=0.2), RBF(width=2.0))
     """
-    one_of(architecture, "architecture", ARCHITECTURES)
+    check_choice(architecture, "architecture", ARCHITECTURES)
     if architecture == "RBF":
-        return RBF(width=whole(dimension, "dimension", 1) ** 0.5)
+        return RBF(width=check_int(dimension, "dimension", 1) ** 0.5)
     return NTK(**NETWORKS[architecture], depth=DEPTH)
 
 
-def discriminator(
+def thesis_discriminator(
     loss: str, architecture: str, *, width: int | None = None, dimension: int = 2, random_state: int = 0
 ) -> Any:
     """A row of the thesis's table 6.1: a loss, an architecture, and a width, None for infinity.
@@ -51,21 +51,21 @@ def discriminator(
     >>> studies.discriminator("IPM", "ReLU")
     IPM(NTK())
     """
-    one_of(loss, "loss", LOSSES)
-    one_of(architecture, "architecture", ARCHITECTURES)
+    check_choice(loss, "loss", LOSSES)
+    check_choice(architecture, "architecture", ARCHITECTURES)
     if width is None:
-        of = kernel(architecture, dimension)
+        of = thesis_kernel(architecture, dimension)
         return IPM(of) if loss == "IPM" else LSGAN(of)
     if architecture == "RBF":
         raise ValueError(f"width={width}: RBF is a kernel and no network, so that it has no width; use width=None")
-    from ..discriminators.finite import Finite  # with torch, which the others do without
+    from ..discriminators.finite import FiniteDiscriminator  # with torch, which the others do without
 
-    return Finite(
+    return FiniteDiscriminator(
         loss="ipm" if loss == "IPM" else "lsgan",
-        width=whole(width, "width", 2),
+        width=check_int(width, "width", 2),
         depth=DEPTH,
         **NETWORKS[architecture],
-        time=_RATES[loss],
+        time=_FINITE_RATES[loss],
         steps=1,
         reset=False,
         random_state=random_state,
@@ -79,17 +79,17 @@ def thesis_step(loss: str, architecture: str, *, width: int | None = None) -> fl
     >>> studies.thesis_step("IPM", "ReLU"), studies.thesis_step("LSGAN", "sigmoid", width=128)
     (2.0, 2.0)
     """
-    one_of(loss, "loss", LOSSES)
-    one_of(architecture, "architecture", ARCHITECTURES)
-    return (2.0 if width is None else _STEPS[loss]) * (1000.0 if architecture == "sigmoid" else 1.0)
+    check_choice(loss, "loss", LOSSES)
+    check_choice(architecture, "architecture", ARCHITECTURES)
+    return (2.0 if width is None else _FINITE_STEPS[loss]) * (1000.0 if architecture == "sigmoid" else 1.0)
 
 
-def made(loss: Any, architecture: Any, width: int | None, dimension: int, seed: int) -> Any:
+def make_discriminator(loss: Any, architecture: Any, width: int | None, dimension: int, seed: int) -> Any:
     """A discriminator of names, or of one's own: a kernel for an architecture, a function of a kernel for a loss."""
     if isinstance(loss, str) and isinstance(architecture, str):
-        return discriminator(loss, architecture, width=width, dimension=dimension, random_state=seed)
+        return thesis_discriminator(loss, architecture, width=width, dimension=dimension, random_state=seed)
     if width is not None:
         raise ValueError(f"widths has {width}: only losses and architectures that are given by name have finite widths")
-    of = kernel(architecture, dimension) if isinstance(architecture, str) else architecture
+    of = thesis_kernel(architecture, dimension) if isinstance(architecture, str) else architecture
     losses: Mapping[str, Callable[[Any], Any]] = {"IPM": IPM, "LSGAN": LSGAN}
     return as_discriminator((losses[loss] if isinstance(loss, str) else loss)(of))

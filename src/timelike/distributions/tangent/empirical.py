@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...sequences.arguments import whole
-from ...sequences.doors import plain_array
+from ...core.parameters import check_int
+from ...core.validation.arrays import validate_array
 from ..kernels.base import Kernel, Matrix
-from ..samples import is_tensor, refuse_unreadable_tensor
-from .derivatives import Derivatives
+from ..validation import is_tensor, refuse_unreadable_tensor
+from .parameter_jacobian import ParameterJacobian
 
 
-def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block: int | None = None) -> Any:
+def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block_size: int | None = None) -> Any:
     """The neural tangent kernel of a network as it is, with the parameters that it has:
 
         Θ(x, y) = 1/o · Σ_k Σ_θ ∂f_k(x)/∂θ · ∂f_k(y)/∂θ,
@@ -52,22 +52,22 @@ def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block: int | None
     array([[ 6.,  4.],
            [ 4., 10.]])
     """
-    size = None if block is None else whole(block, "block", 1)
-    network = Derivatives(module)
-    first = _read(x, "x")
-    second = first if y is None else _read(y, "y")
+    size = None if block_size is None else check_int(block_size, "block_size", 1)
+    network = ParameterJacobian(module)
+    first = _validate_items(x, "x")
+    second = first if y is None else _validate_items(y, "y")
     if first.shape[1:] != second.shape[1:]:
         raise ValueError(
             f"x has items of shape {tuple(first.shape[1:])} and y of {tuple(second.shape[1:])}: expected the same"
         )
     if is_tensor(x):
-        return _products(network, first, None if y is None else second, size).to(x.dtype)
+        return _kernel_by_groups(network, first, None if y is None else second, size).to(x.dtype)
     with torch.no_grad():
-        return _products(network, first, None if y is None else second, size).numpy()
+        return _kernel_by_groups(network, first, None if y is None else second, size).numpy()
 
 
 @dataclass(frozen=True, repr=False)
-class Empirical(Kernel):
+class EmpiricalNTK(Kernel):
     """The tangent kernel of a finite network, `empirical_ntk`, as a kernel of vectors: for `IPM`, `mmd`, `TwoSample`.
 
     What a network is as a discriminator at its start, or anywhere in its training, if it is trained for a short time
@@ -85,7 +85,7 @@ class Empirical(Kernel):
     --------
     >>> import torch
     >>> import timelike as tl
-    >>> kernel = tl.distributions.Empirical(torch.nn.Linear(2, 1))
+    >>> kernel = tl.distributions.EmpiricalNTK(torch.nn.Linear(2, 1))
     >>> round(tl.distributions.mmd([[1.0, 2.0], [3.0, 0.0]], [[1.0, 0.0]], kernel), 6)
     2.0
     """
@@ -94,34 +94,36 @@ class Empirical(Kernel):
     shape: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        Derivatives(self.module)
+        ParameterJacobian(self.module)
         if self.shape is not None:
-            object.__setattr__(self, "shape", tuple(whole(length, "shape", 1) for length in self.shape))
+            object.__setattr__(self, "shape", tuple(check_int(length, "shape", 1) for length in self.shape))
 
     def __repr__(self) -> str:
         return f"Empirical({type(self.module).__name__})"
 
     @property
-    def taught(self) -> bool:
+    def has_fitted_part(self) -> bool:
         """A network may have learned."""
         return True
 
-    def ready(self, sample: Any, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Any, rng: np.random.Generator | None = None) -> Self:
         """Itself: nothing is open."""
         return self
 
-    def _between(self, x: Any, y: Any | None) -> Matrix:
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         with torch.no_grad():
-            found: Matrix = self._of(torch.tensor(x), None if y is None else torch.tensor(y)).numpy()
+            found: Matrix = self._compute_kernel(torch.tensor(x), None if y is None else torch.tensor(y)).numpy()
         return found
 
-    def _graded(self, x: Tensor, y: Tensor) -> Tensor:
-        return self._of(x.flatten(1), None if y is x else y.flatten(1))
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
+        return self._compute_kernel(x.flatten(1), None if y is x else y.flatten(1))
 
-    def _of(self, x: Tensor, y: Tensor | None) -> Tensor:
-        return _products(Derivatives(self.module), self._items(x), None if y is None else self._items(y), None)
+    def _compute_kernel(self, x: Tensor, y: Tensor | None) -> Tensor:
+        return _kernel_by_groups(
+            ParameterJacobian(self.module), self._reshape_items(x), None if y is None else self._reshape_items(y), None
+        )
 
-    def _items(self, x: Tensor) -> Tensor:
+    def _reshape_items(self, x: Tensor) -> Tensor:
         if self.shape is None:
             return x
         if x.shape[1] != np.prod(self.shape):
@@ -131,10 +133,10 @@ class Empirical(Kernel):
         return x.reshape(len(x), *self.shape)
 
 
-def _read(value: Any, name: str) -> Tensor:
+def _validate_items(value: Any, name: str) -> Tensor:
     """Items in double precision, all of them finite."""
     refuse_unreadable_tensor(value, name)
-    found = value.double() if is_tensor(value) else torch.from_numpy(np.array(plain_array(value, name), np.float64))
+    found = value.double() if is_tensor(value) else torch.from_numpy(np.array(validate_array(value, name), np.float64))
     if found.ndim < 2 or not len(found):
         raise ValueError(f"{name} has shape {tuple(found.shape)}: expected (item, …) with at least one item")
     if not found.isfinite().all():
@@ -142,22 +144,22 @@ def _read(value: Any, name: str) -> Tensor:
     return found
 
 
-def _products(network: Derivatives, x: Tensor, y: Tensor | None, block: int | None) -> Tensor:
+def _kernel_by_groups(network: ParameterJacobian, x: Tensor, y: Tensor | None, block: int | None) -> Tensor:
     """The kernel in blocks, group of parameters by group; of x with itself only half of it is computed."""
     n_outputs = network.n_outputs(x[:1])
     total: Tensor | None = None
     for group in network.groups(n_outputs):
-        at_once = block or network.at_once(group, n_outputs)
-        found = _of_group(network, group, x, y, at_once)
+        at_once = block or network.items_per_block(group, n_outputs)
+        found = _group_kernel(network, group, x, y, at_once)
         total = found if total is None else total + found
     assert total is not None
     return total / n_outputs
 
 
-def _of_group(network: Derivatives, group: list[str], x: Tensor, y: Tensor | None, at_once: int) -> Tensor:
+def _group_kernel(network: ParameterJacobian, group: list[str], x: Tensor, y: Tensor | None, at_once: int) -> Tensor:
     strips = []
-    for begin, here in _blocks(network, group, x, at_once):
-        there = _blocks(network, group, x[:begin] if y is None else y, at_once)
+    for begin, here in _iterate_jacobians(network, group, x, at_once):
+        there = _iterate_jacobians(network, group, x[:begin] if y is None else y, at_once)
         parts = [here @ other.T for _, other in there]
         strips.append(torch.cat([*parts, here @ here.T] if y is None else parts, dim=1))
     if y is not None:
@@ -166,6 +168,8 @@ def _of_group(network: Derivatives, group: list[str], x: Tensor, y: Tensor | Non
     return lower + lower.tril(-1).T
 
 
-def _blocks(network: Derivatives, group: list[str], x: Tensor, at_once: int) -> Iterator[tuple[int, Tensor]]:
+def _iterate_jacobians(
+    network: ParameterJacobian, group: list[str], x: Tensor, at_once: int
+) -> Iterator[tuple[int, Tensor]]:
     for begin in range(0, len(x), at_once):
-        yield begin, network.of(group, x[begin : begin + at_once])
+        yield begin, network.jacobian(group, x[begin : begin + at_once])

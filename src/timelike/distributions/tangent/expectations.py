@@ -1,7 +1,7 @@
 """Expectations of activations, which kernels of wide networks are made of, in closed form or by quadrature.
 
 Every one is a smooth function and a fold: φ(z) = s(z) + f |z|. The product of the fold with
-itself has a cusp where points meet, and is left to `Fold`; an activation has the rest, which is smooth.
+itself has a cusp where points meet, and is left to `FoldExpectation`; an activation has the rest, which is smooth.
 """
 
 from __future__ import annotations
@@ -16,72 +16,72 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ...native.tangent.twin_layers import SPREAD
-from .hermite import Expected, Moments, Table, inverse, moments, tabulate
+from ...native.tangent.fallback_layers import SIGMOID_SCALE
+from .hermite import HermiteCross, HermiteMoments, HermiteTable, diagonal_moments, safe_inverse, tabulate_coefficients
 
-Pair = tuple[Tensor, Tensor]
+TensorPair = tuple[Tensor, Tensor]
 
 
-class Smooth(abc.ABC):
+class ActivationExpectation(abc.ABC):
     """E[φ(u) φ(v)] and E[φ′(u) φ′(v)] of Gaussian u, v, without f² E[|u| |v|] and f² E[sign u sign v] of the fold."""
 
     fold: float = 0.0
 
-    def known(self, variances: Tensor) -> Any:
+    def precompute(self, variances: Tensor) -> Any:
         """What is needed of the points of one side, besides their variances (item,)."""
         return None
 
     @abc.abstractmethod
-    def itself(self, a: Tensor, known: Any) -> Pair:
+    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
         """Of u = v: of variances (item,)."""
 
     @abc.abstractmethod
-    def between(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> Pair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
         """Of variances (item of x,) and (item of y,) and covariances (item of x, item of y)."""
 
-    def bend(self, a: Tensor, known: Any) -> Tensor:
+    def slope_derivative(self, a: Tensor, known: Any) -> Tensor:
         """The derivative of E[φ′(u)²] by the variance, without gradients."""
         with torch.enable_grad():
             leaf = a.detach().requires_grad_()
-            (found,) = torch.autograd.grad(self.itself(leaf, known)[1].sum(), leaf, allow_unused=True)
+            (found,) = torch.autograd.grad(self.diagonal(leaf, known)[1].sum(), leaf, allow_unused=True)
         return torch.zeros_like(a) if found is None else found
 
 
-class Slope(Smooth):
+class SlopeExpectation(ActivationExpectation):
     """z above 0 and s z below it: (1 + s)/2 · z + (1 − s)/2 · |z|. Its odd and its even part have nothing in common."""
 
     def __init__(self, slope: float) -> None:
         self.fold, self.line = (1 - slope) / 2, (1 + slope) / 2
 
-    def itself(self, a: Tensor, known: Any) -> Pair:
+    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
         """Those of a line."""
         return self.line**2 * a, self.line**2 + 0 * a
 
-    def between(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> Pair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
         """Those of a line."""
         return self.line**2 * c, self.line**2 + 0 * c
 
 
-class Closed(Smooth):
+class ClosedFormExpectation(ActivationExpectation):
     """A smooth activation in closed form; a subclass has it of variances and covariances that broadcast."""
 
     @abc.abstractmethod
-    def of(self, a: Tensor, b: Tensor, c: Tensor) -> Pair:
+    def moments(self, a: Tensor, b: Tensor, c: Tensor) -> TensorPair:
         """Both expectations."""
 
-    def itself(self, a: Tensor, known: Any) -> Pair:
+    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
         """With c = a = b."""
-        return self.of(a, a, a)
+        return self.moments(a, a, a)
 
-    def between(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> Pair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
         """Row against column."""
-        return self.of(a[:, None], b, c)
+        return self.moments(a[:, None], b, c)
 
 
-class Sine(Closed):
+class SineExpectation(ClosedFormExpectation):
     """From E[cos(u ± v)] = exp(−(a + b ± 2c) / 2)."""
 
-    def of(self, a: Tensor, b: Tensor, c: Tensor) -> Pair:
+    def moments(self, a: Tensor, b: Tensor, c: Tensor) -> TensorPair:
         """Half the difference, and half the sum."""
         negative = c < 0
         m = torch.where(negative, -c, c)
@@ -89,12 +89,12 @@ class Sine(Closed):
         return near * torch.where(negative, less, -less) / 2, near * (2 + less) / 2
 
 
-class Sigmoid(Closed):
+class SigmoidExpectation(ClosedFormExpectation):
     """½ + ½ erf(z / 2.402…), the closest to the logistic function (thesis, D.146; Williams, 1998, for erf)."""
 
-    scale: ClassVar[float] = 2 / SPREAD**2
+    scale: ClassVar[float] = 2 / SIGMOID_SCALE**2
 
-    def of(self, a: Tensor, b: Tensor, c: Tensor) -> Pair:
+    def moments(self, a: Tensor, b: Tensor, c: Tensor) -> TensorPair:
         """The arc sine of a cosine that is below 1 at any variance."""
         k = self.scale
         spread = (1 + k * a) * (1 + k * b)
@@ -102,7 +102,7 @@ class Sigmoid(Closed):
         return value, k / (2 * math.pi) * (spread - (k * c) ** 2).rsqrt()
 
 
-class Gelu(Closed):
+class GELUExpectation(ClosedFormExpectation):
     """z Φ(z), with Φ the normal distribution. With P = (1 + a)(1 + b) and R = P − c²,
 
         E[φ φ] = c/4 + c asin(c / √P) / 2π + (ab − m c²) / (2π √R),      m = (ab − 1) / P,
@@ -110,7 +110,7 @@ class Gelu(Closed):
     from E[u g(u, v)] = a E[∂g/∂u] + c E[∂g/∂v], used twice; E[φ′ φ′] is its derivative by c (Price's theorem).
     """
 
-    def of(self, a: Tensor, b: Tensor, c: Tensor) -> Pair:
+    def moments(self, a: Tensor, b: Tensor, c: Tensor) -> TensorPair:
         """R is at least 1, as c² ≤ ab."""
         whole = (1 + a) * (1 + b)
         rest = 1 + a + b + (a * b - c**2).clamp(min=0)
@@ -121,77 +121,81 @@ class Gelu(Closed):
         return value, angle + c * ((1 - 2 * m) * rest.rsqrt() + top * rest**-1.5) / (2 * math.pi)
 
 
-class Series(Smooth):
+class HermiteExpectation(ActivationExpectation):
     """Any function of torch with a derivative, by quadrature; a fold at 0 is found, and taken out."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
-        from .admitting import admitted
+        from .activation_checks import validate_activation
 
         self.function = function
-        self.fold = admitted(function) / 2
+        self.fold = validate_activation(function) / 2
 
-    def known(self, variances: Tensor) -> list[Table]:
+    def precompute(self, variances: Tensor) -> list[HermiteTable]:
         """The coefficients of the smooth part; and those of the fold, where there is one."""
         with torch.no_grad():
             given = variances.detach()
-            tables = [tabulate(self._values, given)]
-            self._say(tables[0], given)
-            return [*tables, tabulate(self._folded, given)] if self.fold else tables
+            tables = [tabulate_coefficients(self._smooth_part, given)]
+            self._warn_if_truncated(tables[0], given)
+            return [*tables, tabulate_coefficients(self._fold_part, given)] if self.fold else tables
 
-    def itself(self, a: Tensor, known: list[Table]) -> Pair:
+    def diagonal(self, a: Tensor, known: list[HermiteTable]) -> TensorPair:
         """The series at ρ = 1."""
         smooth, folds = known[0], known[1:]
-        found = [moments(smooth)] + [moments(smooth, fold) for fold in folds for _ in range(2)]
-        found_sums = Moments(*(torch.stack(one).sum(0) for one in zip(*found, strict=True)))
-        values, slopes = _Alone.apply(a, found_sums)  # type: ignore[no-untyped-call]
+        found = [diagonal_moments(smooth)] + [diagonal_moments(smooth, fold) for fold in folds for _ in range(2)]
+        found_sums = HermiteMoments(*(torch.stack(one).sum(0) for one in zip(*found, strict=True)))
+        values, slopes = _HermiteDiagonal.apply(a, found_sums)  # type: ignore[no-untyped-call]
         return values, slopes
 
-    def bend(self, a: Tensor, known: list[Table]) -> Tensor:
+    def slope_derivative(self, a: Tensor, known: list[HermiteTable]) -> Tensor:
         """By its own series."""
-        return moments(known[0]).slopes_by + sum(2 * moments(known[0], fold).slopes_by for fold in known[1:])
+        return diagonal_moments(known[0]).slopes_derivative + sum(
+            2 * diagonal_moments(known[0], fold).slopes_derivative for fold in known[1:]
+        )
 
-    def between(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[list[Table], list[Table]]) -> Pair:
+    def cross_moments(
+        self, a: Tensor, b: Tensor, c: Tensor, known: tuple[list[HermiteTable], list[HermiteTable]]
+    ) -> TensorPair:
         """The series of the smooth part with itself, and with the fold."""
         (x, *folds_x), (y, *folds_y) = known
         pairs = [(x, y)] + [(x, fold) for fold in folds_y] + [(fold, y) for fold in folds_x]
-        values, slopes = Expected.apply(a, b, c, pairs)  # type: ignore[no-untyped-call]
+        values, slopes = HermiteCross.apply(a, b, c, pairs)  # type: ignore[no-untyped-call]
         return values, slopes
 
-    def _values(self, z: Tensor) -> Pair:
-        from .admitting import values_and_slopes
+    def _smooth_part(self, z: Tensor) -> TensorPair:
+        from .activation_checks import values_and_slopes
 
         values, slopes = values_and_slopes(self.function, z)
         return values - self.fold * z.abs(), slopes - self.fold * z.sign()
 
-    def _folded(self, z: Tensor) -> Pair:
+    def _fold_part(self, z: Tensor) -> TensorPair:
         return self.fold * z.abs(), self.fold * z.sign()
 
-    def _say(self, table: Table, variances: Tensor) -> None:
+    def _warn_if_truncated(self, table: HermiteTable, variances: Tensor) -> None:
         """A warning where the series are cut off too early, and an error where they mean nothing."""
         values, slopes = table.lost
-        if slopes <= _EXACT:
+        if slopes <= _MAX_SILENT_LOSS:
             return
         name = getattr(self.function, "__name__", repr(self.function))
         told = (
             f"activation={name}: of units whose input has a variance up to {float(variances.max()):.3g} quadrature "
             f"loses {max(values, 0.0):.1e} of E[φ²] and {slopes:.1e} of E[φ′²]"
         )
-        if not slopes <= _ROUGH:
+        if not slopes <= _MAX_LOSS:
             raise ValueError(
                 f"{told}: too steep, or not smooth; use smaller inputs or weight, or a name such as 'relu'"
             )
         warnings.warn(f"{told}, where points nearly coincide; it is less for others", stacklevel=2)
 
 
-_EXACT, _ROUGH = 1e-3, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
+_MAX_SILENT_LOSS, _MAX_LOSS = 1e-3, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
 
 
-class _Alone(torch.autograd.Function):
+class _HermiteDiagonal(torch.autograd.Function):
     """E[φ²] and E[φ′²], with derivatives by the variance."""
 
     @staticmethod
-    def forward(ctx: Any, a: Tensor, found: Moments) -> Pair:
-        ctx.save_for_backward(found.values_by, found.slopes_by)
+    def forward(ctx: Any, a: Tensor, found: HermiteMoments) -> TensorPair:
+        ctx.save_for_backward(found.values_derivative, found.slopes_derivative)
         return found.values, found.slopes
 
     @staticmethod
@@ -201,10 +205,10 @@ class _Alone(torch.autograd.Function):
         return values * first + slopes * second, None
 
 
-_OPPOSITE = 1e-7  # from π: nearer angles are noise, as D has lost what tells points from opposite ones
+_OPPOSITE_ANGLE = 1e-7  # from π: nearer angles are noise, as D has lost what tells points from opposite ones
 
 
-class Fold(torch.autograd.Function):
+class FoldExpectation(torch.autograd.Function):
     """E[|u| |v|], E[sign u sign v] and E[|u| |v|] − c, of variances a, b and D = a + b − 2c.
 
     With θ the angle between u and v they are 2/π √(ab) (sin θ + (π/2 − θ) cos θ), 1 − 2θ/π and
@@ -217,11 +221,11 @@ class Fold(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, b: Tensor, distance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         p, q = a.sqrt()[:, None], b.sqrt()
         product = p * q
-        apart = (distance - ((a[:, None] - b) * inverse(p + q)) ** 2).clamp(min=0)
+        apart = (distance - ((a[:, None] - b) * safe_inverse(p + q)) ** 2).clamp(min=0)
         half = torch.atan2(apart.sqrt(), ((p + q) ** 2 - distance).clamp(min=0).sqrt())
         theta = torch.where(product > 0, 2 * half, math.pi / 2)
         sine = theta.sin()
-        left = _sine_less(theta, sine)
+        left = _sine_minus_cosine_term(theta, sine)
         ctx.save_for_backward(a, b, distance, theta, sine, product)
         cosine = theta.cos()
         values = 2 / math.pi * product * (sine + (math.pi / 2 - theta) * cosine)
@@ -232,13 +236,13 @@ class Fold(torch.autograd.Function):
     def backward(ctx: Any, values: Tensor, signs: Tensor, rest: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         a, b, distance, theta, sine, product = ctx.saved_tensors
         a, b = a[:, None], b[None]
-        turns = torch.where(math.pi - theta > _OPPOSITE, product * sine, 0.0)
-        steep = inverse(turns) / math.pi  # −½ of the derivative of the signs' mean by c
+        turns = torch.where(math.pi - theta > _OPPOSITE_ANGLE, product * sine, 0.0)
+        steep = safe_inverse(turns) / math.pi  # −½ of the derivative of the signs' mean by c
         agree = 1 - 2 / math.pi * theta
 
         def by(own: Tensor, other: Tensor) -> Tensor:
-            leaning = (other.sqrt() * inverse(own.sqrt())) * sine / math.pi
-            turned = steep * (own - other + distance) * inverse(own) / 2
+            leaning = (other.sqrt() * safe_inverse(own.sqrt())) * sine / math.pi
+            turned = steep * (own - other + distance) * safe_inverse(own) / 2
             found: Tensor = values * (leaning + agree / 2) + signs * turned + rest * (leaning - theta / math.pi)
             return found
 
@@ -246,7 +250,7 @@ class Fold(torch.autograd.Function):
         return by(a, b).sum(1), by(b, a).sum(0), by_distance
 
 
-def _sine_less(theta: Tensor, sine: Tensor) -> Tensor:
+def _sine_minus_cosine_term(theta: Tensor, sine: Tensor) -> Tensor:
     """sin θ − θ cos θ, by its series where that would be lost."""
     square = theta**2
     small = theta * square * (1 / 3 - square * (1 / 30 - square * (1 / 840 - square * (1 / 45360 - square / 3991680))))

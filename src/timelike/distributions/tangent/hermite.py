@@ -23,13 +23,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-ORDER = 160  # terms of a series: tanh has 12 digits at variance 1; the tail that is cut off is known, and reported
-_REACH = 13.0  # H_n(z) exp(−z²/2) ≤ exp(−z²/4), which is below 1e-18 there
-_WITHIN = 24  # nodes of a panel, in which H_160 swings three times
-_AT_ONCE = 1 << 21  # values of φ that are taken at once: 16 MiB
+SERIES_ORDER = (
+    160  # terms of a series: tanh has 12 digits at variance 1; the tail that is cut off is known, and reported
+)
+_INTEGRATION_LIMIT = 13.0  # H_n(z) exp(−z²/2) ≤ exp(−z²/4), which is below 1e-18 there
+_PANEL_NODES = 24  # nodes of a panel, in which H_160 swings three times
+_MAX_VALUES = 1 << 21  # values of φ that are taken at once: 16 MiB
 
 
-class Table(NamedTuple):
+class HermiteTable(NamedTuple):
     """Coefficients of φ (item, order), those of φ′ (item, order + 2), and the roots of the variances (item,).
 
     `lost` is what the series leave out at ρ = 1, as parts of E[φ²] and E[φ′²]: the most of all items.
@@ -41,23 +43,23 @@ class Table(NamedTuple):
     lost: tuple[float, float]
 
 
-class Moments(NamedTuple):
+class HermiteMoments(NamedTuple):
     """E[φ²], E[φ′²] and their derivatives by the variance, each (item,)."""
 
     values: Tensor
     slopes: Tensor
-    values_by: Tensor
-    slopes_by: Tensor
+    values_derivative: Tensor
+    slopes_derivative: Tensor
 
 
 @cache
-def rule() -> tuple[Tensor, Tensor]:
+def quadrature_rule() -> tuple[Tensor, Tensor]:
     """Nodes and weights of Gauss and Legendre in panels that meet at 0 and are short there.
 
     A kink at 0 costs nothing so, and an activation that is steep beside the spread of its argument little.
     """
-    edges = np.concatenate([[0.0], 0.5 ** np.arange(6, 0, -1), np.arange(1.0, _REACH + 1)])
-    nodes, weights = np.polynomial.legendre.leggauss(_WITHIN)
+    edges = np.concatenate([[0.0], 0.5 ** np.arange(6, 0, -1), np.arange(1.0, _INTEGRATION_LIMIT + 1)])
+    nodes, weights = np.polynomial.legendre.leggauss(_PANEL_NODES)
     middles, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
     right = (middles[:, None] + halves[:, None] * nodes).ravel()
     mass = (halves[:, None] * weights).ravel() * np.exp(-(right**2) / 2) / np.sqrt(2 * np.pi)
@@ -65,67 +67,70 @@ def rule() -> tuple[Tensor, Tensor]:
 
 
 @cache
-def projection() -> Tensor:
+def hermite_projection() -> Tensor:
     """What values at the nodes are multiplied with for their coefficients, (node, order + 2)."""
-    z, mass = rule()
+    z, mass = quadrature_rule()
     found = [torch.ones_like(z), z]
-    for n in range(1, ORDER + 1):
+    for n in range(1, SERIES_ORDER + 1):
         found.append((z * found[-1] - n**0.5 * found[-2]) / (n + 1) ** 0.5)
     return torch.stack(found, 1) * mass[:, None]
 
 
-def tabulate(function: Callable[[Tensor], tuple[Tensor, Tensor]], variances: Tensor) -> Table:
+def tabulate_coefficients(function: Callable[[Tensor], tuple[Tensor, Tensor]], variances: Tensor) -> HermiteTable:
     """The table of an activation, a function to its values and derivatives."""
-    z, mass = rule()
+    z, mass = quadrature_rule()
     roots = variances.sqrt()
     parts: list[tuple[Tensor, ...]] = []
-    at_once = max(1, _AT_ONCE // len(z))
+    at_once = max(1, _MAX_VALUES // len(z))
     for begin in range(0, max(1, len(roots)), at_once):
         some = roots[begin : begin + at_once]
         values, slopes = function(some[:, None] * z)
-        found = values @ projection()[:, :ORDER], slopes @ projection()
+        found = values @ hermite_projection()[:, :SERIES_ORDER], slopes @ hermite_projection()
         parts.append((*found, values.square() @ mass, slopes.square() @ mass))
     values, slopes, power, steepness = (torch.cat(one) for one in zip(*parts, strict=True))
-    return Table(values, slopes, roots, (_lost(power, values), _lost(steepness, slopes)))
+    return HermiteTable(values, slopes, roots, (_truncation_loss(power, values), _truncation_loss(steepness, slopes)))
 
 
-def _lost(whole: Tensor, coefficients: Tensor) -> float:
-    return float(((whole - coefficients.square().sum(1)) * inverse(whole)).amax())
+def _truncation_loss(whole: Tensor, coefficients: Tensor) -> float:
+    return float(((whole - coefficients.square().sum(1)) * safe_inverse(whole)).amax())
 
 
-def raised(slopes: Tensor, by: int) -> Tensor:
+def differentiate_coefficients(slopes: Tensor, by: int) -> Tensor:
     """Coefficients of φ″ √a (by = 1) or φ‴ a (by = 2), from those of φ′ and integration by parts."""
     n = torch.arange(slopes.shape[1] - by, dtype=slopes.dtype)
     factors = n + 1 if by == 1 else (n + 1) * (n + 2)
     return slopes[:, by:] * factors.sqrt()
 
 
-def moments(table: Table, other: Table | None = None) -> Moments:
+def diagonal_moments(table: HermiteTable, other: HermiteTable | None = None) -> HermiteMoments:
     """The series at ρ = 1 and equal variances; of two tables of the same variances that of the product of both."""
     other = table if other is None else other
-    over = inverse(table.roots)
-    curved = (raised(table.slopes, 1) * raised(other.slopes, 1)).sum(1) * over**2
-    return Moments(
+    over = safe_inverse(table.roots)
+    curved = (differentiate_coefficients(table.slopes, 1) * differentiate_coefficients(other.slopes, 1)).sum(
+        1
+    ) * over**2
+    return HermiteMoments(
         values=(table.values * other.values).sum(1),
         slopes=(table.slopes * other.slopes).sum(1),
-        values_by=(_by(table, other, 1) + _by(other, table, 1)) / 2 + (table.slopes * other.slopes).sum(1),
-        slopes_by=(_by(table, other, 2) + _by(other, table, 2)) / 2 + curved,
+        values_derivative=(_derivative_series(table, other, 1) + _derivative_series(other, table, 1)) / 2
+        + (table.slopes * other.slopes).sum(1),
+        slopes_derivative=(_derivative_series(table, other, 2) + _derivative_series(other, table, 2)) / 2 + curved,
     )
 
 
-def _by(table: Table, other: Table, by: int) -> Tensor:
+def _derivative_series(table: HermiteTable, other: HermiteTable, by: int) -> Tensor:
     """E[φ″ ψ] (by = 1) or E[φ‴ ψ′] (by = 2) at equal variances."""
-    high, low = raised(table.slopes, by), other.values if by == 1 else other.slopes
+    high, low = differentiate_coefficients(table.slopes, by), other.values if by == 1 else other.slopes
     n = min(high.shape[1], low.shape[1])
-    return (high[:, :n] * low[:, :n]).sum(1) * inverse(table.roots) ** by
+    return (high[:, :n] * low[:, :n]).sum(1) * safe_inverse(table.roots) ** by
 
 
-def inverse(values: Tensor) -> Tensor:
+def safe_inverse(values: Tensor) -> Tensor:
     """1 / values, and 0 for 0: of that which goes to 0 as fast as what it is multiplied with."""
     return torch.where(values > 0, 1 / values, 0.0)
 
 
-def summed(correlations: Tensor, pairs: list[tuple[Tensor, Tensor]]) -> Tensor:
+def sum_series(correlations: Tensor, pairs: list[tuple[Tensor, Tensor]]) -> Tensor:
     """Σ_n ρⁿ Σ f_n(i) g_n(j) over pairs (f, g) of tables, (item, item), by Horner's rule."""
     found = torch.zeros_like(correlations)
     for n in range(min(table.shape[1] for pair in pairs for table in pair) - 1, -1, -1):
@@ -135,17 +140,19 @@ def summed(correlations: Tensor, pairs: list[tuple[Tensor, Tensor]]) -> Tensor:
     return found
 
 
-class Expected(torch.autograd.Function):
+class HermiteCross(torch.autograd.Function):
     """E[φ(u) ψ(v)] and E[φ′(u) ψ′(v)], summed over pairs of tables (φ of x, ψ of y), with derivatives by a, b and c."""
 
     @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor, c: Tensor, pairs: list[tuple[Table, Table]]) -> tuple[Tensor, Tensor]:
-        over = inverse(pairs[0][0].roots)[:, None] * inverse(pairs[0][1].roots)
+    def forward(
+        ctx: Any, a: Tensor, b: Tensor, c: Tensor, pairs: list[tuple[HermiteTable, HermiteTable]]
+    ) -> tuple[Tensor, Tensor]:
+        over = safe_inverse(pairs[0][0].roots)[:, None] * safe_inverse(pairs[0][1].roots)
         rho = (c * over).clamp(-1, 1)
-        values = summed(rho, [(f.values, g.values) for f, g in pairs])
-        slopes = summed(rho, [(f.slopes, g.slopes) for f, g in pairs])
+        values = sum_series(rho, [(f.values, g.values) for f, g in pairs])
+        slopes = sum_series(rho, [(f.slopes, g.slopes) for f, g in pairs])
         if any(ctx.needs_input_grad[:3]):
-            ctx.save_for_backward(slopes, *_derivatives(rho, over, pairs))
+            ctx.save_for_backward(slopes, *_series_derivatives(rho, over, pairs))
         return values, slopes
 
     @staticmethod
@@ -157,13 +164,15 @@ class Expected(torch.autograd.Function):
         return by_a, by_b, values * dot + slopes * curved, None
 
 
-def _derivatives(rho: Tensor, over: Tensor, pairs: list[tuple[Table, Table]]) -> list[Tensor]:
+def _series_derivatives(rho: Tensor, over: Tensor, pairs: list[tuple[HermiteTable, HermiteTable]]) -> list[Tensor]:
     """Of E[φ ψ] by a and b, of E[φ′ ψ′] by a, b and c."""
-    x, y = inverse(pairs[0][0].roots)[:, None], inverse(pairs[0][1].roots)
+    x, y = safe_inverse(pairs[0][0].roots)[:, None], safe_inverse(pairs[0][1].roots)
     return [
-        summed(rho, [(raised(f.slopes, 1), g.values) for f, g in pairs]).mul_(x / 2),
-        summed(rho, [(f.values, raised(g.slopes, 1)) for f, g in pairs]).mul_(y / 2),
-        summed(rho, [(raised(f.slopes, 2), g.slopes) for f, g in pairs]).mul_(x**2 / 2),
-        summed(rho, [(f.slopes, raised(g.slopes, 2)) for f, g in pairs]).mul_(y**2 / 2),
-        summed(rho, [(raised(f.slopes, 1), raised(g.slopes, 1)) for f, g in pairs]).mul_(over),
+        sum_series(rho, [(differentiate_coefficients(f.slopes, 1), g.values) for f, g in pairs]).mul_(x / 2),
+        sum_series(rho, [(f.values, differentiate_coefficients(g.slopes, 1)) for f, g in pairs]).mul_(y / 2),
+        sum_series(rho, [(differentiate_coefficients(f.slopes, 2), g.slopes) for f, g in pairs]).mul_(x**2 / 2),
+        sum_series(rho, [(f.slopes, differentiate_coefficients(g.slopes, 2)) for f, g in pairs]).mul_(y**2 / 2),
+        sum_series(
+            rho, [(differentiate_coefficients(f.slopes, 1), differentiate_coefficients(g.slopes, 1)) for f, g in pairs]
+        ).mul_(over),
     ]

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
 
-from ...align.matrix import refuse_beyond_memory
+from ...core.memory import refuse_beyond_memory
+from ...core.parameters import check_float, check_int
+from ...core.random import MAX_RESAMPLES, RandomState, check_random_state, check_seed
 from ...encode import Rocket
 from ...sequences import Sequences
-from ...sequences.arguments import DRAWS, RandomState, generator, real, seed, whole
-from ..kernels.radial import learned
-from ..samples import as_vectors, pooled
-from . import counting
-from .door import opened
-from .estimator import permutations
-from .exchange import Exchange, Sides, exchange, refuse_stuck
+from ..kernels.base import fit_if_needed
+from ..validation import as_vectors, pool_samples
+from . import p_values
+from .permutations import Allocations, ExchangeableUnits, exchangeable_units, make_allocations, refuse_unexchangeable
 from .result import TestResult
+from .validation import validate_samples
 
 Floats = NDArray[np.float64]
-_DIGITS = 12  # scores that are equal in so many digits are equal
+_SCORE_DIGITS = 12  # scores that are equal in so many digits are equal
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class ClassifierTest:
     random_state: RandomState = None
 
     def __post_init__(self) -> None:
-        whole(self.n_permutations, "n_permutations", 1, DRAWS)
-        whole(self.n_folds, "n_folds", 2)
-        real(self.regularization, "regularization", above=0.0)
-        seed(self.random_state, "random_state")
+        check_int(self.n_permutations, "n_permutations", 1, MAX_RESAMPLES)
+        check_int(self.n_folds, "n_folds", 2)
+        check_float(self.regularization, "regularization", above=0.0)
+        check_seed(self.random_state, "random_state")
         if self.classifier is not None and not (
-            hasattr(self.classifier, "fit") and (_asks(self.classifier) is not None)
+            hasattr(self.classifier, "fit") and (_score_method(self.classifier) is not None)
         ):
             raise TypeError(
                 f"classifier={self.classifier!r:.80}: expected an estimator with fit and decision_function or "
@@ -87,76 +87,76 @@ class ClassifierTest:
 
     def test(self, X: Any, Y: Any, *, groups: Any = None) -> TestResult:
         """Whether X and Y differ; all as in `TwoSample.test`."""
-        given = opened(X, Y, None, groups)
+        given = validate_samples(X, Y, None, groups)
         samples, units = given.samples, given.units
-        rng = generator(self.random_state)
+        rng = check_random_state(self.random_state)
         if self.classifier is None:
-            sides, observed, null, how = self._refitted(samples, units, rng)
+            sides, observed, null, how = self._test_ridge(samples, units, rng)
         else:
-            sides, observed, null, how = self._held_out(samples, units, rng)
+            sides, observed, null, how = self._test_classifier(samples, units, rng)
         enumerated = sides.n_allocations - 1 <= self.n_permutations
         return TestResult(
             observed,
-            counting.p_of(null, observed),
+            p_values.permutation_p_value(null, observed),
             null,
             how,
             (len(samples[0]), len(samples[1])),
             sides.n_allocations,
             enumerated,
-            units.called,
-            measured="AUC",
+            units.unit_name,
+            statistic_name="AUC",
         )
 
-    def _sides(self, units: Exchange, rng: np.random.Generator) -> tuple[Sides, Sides]:
+    def _allocations(self, units: ExchangeableUnits, rng: np.random.Generator) -> tuple[Allocations, Allocations]:
         """The observed allocation, and the permuted ones, of items."""
-        drawn = permutations(units, self.n_permutations, rng)
+        drawn = make_allocations(units, self.n_permutations, rng)
         return units.items(units.in_x[None]), units.items(drawn)
 
     # --- ridge, refitted for every permutation ------------------------------------------------------------------------
 
-    def _refitted(
-        self, samples: Sequence[Sequences], units: Exchange, rng: np.random.Generator
-    ) -> tuple[Exchange, float, Floats, str]:
-        vectors, how = features(pooled(samples), rng)
+    def _test_ridge(
+        self, samples: Sequence[Sequences], units: ExchangeableUnits, rng: np.random.Generator
+    ) -> tuple[ExchangeableUnits, float, Floats, str]:
+        vectors, how = standardized_features(pool_samples(samples), rng)
         refuse_beyond_memory(
             3 * 8 * len(vectors) ** 2,
             f"a ridge regression of {len(vectors)} items",
             "give fewer of them, or a classifier",
         )
-        smoother = held_out_smoother(vectors, folds(units, self.n_folds, rng), self.regularization)
-        observed, drawn = self._sides(units, rng)
-        values = [areas(smoother, some) for some in (observed, drawn)]
+        smoother = held_out_smoother(vectors, assign_folds(units, self.n_folds, rng), self.regularization)
+        observed, drawn = self._allocations(units, rng)
+        values = [refitted_auc(smoother, some) for some in (observed, drawn)]
         return units, float(values[0][0]), values[1], f"ridge regression on {how}"
 
     # --- any classifier, on a half that it has not seen ---------------------------------------------------------------
 
-    def _held_out(
-        self, samples: Sequence[Sequences], units: Exchange, rng: np.random.Generator
-    ) -> tuple[Exchange, float, Floats, str]:
-        half = folds(units, 2, rng, sides=True)
-        sample, labels = pooled(samples), units.in_x[units.unit_of].astype(int)
+    def _test_classifier(
+        self, samples: Sequence[Sequences], units: ExchangeableUnits, rng: np.random.Generator
+    ) -> tuple[ExchangeableUnits, float, Floats, str]:
+        half = assign_folds(units, 2, rng, stratify=True)
+        sample, labels = pool_samples(samples), units.in_x[units.unit_of].astype(int)
         learn, rest = np.flatnonzero(half == 0), np.flatnonzero(half == 1)
         if len(np.unique(labels[learn])) < 2 or len(np.unique(labels[rest])) < 2:
             raise ValueError(
                 "X or Y has too few items, or groups, for two halves: expected two of each; use classifier=None"
             )
         n_x = int(labels[rest].sum())
-        held = exchange(n_x, len(rest) - n_x, _groups_of(units.unit_of[rest], labels[rest], units))
-        refuse_stuck(held)
-        model = clone(self.classifier).fit(_given(sample[learn]), labels[learn])
+        held = exchangeable_units(n_x, len(rest) - n_x, _held_out_groups(units.unit_of[rest], labels[rest], units))
+        refuse_unexchangeable(held)
+        model = clone(self.classifier).fit(_classifier_input(sample[learn]), labels[learn])
         order = np.argsort(1 - labels[rest], kind="stable")  # X first, as an exchange has it
-        scores = _scores(model, _given(sample[rest[order]]))
-        observed, drawn = self._sides(held, rng)
-        values = [areas_of(np.broadcast_to(scores, some.shape), some) for some in (observed, drawn)]
+        scores = _predict_scores(model, _classifier_input(sample[rest[order]]))
+        observed, drawn = self._allocations(held, rng)
+        values = [allocation_auc(np.broadcast_to(scores, some.shape), some) for some in (observed, drawn)]
         return held, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a half that it has not seen"
 
 
-def features(sample: Sequences, rng: np.random.Generator) -> tuple[Floats, str]:
+def standardized_features(sample: Sequences, rng: np.random.Generator) -> tuple[Floats, str]:
     """Vectors as they are, and those of `Rocket` for sequences, brought to deviation 1; and what they are called."""
     if sample.shape[1] == 1:
         vectors, how = as_vectors(sample, "X and Y"), "vectors"
     else:
-        encoder = learned(Rocket(n_features=2000, random_state=0), sample, rng)
+        encoder = fit_if_needed(Rocket(n_features=2000, random_state=0), sample, rng)
         vectors, how = encoder.encode(sample).astype(np.float64), f"{encoder!r}"
     largest = np.abs(vectors).max(axis=0)
     vectors = vectors / np.where(largest > 0, largest, 1.0)  # first, so that no square vanishes or overflows
@@ -164,7 +164,9 @@ def features(sample: Sequences, rng: np.random.Generator) -> tuple[Floats, str]:
     return (vectors - vectors.mean(axis=0)) / np.where(spread > 0, spread, 1.0), how
 
 
-def folds(units: Exchange, n_folds: int, rng: np.random.Generator, *, sides: bool = False) -> NDArray[np.int64]:
+def assign_folds(
+    units: ExchangeableUnits, n_folds: int, rng: np.random.Generator, *, stratify: bool = False
+) -> NDArray[np.int64]:
     """The fold of every item, drawn: whole units, and both parts of a group in one.
 
     The sides are looked at only where the test does not permute what was learned from.
@@ -173,7 +175,7 @@ def folds(units: Exchange, n_folds: int, rng: np.random.Generator, *, sides: boo
     partner[units.pairs[:, 1]] = units.pairs[:, 0]
     whole_units = np.unique(partner)
     order = rng.permutation(whole_units)
-    if sides:
+    if stratify:
         order = order[np.argsort(units.in_x[order], kind="stable")]
     fold = np.empty(units.n_units, np.int64)
     fold[order] = np.arange(len(order)) % min(n_folds, len(order))
@@ -199,43 +201,43 @@ def held_out_smoother(vectors: Floats, fold: NDArray[np.int64], regularization: 
     return found
 
 
-def areas(smoother: Floats, sides: Sides) -> Floats:
+def refitted_auc(smoother: Floats, sides: Allocations) -> Floats:
     """The AUC of every allocation, of a classifier that was fitted to it."""
-    return areas_of((2.0 * sides - 1) @ smoother.T, sides)
+    return allocation_auc((2.0 * sides - 1) @ smoother.T, sides)
 
 
-def areas_of(scores: Floats, sides: Sides) -> Floats:
+def allocation_auc(scores: Floats, sides: Allocations) -> Floats:
     """The AUC of every allocation (allocation, item), ties counted half.
 
-    >>> areas_of(np.array([[3.0, 1.0, 2.0, 1.0]]), np.array([[True, True, False, False]]))
+    >>> allocation_auc(np.array([[3.0, 1.0, 2.0, 1.0]]), np.array([[True, True, False, False]]))
     array([0.625])
     """
     largest = np.abs(scores).max(axis=1, keepdims=True)
-    rounded = np.round(scores / np.where(largest > 0, largest, 1.0), _DIGITS)
+    rounded = np.round(scores / np.where(largest > 0, largest, 1.0), _SCORE_DIGITS)
     n_x = sides.sum(axis=1)
     ranks = (rankdata(rounded, axis=1) * sides).sum(axis=1)
     return np.asarray((ranks - n_x * (n_x + 1) / 2) / (n_x * (sides.shape[1] - n_x)))
 
 
-def _asks(classifier: Any) -> str | None:
+def _score_method(classifier: Any) -> str | None:
     return next((verb for verb in ("decision_function", "predict_proba") if hasattr(classifier, verb)), None)
 
 
-def _scores(model: Any, items: Any) -> Floats:
-    verb = _asks(model)
+def _predict_scores(model: Any, items: Any) -> Floats:
+    verb = _score_method(model)
     found: Floats = np.asarray(getattr(model, str(verb))(items), np.float64)
     if not np.isfinite(found).all():
         raise ValueError(f"classifier gave nan or infinity as {verb}: expected finite scores")
     return np.asarray(found[:, -1], np.float64) if found.ndim == 2 else found
 
 
-def _given(sample: Sequences) -> Any:
+def _classifier_input(sample: Sequences) -> Any:
     """What a classifier is given: vectors as scikit-learn has them."""
     return as_vectors(sample, "X and Y") if sample.shape[1] == 1 else sample
 
 
-def _groups_of(
-    unit_of: NDArray[np.int64], labels: NDArray[np.int64], units: Exchange
+def _held_out_groups(
+    unit_of: NDArray[np.int64], labels: NDArray[np.int64], units: ExchangeableUnits
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The groups of held-out items, X first: both parts of a group have one name."""
     partner = np.arange(units.n_units)

@@ -9,23 +9,25 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ...align.matrix import Report, progress_bar
-from ...sequences import Sequences, bars
-from ...sequences.arguments import DRAWS, RandomState, generator, one_of, real, seed, whole
-from .. import blocks
-from ..kernels.base import Kernel, as_kernel, brief
-from ..kernels.learned import default_kernels
-from ..samples import pooled
-from . import counting, quadratic
-from .door import opened
-from .exchange import Exchange, Sides, sizes_differ
-from .largest import Largest
-from .overlap import copies, missing
-from .result import Part, TestResult
+from ...align.distance_matrix import ProgressCallback, report_progress
+from ...core.parameters import check_choice, check_float, check_int
+from ...core.progress import check_progress
+from ...core.random import MAX_RESAMPLES, RandomState, check_random_state, check_seed, spawn_kernel_rng
+from ...sequences import Sequences
+from ..kernels import matrix_blocks
+from ..kernels.base import Kernel, as_kernel, format_kernel
+from ..kernels.defaults import default_kernels
+from ..validation import pool_samples
+from . import mmd_statistic, p_values
+from .max_statistic import MaxStatistic
+from .overlap import copy_notes, missing_value_notes
+from .permutations import Allocations, ExchangeableUnits, group_size_notes, make_allocations
+from .result import KernelResult, TestResult
+from .validation import validate_samples
 
-Statistic = Literal["unbiased", "biased"]
-LARGEST = "largest MMD² over its deviation by chance"
-_AT_ONCE = 256  # permutations between two looks whether p is decided
+StatisticEstimator = Literal["unbiased", "biased"]
+MAX_STATISTIC_NAME = "largest MMD² over its deviation by chance"
+_BLOCK_PERMUTATIONS = 256  # permutations between two looks whether p is decided
 
 
 @dataclass(frozen=True)
@@ -80,22 +82,22 @@ class TwoSample:
     kernel: Any = None
     _: KW_ONLY
     n_permutations: int = 1000
-    estimator: Statistic = "unbiased"
+    estimator: StatisticEstimator = "unbiased"
     scales: tuple[float, ...] | None = None
     stop_above: float | None = None
     random_state: RandomState = None
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", _kernels(self.kernel))
-        object.__setattr__(self, "scales", _factors(self.scales))
-        whole(self.n_permutations, "n_permutations", 1, DRAWS)
-        one_of(self.estimator, "estimator", get_args(Statistic))
-        seed(self.random_state, "random_state")
-        bars.checked(self.progress)
+        object.__setattr__(self, "kernel", _check_kernels(self.kernel))
+        object.__setattr__(self, "scales", _check_scales(self.scales))
+        check_int(self.n_permutations, "n_permutations", 1, MAX_RESAMPLES)
+        check_choice(self.estimator, "estimator", get_args(StatisticEstimator))
+        check_seed(self.random_state, "random_state")
+        check_progress(self.progress)
         if self.stop_above is None:
             return
-        if real(self.stop_above, "stop_above", above=0.0) >= 1:
+        if check_float(self.stop_above, "stop_above", above=0.0) >= 1:
             raise ValueError(f"stop_above={self.stop_above}: expected a level below 1, such as 0.05")
         if isinstance(self.kernel, tuple) or self.scales is not None:
             raise ValueError("stop_above goes with one kernel: of several, ranks are known when all are drawn")
@@ -112,192 +114,211 @@ class TwoSample:
             single items. Groups of one sample are dealt out anew. A group that is in both has a part in each, and the
             parts change places: before and after, of the same subjects.
         """
-        over = self._tried()[0].over if self.kernel is not None else None
-        given = opened(X, Y, over, groups)
-        for kernel in self._tried(given.samples):
-            kernel._refuse((given.X, "X"), (given.Y, "Y"))
-        return self._tested(given.samples, given.units)
+        over = self._candidate_kernels()[0].domain if self.kernel is not None else None
+        given = validate_samples(X, Y, over, groups)
+        for kernel in self._candidate_kernels(given.samples):
+            kernel._validate_sides((given.X, "X"), (given.Y, "Y"))
+        return self._test_samples(given.samples, given.units)
 
-    def _tested(self, samples: tuple[Sequences, Sequences], units: Exchange) -> TestResult:
+    def _test_samples(self, samples: tuple[Sequences, Sequences], units: ExchangeableUnits) -> TestResult:
         """The test of samples that have passed the door."""
-        rng = generator(self.random_state)
-        learning = kernel_generator(rng)
-        sides = permutations(units, self.n_permutations, rng)
-        with progress_bar(self.progress, "TwoSample") as report:
-            settled = self._settled(samples, units, learning, report)
+        rng = check_random_state(self.random_state)
+        learning = spawn_kernel_rng(rng)
+        sides = make_allocations(units, self.n_permutations, rng)
+        with report_progress(self.progress, "TwoSample") as report:
+            settled = self._iterate_resolved(samples, units, learning, report)
             if self.kernel is None and self.scales is None:
-                columns = [self._together(list(settled), units, sides)]
+                columns = [self._combine_defaults(list(settled), units, sides)]
             else:
-                columns = [self._column(kernel, similar, units, sides) for kernel, similar in settled]
-        notes = list(dict.fromkeys(one.doubt for one in columns if one.doubt))
-        notes += _remarks(units, self.n_permutations) + sizes_differ(units) + copies(*samples) + missing(*samples)
-        if all(one.constant for one in columns):
+                columns = [self._kernel_outcome(kernel, similar, units, sides) for kernel, similar in settled]
+        notes = list(dict.fromkeys(one.indefinite_note for one in columns if one.indefinite_note))
+        notes += (
+            _permutation_notes(units, self.n_permutations)
+            + group_size_notes(units)
+            + copy_notes(*samples)
+            + missing_value_notes(*samples)
+        )
+        if all(one.is_constant for one in columns):
             notes.append("all similarities are equal, so no permutation differs from another, and p is 1")
         if len(columns[0].null) < len(sides):
             notes.append(
                 f"stopped after {len(columns[0].null)} permutations, as p is certain to be above {self.stop_above}"
             )
-        return _result(columns, units, samples, tuple(notes), len(sides) == units.n_allocations - 1)
+        return _make_result(columns, units, samples, tuple(notes), len(sides) == units.n_allocations - 1)
 
     # --- kernels ------------------------------------------------------------------------------------------------------
 
-    def _tried(self, samples: Sequence[Sequences] = ()) -> tuple[Kernel, ...]:
+    def _candidate_kernels(self, samples: Sequence[Sequences] = ()) -> tuple[Kernel, ...]:
         if self.kernel is None:
             return default_kernels(samples)
         return self.kernel if isinstance(self.kernel, tuple) else (self.kernel,)
 
-    def _settled(
-        self, samples: Sequence[Sequences], units: Exchange, rng: np.random.Generator, report: Report
-    ) -> Iterator[tuple[Kernel, quadratic.Whole]]:
+    def _iterate_resolved(
+        self, samples: Sequence[Sequences], units: ExchangeableUnits, rng: np.random.Generator, report: ProgressCallback
+    ) -> Iterator[tuple[Kernel, mmd_statistic.MMDStatistic]]:
         """Every kernel of every width, with the similarities of all pairs; one at a time, as they are large."""
-        sample, factors, biased = pooled(samples), self.scales or (1.0,), self.estimator == "biased"
-        for given in self._tried(samples):
-            kernel = given.centred(sample)
-            if len(sample) ** 2 <= blocks.WHOLE:
+        sample, factors, biased = pool_samples(samples), self.scales or (1.0,), self.estimator == "biased"
+        for given in self._candidate_kernels(samples):
+            kernel = given.center_on(sample)
+            if len(sample) ** 2 <= matrix_blocks.MAX_MATRIX_ENTRIES:
                 settled = (
-                    [kernel.settled(sample, rng)] if self.scales is None else kernel.rescaled(sample, factors, rng)
+                    [kernel.resolve_with_matrix(sample, rng)]
+                    if self.scales is None
+                    else kernel.resolve_widths(sample, factors, rng)
                 )
                 for ready, matrix in settled:
-                    yield ready, quadratic.of_matrix(matrix, units, biased=biased, spare=True)
+                    yield ready, mmd_statistic.statistic_from_matrix(matrix, units, biased=biased, spare=True)
                 continue
-            ready = kernel.ready(sample, rng)
-            known = ready._known(sample, "X and Y")
-            for one in [ready] if self.scales is None else ready.scaled_widths(factors):
-                yield one, quadratic.of_blocks(one, known, units, biased=biased, report=report)
+            ready = kernel.resolve(sample, rng)
+            known = ready._precompute_items(sample, "X and Y")
+            for one in [ready] if self.scales is None else ready.scale_widths(factors):
+                yield one, mmd_statistic.statistic_from_blocks(one, known, units, biased=biased, report=report)
 
     # --- permutations -------------------------------------------------------------------------------------------------
 
-    def _together(self, settled: list[tuple[Kernel, quadratic.Whole]], units: Exchange, sides: Sides) -> Column:
+    def _combine_defaults(
+        self, settled: list[tuple[Kernel, mmd_statistic.MMDStatistic]], units: ExchangeableUnits, sides: Allocations
+    ) -> KernelOutcome:
         """What the default kernels find: the largest of their statistics, and what each finds by itself."""
         if len(settled) == 1:
-            return self._column(*settled[0], units, sides)
-        similar, names = Largest(tuple(one for _, one in settled)), [brief(kernel) for kernel, _ in settled]
+            return self._kernel_outcome(*settled[0], units, sides)
+        similar, names = (
+            MaxStatistic(tuple(one for _, one in settled)),
+            [format_kernel(kernel) for kernel, _ in settled],
+        )
         called = f"the largest of {len(names)} kernels"
-        if self._stops(units, sides):
-            found, each = self._stopped(called, similar, units, sides)
+        if self._may_stop_early(units, sides):
+            found, each = self._permute_until_decided(called, similar, units, sides)
         else:
-            each = similar.each(units.items(np.concatenate([units.in_x[None], sides])))
-            found = _counted(called, similar.largest(each), similar)
-        alone = [_counted(name, every, part) for name, every, part in zip(names, each, similar.parts, strict=True)]
-        parts = tuple(Part(one.kernel, one.statistic, one.p_value) for one in alone)
-        return found._replace(parts=parts, measured=LARGEST)
+            each = similar.kernel_statistics(units.items(np.concatenate([units.in_x[None], sides])))
+            found = _count_outcome(called, similar.combine(each), similar)
+        alone = [
+            _count_outcome(name, every, part) for name, every, part in zip(names, each, similar.parts, strict=True)
+        ]
+        parts = tuple(KernelResult(one.kernel, one.statistic, one.p_value) for one in alone)
+        return found._replace(parts=parts, statistic_name=MAX_STATISTIC_NAME)
 
-    def _column(self, kernel: Kernel, similar: quadratic.Whole, units: Exchange, sides: Sides) -> Column:
+    def _kernel_outcome(
+        self, kernel: Kernel, similar: mmd_statistic.MMDStatistic, units: ExchangeableUnits, sides: Allocations
+    ) -> KernelOutcome:
         """What one kernel finds."""
-        if self._stops(units, sides):
-            found, _ = self._stopped(brief(kernel), Largest((similar,), scaled=False), units, sides)
+        if self._may_stop_early(units, sides):
+            found, _ = self._permute_until_decided(
+                format_kernel(kernel), MaxStatistic((similar,), scaled=False), units, sides
+            )
         else:
             # with the observed one at once: a matrix that is made in blocks is made anew for every call
             every = similar.statistics(units.items(np.concatenate([units.in_x[None], sides])))
-            found = _counted(brief(kernel), every, similar)
-        return found._replace(doubt=f"{brief(kernel):.60}: {kernel.indefinite}" if kernel.indefinite else "")
+            found = _count_outcome(format_kernel(kernel), every, similar)
+        return found._replace(
+            indefinite_note=f"{format_kernel(kernel):.60}: {kernel.indefinite_reason}"
+            if kernel.indefinite_reason
+            else ""
+        )
 
-    def _stops(self, units: Exchange, sides: Sides) -> bool:
+    def _may_stop_early(self, units: ExchangeableUnits, sides: Allocations) -> bool:
         """Whether permutations may stop: if they are drawn, and not all of them in an order."""
         return self.stop_above is not None and len(sides) < units.n_allocations - 1
 
-    def _stopped(
-        self, kernel: str, similar: Largest, units: Exchange, sides: Sides
-    ) -> tuple[Column, NDArray[np.float64]]:
+    def _permute_until_decided(
+        self, kernel: str, similar: MaxStatistic, units: ExchangeableUnits, sides: Allocations
+    ) -> tuple[KernelOutcome, NDArray[np.float64]]:
         """What as many permutations as it takes find, and the statistics of each kernel, the observed one first."""
         assert self.stop_above is not None
-        each = [similar.each(units.items(units.in_x[None]))]
-        observed = float(similar.largest(each[0])[0])
-        limit, null = counting.enough(self.stop_above, len(sides)), np.empty(0)
+        each = [similar.kernel_statistics(units.items(units.in_x[None]))]
+        observed = float(similar.combine(each[0])[0])
+        limit, null = p_values.decisive_exceedances(self.stop_above, len(sides)), np.empty(0)
         # a matrix that is made in blocks is made anew for every look, so there is one
-        at_once = len(sides) if similar.matrix is None else _AT_ONCE
+        at_once = len(sides) if similar.matrix is None else _BLOCK_PERMUTATIONS
         decided = None
         for begin in range(0, len(sides), at_once):
-            each.append(similar.each(units.items(sides[begin : begin + at_once])))
-            null = np.concatenate([null, counting.snapped(similar.largest(each[-1]), observed, similar.tie)])
-            if (decided := counting.stopped(null, observed, limit)) is not None:
+            each.append(similar.kernel_statistics(units.items(sides[begin : begin + at_once])))
+            null = np.concatenate(
+                [null, p_values.snap_ties(similar.combine(each[-1]), observed, similar.tie_tolerance)]
+            )
+            if (decided := p_values.sequential_p_value(null, observed, limit)) is not None:
                 break
-        p_value, n_drawn = (counting.p_of(null, observed), len(null)) if decided is None else decided
-        found = Column(kernel, observed, null[:n_drawn], p_value, similar.constant)
+        p_value, n_drawn = (p_values.permutation_p_value(null, observed), len(null)) if decided is None else decided
+        found = KernelOutcome(kernel, observed, null[:n_drawn], p_value, similar.is_constant)
         return found, np.concatenate(each, axis=1)[:, : n_drawn + 1]
 
 
-class Column(NamedTuple):
+class KernelOutcome(NamedTuple):
     """What one kernel found by itself."""
 
     kernel: str
     statistic: float
     null: NDArray[np.float64]
     p_value: float
-    constant: bool
-    measured: str = "MMD²"
-    doubt: str = ""
-    parts: tuple[Part, ...] = ()
+    is_constant: bool
+    statistic_name: str = "MMD²"
+    indefinite_note: str = ""
+    parts: tuple[KernelResult, ...] = ()
 
 
-def _counted(kernel: str, every: NDArray[np.float64], similar: quadratic.Whole | Largest) -> Column:
+def _count_outcome(
+    kernel: str, every: NDArray[np.float64], similar: mmd_statistic.MMDStatistic | MaxStatistic
+) -> KernelOutcome:
     """A column of statistics, the observed one first, with its p-value."""
     observed = float(every[0])
-    null = counting.snapped(every[1:], observed, similar.tie)
-    return Column(kernel, observed, null, counting.p_of(null, observed), similar.constant)
+    null = p_values.snap_ties(every[1:], observed, similar.tie_tolerance)
+    return KernelOutcome(kernel, observed, null, p_values.permutation_p_value(null, observed), similar.is_constant)
 
 
-def kernel_generator(rng: np.random.Generator) -> np.random.Generator:
-    """The source of what kernels draw, apart from that of permutations: the same seed then settles the same kernel."""
-    return np.random.default_rng(int(rng.integers(2**62)))
-
-
-def permutations(units: Exchange, n_permutations: int, rng: np.random.Generator) -> Sides:
-    """Allocations of units beside the observed one: all where there are no more, else so many drawn."""
-    every = units.n_allocations - 1 <= n_permutations
-    return units.every() if every else units.draw(n_permutations, rng)
-
-
-def _result(
-    columns: list[Column], units: Exchange, samples: Sequence[Sequences], notes: tuple[str, ...], enumerated: bool
+def _make_result(
+    columns: list[KernelOutcome],
+    units: ExchangeableUnits,
+    samples: Sequence[Sequences],
+    notes: tuple[str, ...],
+    enumerated: bool,
 ) -> TestResult:
     """Of one kernel, or of the least rank among several."""
     known: dict[str, Any] = {
         "sizes": (len(samples[0]), len(samples[1])),
         "n_allocations": units.n_allocations,
         "enumerated": enumerated,
-        "unit": units.called,
+        "unit": units.unit_name,
         "notes": notes,
     }
     if len(columns) == 1:
         one = columns[0]
-        known |= {"parts": one.parts, "measured": one.measured}
+        known |= {"parts": one.parts, "measured": one.statistic_name}
         return TestResult(one.statistic, one.p_value, one.null, one.kernel, **known)
     table = np.stack([np.concatenate([[one.statistic], one.null]) for one in columns], axis=1)
-    best = 1 - counting.least_ranks(table)
-    parts = tuple(Part(one.kernel, one.statistic, one.p_value) for one in columns)
+    best = 1 - p_values.least_ranks(table)
+    parts = tuple(KernelResult(one.kernel, one.statistic, one.p_value) for one in columns)
     return TestResult(
         float(best[0]),
-        counting.p_of(best[1:], float(best[0])),
+        p_values.permutation_p_value(best[1:], float(best[0])),
         best[1:],
         f"{len(columns)} kernels",
         parts=parts,
-        measured="1 − least rank",
+        statistic_name="1 − least rank",
         **known,
     )
 
 
-def _kernels(kernel: Any) -> Any:
+def _check_kernels(kernel: Any) -> Any:
     """A kernel, several of one kind, or None."""
     if kernel is None or not isinstance(kernel, list | tuple):
         return None if kernel is None else as_kernel(kernel)
     several = tuple(as_kernel(one, f"kernel[{i}]") for i, one in enumerate(kernel))
     if not several:
         raise ValueError("kernel is an empty list: expected kernels, or None for the default")
-    if len({one.over for one in several}) > 1:
+    if len({one.domain for one in several}) > 1:
         raise ValueError(f"kernel={several!r:.120}: some compare vectors and some sequences; expected one kind")
     return several
 
 
-def _factors(scales: Any) -> tuple[float, ...] | None:
+def _check_scales(scales: Any) -> tuple[float, ...] | None:
     if scales is None:
         return None
     if not isinstance(scales, tuple | list) or not scales:
         raise TypeError(f"scales={scales!r:.60}: expected multiples of the width, such as (0.25, 0.5, 1, 2, 4)")
-    return tuple(real(factor, f"scales[{i}]", above=0.0) for i, factor in enumerate(scales))
+    return tuple(check_float(factor, f"scales[{i}]", above=0.0) for i, factor in enumerate(scales))
 
 
-def _remarks(units: Exchange, n_permutations: int) -> list[str]:
+def _permutation_notes(units: ExchangeableUnits, n_permutations: int) -> list[str]:
     """What has to be said where there are few ways to exchange."""
     if units.smallest_p <= 0.05:
         few = f"with {n_permutations} permutations p is at least {1 / (n_permutations + 1):.3g}"

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ...sequences import Sequences
 
-_RUN = 8  # steps that an overlap has at least where memory does not tell, all of them different
-_CHANGES = 4  # different steps at the beginning of an item, and different changes from step to step
-_LOOKED_AT = 200  # places where windows may overlap that are looked at closely
+_MIN_OVERLAP = 8  # steps that an overlap has at least where memory does not tell, all of them different
+_MIN_CHANGES = 4  # different steps at the beginning of an item, and different changes from step to step
+_MAX_CANDIDATES = 200  # places where windows may overlap that are looked at closely
 
 Ints = NDArray[np.int64]
 
 
-class Shared(NamedTuple):
+class SharedSteps(NamedTuple):
     """Two items of the pooled sample, and how many steps they share: 0 if they are the same."""
 
     first: int
@@ -27,11 +27,11 @@ class Shared(NamedTuple):
 
 def refuse_overlap(samples: Sequence[Sequences], names: list[str], unit_of: Ints, source: str) -> None:
     """An error for items of different units that share time steps; `source` says what would be given whole."""
-    found = _by_memory(samples, unit_of) or _by_value(samples, unit_of)
+    found = _find_shared_memory(samples, unit_of) or _find_shared_values(samples, unit_of)
     if found is None:
         return
     ends = np.cumsum([len(sample) for sample in samples])
-    first, second = (_called(item, ends, names) for item in found[:2])
+    first, second = (_item_name(item, ends, names) for item in found[:2])
     if found.steps == 0:
         raise ValueError(
             f"{first} and {second} are one and the same item: an item can be in one sample once; give other items"
@@ -43,23 +43,23 @@ def refuse_overlap(samples: Sequence[Sequences], names: list[str], unit_of: Ints
     )
 
 
-def copies(X: Sequences, Y: Sequences) -> list[str]:
+def copy_notes(X: Sequences, Y: Sequences) -> list[str]:
     """What has to be said where items of Y are equal to items of X: perhaps they are the same recordings."""
-    found = _equal(X, Y)
+    found = _count_equal(X, Y)
     said = f"{found} of {len(Y)} items of Y are equal to items of X: if they are copies, leave them out of one sample"
     return [said] if found else []
 
 
-def again(before: Sequences, batch: Sequences) -> tuple[str, ...]:
+def repeat_notes(before: Sequences, batch: Sequences) -> tuple[str, ...]:
     """What has to be said where all items of a batch were met before: perhaps it was delivered twice."""
-    found = _equal(before, batch) == len(batch) > 1
+    found = _count_equal(before, batch) == len(batch) > 1
     return ("all its items are equal to items met before: was it delivered twice?",) if found else ()
 
 
-def missing(X: Sequences, Y: Sequences, names: tuple[str, str] = ("X", "Y")) -> list[str]:
+def missing_value_notes(X: Sequences, Y: Sequences, names: tuple[str, str] = ("X", "Y")) -> list[str]:
     """What has to be said where values are missing: a change in what is missing is a difference too."""
     counts, empty = (
-        [sum(bool(some(np.isnan(one))) for one in sample) if sample.missing else 0 for sample in (X, Y)]
+        [sum(bool(some(np.isnan(one))) for one in sample) if sample.has_missing else 0 for sample in (X, Y)]
         for some in (np.any, np.all)
     )
     if not any(counts):
@@ -72,16 +72,16 @@ def missing(X: Sequences, Y: Sequences, names: tuple[str, str] = ("X", "Y")) -> 
     return [f"values are missing in {of_x} and {of_y}"]
 
 
-def _equal(X: Sequences, Y: Sequences) -> int:
+def _count_equal(X: Sequences, Y: Sequences) -> int:
     """How many items of Y are equal to one of X; 0 where items of X are equal to each other, as those of few values."""
     known = {x.tobytes() for x in X}
     return sum(y.tobytes() in known for y in Y) if X.dtype == Y.dtype and len(known) == len(X) else 0
 
 
-def _by_memory(samples: Sequence[Sequences], unit_of: Ints) -> Shared | None:
+def _find_shared_memory(samples: Sequence[Sequences], unit_of: Ints) -> SharedSteps | None:
     """Two items of one buffer that overlap."""
     buffers = [sample.buffers() for sample in samples]
-    owner = np.concatenate([np.full(len(starts), _address(base)) for base, starts, _ in buffers])
+    owner = np.concatenate([np.full(len(starts), _buffer_address(base)) for base, starts, _ in buffers])
     width = np.concatenate([np.full(len(starts), base.strides[0]) for base, starts, _ in buffers])
     starts = owner + np.concatenate([starts for _, starts, _ in buffers]) * width
     ends = starts + np.concatenate([lengths for _, _, lengths in buffers]) * width
@@ -90,36 +90,36 @@ def _by_memory(samples: Sequence[Sequences], unit_of: Ints) -> Shared | None:
         if holder >= 0 and starts[item] < reach and unit_of[item] != unit_of[holder]:
             same = starts[item] == starts[holder] and ends[item] == reach
             shared = 0 if same else int((min(reach, ends[item]) - starts[item]) // width[item])
-            return Shared(min(holder, item), max(holder, item), shared)
+            return SharedSteps(min(holder, item), max(holder, item), shared)
         if ends[item] > reach:
             reach, holder = int(ends[item]), item
     return None
 
 
-def _by_value(samples: Sequence[Sequences], unit_of: Ints) -> Shared | None:
+def _find_shared_values(samples: Sequence[Sequences], unit_of: Ints) -> SharedSteps | None:
     """Two items of which the one begins, step by step, in the middle of the other: copies of overlapping windows."""
-    steps = [_steps(sample) for sample in samples]
+    steps = [_time_steps(sample) for sample in samples]
     values = np.concatenate([one for one, _ in steps])
     lengths = np.concatenate([each for _, each in steps])
     starts = np.cumsum(lengths) - lengths
-    codes = _codes(values)
-    for place, holder, guest in _places(codes, starts, lengths)[:_LOOKED_AT]:
+    codes = _hash_steps(values)
+    for place, holder, guest in _candidate_overlaps(codes, starts, lengths)[:_MAX_CANDIDATES]:
         shared = min(int(starts[holder] + lengths[holder]) - place, int(lengths[guest]))
         ours, theirs = slice(place, place + shared), slice(int(starts[guest]), int(starts[guest]) + shared)
-        apart = unit_of[guest] != unit_of[holder] and shared >= _RUN
-        if apart and np.array_equal(codes[ours], codes[theirs]) and _irregular(codes[ours], values[ours]):
-            return Shared(min(holder, guest), max(holder, guest), shared)
+        apart = unit_of[guest] != unit_of[holder] and shared >= _MIN_OVERLAP
+        if apart and np.array_equal(codes[ours], codes[theirs]) and _is_irregular(codes[ours], values[ours]):
+            return SharedSteps(min(holder, guest), max(holder, guest), shared)
     return None
 
 
-def _places(codes: NDArray[np.uint64], starts: Ints, lengths: Ints) -> list[tuple[int, int, int]]:
+def _candidate_overlaps(codes: NDArray[np.uint64], starts: Ints, lengths: Ints) -> list[tuple[int, int, int]]:
     """Where an item goes on as another begins: step, item, and the item that begins so."""
-    begins = np.flatnonzero(lengths >= _RUN)
-    first = np.sort(codes[starts[begins, None] + np.arange(_RUN)], axis=1)
-    begins = begins[(np.diff(first, axis=1) > 0).sum(axis=1) >= _CHANGES]  # a sensor at rest begins as any other
+    begins = np.flatnonzero(lengths >= _MIN_OVERLAP)
+    first = np.sort(codes[starts[begins, None] + np.arange(_MIN_OVERLAP)], axis=1)
+    begins = begins[(np.diff(first, axis=1) > 0).sum(axis=1) >= _MIN_CHANGES]  # a sensor at rest begins as any other
     if not len(begins):
         return []
-    runs = _runs(codes)
+    runs = _hash_runs(codes)
     heads = runs[starts[begins]]
     order = np.argsort(heads, kind="stable")
     met = np.minimum(np.searchsorted(heads[order], runs), len(order) - 1)
@@ -131,12 +131,12 @@ def _places(codes: NDArray[np.uint64], starts: Ints, lengths: Ints) -> list[tupl
     return list(zip(places[~periodic].tolist(), holder[~periodic].tolist(), guest[~periodic].tolist(), strict=True))
 
 
-def _irregular(codes: NDArray[np.uint64], values: NDArray[np.float64]) -> bool:
+def _is_irregular(codes: NDArray[np.uint64], values: NDArray[np.float64]) -> bool:
     """Whether steps go up and down as those of a signal do: counters and ramps are alike without an overlap."""
-    return len(np.unique(codes)) >= _RUN and len(np.unique(np.diff(values, axis=0), axis=0)) >= _CHANGES
+    return len(np.unique(codes)) >= _MIN_OVERLAP and len(np.unique(np.diff(values, axis=0), axis=0)) >= _MIN_CHANGES
 
 
-def _steps(sample: Sequences) -> tuple[NDArray[np.float64], Ints]:
+def _time_steps(sample: Sequences) -> tuple[NDArray[np.float64], Ints]:
     """All time steps (step, channel), and how many each item has; a vector is a series of numbers."""
     flat = sample.values.reshape(len(sample.values), -1).astype(np.float64, copy=False)
     if sample.shape[1] == 1:
@@ -144,7 +144,7 @@ def _steps(sample: Sequences) -> tuple[NDArray[np.float64], Ints]:
     return flat, sample.lengths
 
 
-def _codes(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+def _hash_steps(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     """A number for every step: equal where all of it is, missing values too, and hardly ever otherwise."""
     words = np.ascontiguousarray(values + 0.0).view(np.uint64)  # + 0.0: −0 and 0 are one value, and two words
     odd = np.random.default_rng(0).integers(2**63, size=words.shape[1], dtype=np.uint64) | np.uint64(1)
@@ -153,19 +153,19 @@ def _codes(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.asarray(each ^ (each >> np.uint64(31)))
 
 
-def _runs(codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _hash_runs(codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The same for the run of steps that begins at each."""
     found, factor = np.zeros(len(codes), np.uint64), np.uint64(0x9E3779B97F4A7C15)
     with np.errstate(over="ignore"):
-        for step in range(_RUN):
+        for step in range(_MIN_OVERLAP):
             found[: len(codes) - step] = found[: len(codes) - step] * factor + codes[step:]
     return found
 
 
-def _address(base: NDArray[np.generic]) -> int:
+def _buffer_address(base: NDArray[np.generic]) -> int:
     return int(base.__array_interface__["data"][0])
 
 
-def _called(item: int, ends: Ints, names: list[str]) -> str:
+def _item_name(item: int, ends: Ints, names: list[str]) -> str:
     sample = int(np.searchsorted(ends, item, side="right"))
     return f"{names[sample]}[{item - (ends[sample - 1] if sample else 0)}]"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...draw import html, samples as drawing
+from ...plotting import html, two_sample as drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Part:
+class KernelResult:
     """One of several kernels that were tried: what it found by itself, before all of them were counted in."""
 
     kernel: str
@@ -49,13 +49,13 @@ class TestResult:
     sizes: tuple[int, int]
     n_allocations: int
     """In how many ways items, or groups, could be on two sides; 2⁶³ − 1 where there are more."""
-    enumerated: bool
+    is_enumerated: bool
     """Whether all of them were tried, and none drawn."""
     unit: str = "items"
     """What changed sides."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[KernelResult, ...] = ()
     notes: tuple[str, ...] = ()
-    measured: str = "MMD²"
+    statistic_name: str = "MMD²"
     """What the statistic is."""
 
     @property
@@ -65,10 +65,10 @@ class TestResult:
 
     def __str__(self) -> str:
         """The answer first."""
-        how = "all" if self.enumerated else f"{self.n_permutations}"
+        how = "all" if self.is_enumerated else f"{self.n_permutations}"
         lines = [
             f"p = {self.p_value:.4g}: {self.verdict}",
-            f"{self.measured} {self.statistic:.6g}, by {how} permutations of {self.unit}, {self.sizes[0]} and "
+            f"{self.statistic_name} {self.statistic:.6g}, by {how} permutations of {self.unit}, {self.sizes[0]} and "
             f"{self.sizes[1]} items; {self.kernel}",
             *(f"  {part.kernel}: p = {part.p_value:.4g}" for part in self.parts),
             *(f"Note: {note}." for note in self.notes),
@@ -84,19 +84,19 @@ class TestResult:
 
     def plot(self) -> Figure:
         """The statistics of the permutations, and the one that was observed."""
-        return drawing.null(self.null, self.statistic, self.p_value, self.measured)
+        return drawing.plot_null(self.null, self.statistic, self.p_value, self.statistic_name)
 
     def _repr_html_(self) -> str:
         known = [
             ("p", self.p_value),
-            (self.measured, self.statistic),
+            (self.statistic_name, self.statistic),
             ("items", f"{self.sizes[0]} and {self.sizes[1]}"),
-            ("permutations", f"{'all ' if self.enumerated else ''}{self.n_permutations} of {self.unit}"),
+            ("permutations", f"{'all ' if self.is_enumerated else ''}{self.n_permutations} of {self.unit}"),
             ("kernel", self.kernel),
         ]
         several = [html.table(["kernel", "MMD²", "p"], [[p.kernel, p.statistic, p.p_value] for p in self.parts])]
-        picture = html.picture(self.plot(), "The statistic of the samples among those of permutations")
-        said = [html.text(f"Note: {note}.") for note in self.notes]
-        return html.joined(
-            html.facts(self.verdict.capitalize(), known), *(several if self.parts else []), *said, picture
+        picture = html.figure_html(self.plot(), "The statistic of the samples among those of permutations")
+        said = [html.paragraph(f"Note: {note}.") for note in self.notes]
+        return html.join_html(
+            html.fact_table(self.verdict.capitalize(), known), *(several if self.parts else []), *said, picture
         )

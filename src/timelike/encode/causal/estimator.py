@@ -8,20 +8,20 @@ from typing import Any
 
 from torch import nn
 
+from ...core.parameters import store_parameters
 from ...models import options
-from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..base import Geometry, Length, Stream
-from ..onnx_graph import Graph
-from ..spread import Vectors
-from ..tloss import Losses, Schedules, TLossEncoder
-from .network import CausalNetwork, rounds_alike
-from .onnx_graph import written
+from ..crop_encoder import CropEncoder, CropLossName, ScheduleName
+from ..onnx.graph import OnnxGraph
+from ..whitening import VectorScaling
+from .network import CausalNetwork, is_batch_invariant
+from .onnx_graph import add_causal_network
 from .stream import CausalStream
 
 
-class CausalEncoder(TLossEncoder):
+class CausalEncoder(CropEncoder):
     """Vectors of sequences of any length, learned without labels: a causal network, trained on crops of series.
 
     Two crops of one series are to have the same vector, while features are spread and decorrelated over a batch
@@ -114,8 +114,8 @@ class CausalEncoder(TLossEncoder):
 
     channels = options.width(1)
     depth = options.depth(0)
-    reduced = options.width(1)
-    kernel = options.width(1)
+    reduced_size = options.width(1)
+    kernel_size = options.width(1)
 
     network_: CausalNetwork
 
@@ -124,10 +124,10 @@ class CausalEncoder(TLossEncoder):
         *,
         channels: int = 40,
         depth: int = 10,
-        reduced: int = 160,
-        kernel: int = 3,
+        reduced_size: int = 160,
+        kernel_size: int = 3,
         n_features: int = 320,
-        loss: Losses = "decorrelated",
+        loss: CropLossName = "decorrelated",
         temperature: float = 0.2,
         min_crop: float = 0.5,
         augment: bool = True,
@@ -135,16 +135,16 @@ class CausalEncoder(TLossEncoder):
         shared_negatives: bool = False,
         batch_size: int = 16,
         learning_rate: float = 3e-3,
-        schedule: Schedules = "cycle",
+        schedule: ScheduleName = "cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
-        vectors: Vectors = "standardized",
+        vectors: VectorScaling = "standardized",
         geometry: Geometry = "cosine",
-        by_terms: bool | None = None,
+        low_memory: bool | None = None,
         checkpoint: str | Path | None = None,
         progress: bool | None = None,
         accelerator: Accelerator = "cpu",
@@ -152,24 +152,24 @@ class CausalEncoder(TLossEncoder):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"n_features": 20, "channels": 4, "depth": 2, "reduced": 20, "max_steps": 2, "random_state": 0}
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         return CausalNetwork(
             math.prod(frame),
             n_features=self.n_features,
             channels=self.channels,
             depth=self.depth,
-            reduced=self.reduced,
-            kernel=self.kernel,
+            reduced_size=self.reduced_size,
+            kernel_size=self.kernel_size,
         )
 
-    def _rounds_alike(self, threads: int) -> bool:
-        return all(rounds_alike(*size, threads) for size in self.network_.products())
+    def _is_batch_invariant(self, threads: int) -> bool:
+        return all(is_batch_invariant(*size, threads) for size in self.network_.matmul_shapes())
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow.
@@ -184,7 +184,9 @@ class CausalEncoder(TLossEncoder):
         True
         """
         self._require_stream()
-        return self._streamed(CausalStream(self.network_, *self.moments_))
+        return self._whiten_stream(CausalStream(self.network_, *self.scaler_))
 
-    def _onnx(self, graph: Graph, x: str) -> str:
-        return written(graph, graph.standardized(x, *self.moments_), self.network_, getattr(self, "spread_", None))
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
+        return add_causal_network(
+            graph, graph.standardize(x, *self.scaler_), self.network_, getattr(self, "spread_", None)
+        )

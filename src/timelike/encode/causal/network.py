@@ -9,14 +9,14 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from ...native.causal import Network, alike, graded, twin
-from ...sequences.arguments import whole
-from ...sequences.padding import for_network, read_lengths
-from ...train.trained import torch_threads
+from ...core.parameters import check_int
+from ...core.validation.tensors import validate_lengths, validate_network_input
+from ...native.causal import CausalWeights, autograd, batch_invariant, fallback
+from ...train.base import torch_threads
 
-SLOPE = 0.01
+LEAKY_SLOPE = 0.01
 """Of the leaky ReLUs."""
-_TRIED = 600  # rows by which the rounding of products is looked at
+_N_TRIED_ROWS = 600  # rows by which the rounding of products is looked at
 
 
 class CausalNetwork(nn.Module):
@@ -26,7 +26,7 @@ class CausalNetwork(nn.Module):
     numbers: the causal part has 160 outputs and the representation 320.
 
     >>> import torch
-    >>> network = CausalNetwork(2, n_features=8, channels=4, depth=3, reduced=6)
+    >>> network = CausalNetwork(2, n_features=8, channels=4, depth=3, reduced_size=6)
     >>> network(torch.randn(5, 30, 2), torch.tensor([30, 7, 12, 30, 1])).shape
     torch.Size([5, 8])
     """
@@ -38,42 +38,42 @@ class CausalNetwork(nn.Module):
         n_features: int = 320,
         channels: int = 40,
         depth: int = 10,
-        reduced: int = 160,
-        kernel: int = 3,
+        reduced_size: int = 160,
+        kernel_size: int = 3,
     ) -> None:
         super().__init__()
-        self.n_channels, depth = whole(n_channels, "n_channels", 1), whole(depth, "depth", 0)
-        whole(n_features, "n_features", 1)
-        whole(kernel, "kernel", 1)
-        inner, last = whole(channels, "channels", 1), whole(reduced, "reduced", 1)
+        self.n_channels, depth = check_int(n_channels, "n_channels", 1), check_int(depth, "depth", 0)
+        check_int(n_features, "n_features", 1)
+        check_int(kernel_size, "kernel_size", 1)
+        inner, last = check_int(channels, "channels", 1), check_int(reduced_size, "reduced_size", 1)
         widths = [self.n_channels, *[inner] * depth, last]
         self.blocks = nn.ModuleList(
-            CausalBlock(widths[i], widths[i + 1], kernel=kernel, dilation=2**i) for i in range(depth + 1)
+            CausalBlock(widths[i], widths[i + 1], kernel_size=kernel_size, dilation=2**i) for i in range(depth + 1)
         )
-        self.linear = nn.Linear(reduced, n_features)
+        self.linear = nn.Linear(reduced_size, n_features)
 
-    def products(self) -> set[tuple[int, int]]:
+    def matmul_shapes(self) -> set[tuple[int, int]]:
         """The sizes (input, output) of the matrix products that torch may take; a short series reaches fewer taps.
 
         The kernels leave it the linear map only.
         """
         ends = {(self.linear.in_features, self.linear.out_features)}
-        if not self.pads():
+        if not self.has_padding_cost():
             return ends
         linear = [layer for layer in self.blocks.modules() if isinstance(layer, nn.Linear)]
         taps = [layer.direction for layer in self.modules() if isinstance(layer, CausalConvolution)]
         reached = {(k * t.shape[1], t.shape[2]) for t in taps for k in range(1, t.shape[0] + 1)}
         return ends | reached | {(layer.in_features, layer.out_features) for layer in linear}
 
-    def pads(self) -> bool:
+    def has_padding_cost(self) -> bool:
         """Whether steps past a length cost time: the kernels do not even read them."""
-        return not graded.serve(self.linear.weight)
+        return not autograd.is_kernel_supported(self.linear.weight)
 
-    def bounded(self) -> bool:
+    def has_bounded_memory(self) -> bool:
         """Whether what is kept for the gradients is bounded, however long a sequence is: by the kernels it is."""
-        return not self.pads()
+        return not self.has_padding_cost()
 
-    def outputs(self, x: Tensor) -> Tensor:
+    def causal_outputs(self, x: Tensor) -> Tensor:
         """The causal part: (item, time, channel) → (item, time, reduced), each step from those up to it."""
         for block in self.blocks:
             x = block(x)
@@ -81,16 +81,16 @@ class CausalNetwork(nn.Module):
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
-        x = for_network(self, x, "x", self.n_channels)
-        known = None if lengths is None else read_lengths(lengths, x.shape, "lengths")
-        found = graded.maxima(self._layers(), SLOPE, x, known)
-        return alike.affine(found, self.linear.weight, self.linear.bias)
+        x = validate_network_input(self, x, "x", self.n_channels)
+        known = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
+        found = autograd.maxima(self._causal_weights(), LEAKY_SLOPE, x, known)
+        return batch_invariant.linear(found, self.linear.weight, self.linear.bias)
 
-    def _layers(self) -> Network[Tensor]:
+    def _causal_weights(self) -> CausalWeights[Tensor]:
         blocks = cast(list[CausalBlock], list(self.blocks))
         layers = [layer for block in blocks for layer in (block.first, block.second)]
         none = self.linear.weight.new_empty(0, 0)
-        return Network(
+        return CausalWeights(
             [layer.weight for layer in layers],
             [layer.bias for layer in layers],
             [none if block.shortcut is None else block.shortcut.weight for block in blocks],
@@ -101,16 +101,18 @@ class CausalNetwork(nn.Module):
 class CausalBlock(nn.Module):
     """Two causal convolutions, and a shortcut that is linear where the channels change."""
 
-    def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int) -> None:
+    def __init__(self, n_in: int, n_out: int, *, kernel_size: int, dilation: int) -> None:
         super().__init__()
-        self.first = CausalConvolution(n_in, n_out, kernel=kernel, dilation=dilation)
-        self.second = CausalConvolution(n_out, n_out, kernel=kernel, dilation=dilation)
+        self.first = CausalConvolution(n_in, n_out, kernel_size=kernel_size, dilation=dilation)
+        self.second = CausalConvolution(n_out, n_out, kernel_size=kernel_size, dilation=dilation)
         self.shortcut = nn.Linear(n_in, n_out) if n_in != n_out else None
 
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
         inner: Tensor = self.second(self.first(x))
-        return inner + (x if self.shortcut is None else alike.affine(x, self.shortcut.weight, self.shortcut.bias))
+        return inner + (
+            x if self.shortcut is None else batch_invariant.linear(x, self.shortcut.weight, self.shortcut.bias)
+        )
 
 
 class CausalConvolution(nn.Module):
@@ -119,11 +121,11 @@ class CausalConvolution(nn.Module):
     leaky_relu(b + Σ_k W_k x_{t − k·dilation}).
     """
 
-    def __init__(self, n_in: int, n_out: int, *, kernel: int, dilation: int) -> None:
+    def __init__(self, n_in: int, n_out: int, *, kernel_size: int, dilation: int) -> None:
         super().__init__()
         self.dilation = dilation
-        bound = 1 / math.sqrt(n_in * kernel)
-        self.direction = nn.Parameter(torch.empty(kernel, n_in, n_out).uniform_(-bound, bound))
+        bound = 1 / math.sqrt(n_in * kernel_size)
+        self.direction = nn.Parameter(torch.empty(kernel_size, n_in, n_out).uniform_(-bound, bound))
         self.magnitude = nn.Parameter(torch.linalg.vector_norm(self.direction.detach(), dim=(0, 1)))
         self.bias = nn.Parameter(torch.empty(n_out).uniform_(-bound, bound))
 
@@ -136,18 +138,20 @@ class CausalConvolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(item, time, input) → (item, time, output)."""
-        return twin.convolution(x, self.weight, self.bias, self.dilation, SLOPE)
+        return fallback.causal_convolution(x, self.weight, self.bias, self.dilation, LEAKY_SLOPE)
 
 
 @cache
-def rounds_alike(n_in: int, n_out: int, threads: int) -> bool:
+def is_batch_invariant(n_in: int, n_out: int, threads: int) -> bool:
     """Whether products of this size give a row the same bits alone, at any place, and in any company.
 
     It is looked at and not known: it depends on the library that multiplies matrices, and on the processor.
     """
     source = torch.Generator().manual_seed(0)
-    x, weight, bias = (torch.randn(size, generator=source) for size in ((_TRIED, n_in), (n_in, n_out), (n_out,)))
+    x, weight, bias = (torch.randn(size, generator=source) for size in ((_N_TRIED_ROWS, n_in), (n_in, n_out), (n_out,)))
     with torch_threads(threads):
-        whole = alike.product(x, weight, bias)
-        pieces = (slice(i, i + size) for size in (1, 2, 17, 64, 100, 257) for i in (0, 1, _TRIED - size))
-        return all(torch.equal(alike.product(x[piece], weight, bias), whole[piece]) for piece in pieces)
+        whole = batch_invariant.matmul_with_bias(x, weight, bias)
+        pieces = (slice(i, i + size) for size in (1, 2, 17, 64, 100, 257) for i in (0, 1, _N_TRIED_ROWS - size))
+        return all(
+            torch.equal(batch_invariant.matmul_with_bias(x[piece], weight, bias), whole[piece]) for piece in pieces
+        )

@@ -8,46 +8,46 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..onnx_graph import Graph
-from ..spread import Spread
-from .network import SLOPE, CausalBlock, CausalConvolution, CausalNetwork
+from ..onnx.graph import OnnxGraph
+from ..whitening import Whitener
+from .network import LEAKY_SLOPE, CausalBlock, CausalConvolution, CausalNetwork
 
 
-def written(graph: Graph, x: str, network: CausalNetwork, spread: Spread | None = None) -> str:
+def add_causal_network(graph: OnnxGraph, x: str, network: CausalNetwork, whitener: Whitener | None = None) -> str:
     """The vectors (item, feature) of standardized series x (item, time, channel)."""
     x = graph.add("Transpose", x, perm=[0, 2, 1])
     for block in network.blocks:
         assert isinstance(block, CausalBlock)
-        x = _block(graph, block, x)
+        x = _add_block(graph, block, x)
     greatest = graph.add("ReduceMax", x, axes=[2], keepdims=0)
-    weight, bias = (graph.constant(part) for part in _linear(network, spread))
+    weight, bias = (graph.constant(part) for part in _output_map(network, whitener))
     return graph.add("Gemm", greatest, weight, bias, transB=1)
 
 
-def _linear(network: CausalNetwork, spread: Spread | None) -> tuple[NDArray[Any], NDArray[Any]]:
+def _output_map(network: CausalNetwork, spread: Whitener | None) -> tuple[NDArray[Any], NDArray[Any]]:
     """The last map; what vectors are spread by after it is a linear map too, and becomes part of it."""
-    weight, bias = (_plain(part).astype(np.float64) for part in (network.linear.weight, network.linear.bias))
-    return (weight, bias) if spread is None else (spread.turn.T @ weight, (bias - spread.center) @ spread.turn)
+    weight, bias = (_to_numpy(part).astype(np.float64) for part in (network.linear.weight, network.linear.bias))
+    return (weight, bias) if spread is None else (spread.matrix.T @ weight, (bias - spread.center) @ spread.matrix)
 
 
-def _plain(tensor: Tensor) -> NDArray[Any]:
+def _to_numpy(tensor: Tensor) -> NDArray[Any]:
     found: NDArray[Any] = tensor.detach().cpu().numpy()
     return found
 
 
-def _convolution(graph: Graph, layer: CausalConvolution, x: str) -> str:
+def _add_convolution(graph: OnnxGraph, layer: CausalConvolution, x: str) -> str:
     taps = len(layer.direction)
-    weight = graph.constant(_plain(layer.weight.flip(0).permute(2, 1, 0)))  # the last tap of ONNX is now
+    weight = graph.constant(_to_numpy(layer.weight.flip(0).permute(2, 1, 0)))  # the last tap of ONNX is now
     before = (taps - 1) * layer.dilation
-    bias, dilations = graph.constant(_plain(layer.bias)), [layer.dilation]
+    bias, dilations = graph.constant(_to_numpy(layer.bias)), [layer.dilation]
     return graph.add("Conv", x, weight, bias, dilations=dilations, kernel_shape=[taps], pads=[before, 0])
 
 
-def _block(graph: Graph, block: CausalBlock, x: str) -> str:
+def _add_block(graph: OnnxGraph, block: CausalBlock, x: str) -> str:
     inner = x
     for layer in (block.first, block.second):
-        inner = graph.add("LeakyRelu", _convolution(graph, layer, inner), alpha=SLOPE)
+        inner = graph.add("LeakyRelu", _add_convolution(graph, layer, inner), alpha=LEAKY_SLOPE)
     if block.shortcut is not None:
-        weight, bias = _plain(block.shortcut.weight[:, :, None]), _plain(block.shortcut.bias)
+        weight, bias = _to_numpy(block.shortcut.weight[:, :, None]), _to_numpy(block.shortcut.bias)
         x = graph.add("Conv", x, graph.constant(weight), graph.constant(bias), kernel_shape=[1])
     return graph.add("Add", inner, x)

@@ -7,19 +7,19 @@ from typing import Any, get_args
 
 from torch import nn
 
+from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences import Sequences
-from ...sequences.arguments import store
-from ...sequences.moments import Moments
+from ...sequences.moments import ChannelScaler
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..base import Geometry
-from ..contrasts import Cropping
-from ..crops import Changing
-from ..items import ItemEncoder
-from ..spread import Vectors
-from ..unlabelled import Schedules
-from ..views import ImageViews
+from ..item_encoder import ItemEncoder
+from ..objectives.crop_objectives import CropObjective
+from ..objectives.crops import CropTransform
+from ..objectives.views import ImageViews
+from ..self_supervised import ScheduleName
+from ..whitening import VectorScaling
 from .network import Architecture, ImageNetwork
 
 
@@ -63,17 +63,17 @@ progress, accelerator, devices, precision, random_state
     >>> import numpy as np
     >>> import timelike as tl
     >>> X = tl.Sequences(np.random.default_rng(0).random((6, 1, 12, 12)), layout="nchw")
-    >>> tl.ImageEncoder(n_features=8, max_steps=2, random_state=0).fit(X).encode(X).shape
+    >>> tl.encode.ImageEncoder(n_features=8, max_steps=2, random_state=0).fit(X).encode(X).shape
     (6, 8)
     """
 
-    architecture = options.one_of(*get_args(Architecture))
-    dropout = options.maybe(options.real(0, 0.95, role="training"))
+    architecture = options.choice(*get_args(Architecture))
+    dropout = options.nullable(options.real(0, 0.95, role="training"))
     shift = options.real(0, 0.5, role="training")
 
     network_: ImageNetwork
-    _axes = 3
-    _kind = "image", "nchw"
+    _n_frame_axes = 3
+    _item_kind = "image", "nchw"
 
     def __init__(
         self,
@@ -85,13 +85,13 @@ progress, accelerator, devices, precision, random_state
         jitter: float = 0.1,
         batch_size: int = 64,
         learning_rate: float = 3e-3,
-        schedule: Schedules = "cycle",
+        schedule: ScheduleName = "cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
         patience: int | None = None,
         standardize: bool = True,
-        vectors: Vectors = "standardized",
+        vectors: VectorScaling = "standardized",
         geometry: Geometry = "cosine",
         checkpoint: str | Path | None = None,
         progress: bool | None = None,
@@ -100,24 +100,24 @@ progress, accelerator, devices, precision, random_state
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("architecture", "n_features", "dropout")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         channels, height, width = frame
         return ImageNetwork((channels, height, width), **given)
 
-    def _objective(self, ready: Sequences, targets: None) -> Cropping:
+    def _make_objective(self, ready: Sequences, targets: None) -> CropObjective:
         if self.dropout is None:
             for layer in self.network_.modules():
                 if isinstance(layer, nn.Dropout2d):
                     layer.p = 0.0
-        return super()._objective(ready, targets)
+        return super()._make_objective(ready, targets)
 
-    def _views(self) -> Changing:
+    def _make_views(self) -> CropTransform:
         return ImageViews(self.frame_, self.shift, self.jitter)
 
-    def _moments(self, sequences: Sequences) -> Moments:
+    def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
         """One mean and deviation for all pixels of a channel: those at the border may never change."""
-        return Moments.per_channel(sequences)
+        return ChannelScaler.per_channel(sequences)

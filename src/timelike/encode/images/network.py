@@ -6,14 +6,14 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor, nn
 
-from ...sequences.arguments import one_of, real, whole
-from ..base import checked_frame
-from ..items import ItemNetwork
+from ...core.parameters import check_choice, check_float, check_int
+from ..base import check_frame
+from ..item_encoder import ItemNetwork
 
 Architecture = Literal["lenet", "resnet"]
 
-_SMALL = 16  # pixels of a side, of which two convolutions of 5 × 5 and two poolings leave one
-_PLACES = 7  # of a side, to which larger maps are averaged before the linear map
+_MIN_UNPADDED_SIDE = 16  # pixels of a side, of which two convolutions of 5 × 5 and two poolings leave one
+_MAX_POOLED_SIDE = 7  # of a side, to which larger maps are averaged before the linear map
 _WIDTHS = (24, 48, 96)
 
 
@@ -42,16 +42,16 @@ class ImageNetwork(ItemNetwork):
         n_features: int = 50,
         dropout: float | None = None,
     ) -> None:
-        super().__init__(checked_frame(frame, 3))
-        usual = 0.5 if one_of(architecture, "architecture", get_args(Architecture)) == "lenet" else 0.0
-        dropped = usual if dropout is None else real(dropout, "dropout", 0, 0.95)
-        make = _lenet if architecture == "lenet" else _resnet
-        self.look = make(self.frame, whole(n_features, "n_features", 1), dropped)
+        super().__init__(check_frame(frame, 3))
+        usual = 0.5 if check_choice(architecture, "architecture", get_args(Architecture)) == "lenet" else 0.0
+        dropped = usual if dropout is None else check_float(dropout, "dropout", 0, 0.95)
+        make = _make_lenet if architecture == "lenet" else _make_resnet
+        self.backbone = make(self.frame, check_int(n_features, "n_features", 1), dropped)
 
 
-def _lenet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Module:
-    around = 0 if min(frame[1:]) >= _SMALL else 2
-    left = [min(_PLACES, _halved(_halved(side, around), around)) for side in frame[1:]]
+def _make_lenet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Module:
+    around = 0 if min(frame[1:]) >= _MIN_UNPADDED_SIDE else 2
+    left = [min(_MAX_POOLED_SIDE, _halved_side(_halved_side(side, around), around)) for side in frame[1:]]
     return nn.Sequential(
         nn.Conv2d(frame[0], 10, 5, padding=around),
         nn.MaxPool2d(2, ceil_mode=True),
@@ -67,18 +67,18 @@ def _lenet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Module
     )
 
 
-def _halved(side: int, around: int) -> int:
+def _halved_side(side: int, around: int) -> int:
     """Of a side, after a convolution of 5 and pooling by 2."""
     return -(-(side + 2 * around - 4) // 2)
 
 
-def _resnet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Module:
+def _make_resnet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Module:
     sizes = (_WIDTHS[0], *_WIDTHS)
     return nn.Sequential(
         nn.Conv2d(frame[0], sizes[0], 3, padding=1, bias=False),
-        Norm(sizes[0]),
+        SafeBatchNorm2d(sizes[0]),
         nn.ReLU(),
-        *(Residual(sizes[i], sizes[i + 1], stride=1 if i == 0 else 2) for i in range(len(_WIDTHS))),
+        *(ResidualBlock(sizes[i], sizes[i + 1], stride=1 if i == 0 else 2) for i in range(len(_WIDTHS))),
         nn.Dropout2d(dropout),
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
@@ -86,19 +86,19 @@ def _resnet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.Modul
     )
 
 
-class Residual(nn.Module):
+class ResidualBlock(nn.Module):
     """Two convolutions of 3 × 3, and a shortcut that is a map of channels where their number changes."""
 
     def __init__(self, n_in: int, n_out: int, *, stride: int) -> None:
         super().__init__()
         self.inner = nn.Sequential(
             nn.Conv2d(n_in, n_out, 3, stride=stride, padding=1, bias=False),
-            Norm(n_out),
+            SafeBatchNorm2d(n_out),
             nn.ReLU(),
             nn.Conv2d(n_out, n_out, 3, padding=1, bias=False),
-            Norm(n_out),
+            SafeBatchNorm2d(n_out),
         )
-        map_of_channels = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride=stride, bias=False), Norm(n_out))
+        map_of_channels = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride=stride, bias=False), SafeBatchNorm2d(n_out))
         self.shortcut = nn.Identity() if n_in == n_out else map_of_channels
         self.out = nn.ReLU()
 
@@ -108,7 +108,7 @@ class Residual(nn.Module):
         return found
 
 
-class Norm(nn.BatchNorm2d):
+class SafeBatchNorm2d(nn.BatchNorm2d):
     """Batch normalization, which takes what it has seen so far where a batch is one number of every channel."""
 
     def forward(self, input: Any) -> Tensor:

@@ -7,23 +7,24 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...align.matrix import threads_of
-from ...models import learned, options
-from ...native.machine import Steps
-from ...native.rocket import Bank, features
+from ...core.parameters import store_parameters
+from ...core.random import check_random_state
+from ...core.threads import check_n_jobs
+from ...models import options, schema
+from ...native.machine import PackedSequences
+from ...native.rocket import KernelBank, features
 from ...sequences import Sequences
-from ...sequences.arguments import generator, store
-from ...sequences.moments import Moments, flat
+from ...sequences.moments import ChannelScaler, flatten_frames
 from ...sequences.sampling import RandomState
 from ..base import Encoder, Length
-from ..onnx_graph import Graph
-from .drawing import BANK, draw
-from .missing import filled
-from .onnx_graph import written
+from ..onnx.graph import OnnxGraph
+from .kernels import BANK_SCHEMA, sample_kernels
+from .missing_values import forward_fill
+from .onnx_graph import add_rocket
 from .stream import RocketStream
 
-_SOME = 200  # sequences that deviations of features are taken of
-_LEAST = 0.01  # deviation of a feature: one that never changed in these would count for any number
+_MAX_SCALED_SEQUENCES = 200  # sequences that deviations of features are taken of
+_MIN_DEVIATION = 0.01  # deviation of a feature: one that never changed in these would count for any number
 
 
 class Rocket(Encoder):
@@ -89,13 +90,13 @@ class Rocket(Encoder):
     """
 
     n_features = options.width(1)
-    standardize = options.flag()
-    causal = options.flag()
-    random_state = options.seed()
+    standardize = options.boolean()
+    causal = options.boolean()
+    random_state = options.random_seed()
 
-    moments_: Moments = learned.moments()
-    bank_: Bank = BANK
-    spread_: NDArray[np.float32] = learned.array("n_features", dtype="float32", above=0)
+    scaler_: ChannelScaler = schema.channel_scaler()
+    bank_: KernelBank = BANK_SCHEMA
+    feature_deviations_: NDArray[np.float32] = schema.array("n_features", dtype="float32", above=0)
 
     def __init__(
         self,
@@ -106,38 +107,44 @@ class Rocket(Encoder):
         length: Length = None,
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw kernels for sequences like X; no labels are needed."""
-        with self._fitting():
-            sequences = self._learn_from(X)
-            self.moments_ = Moments.of(sequences) if self.standardize else Moments.none(sequences.frame)
-            ready, rng = self._ready(sequences), generator(self.random_state)
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            self.scaler_ = (
+                ChannelScaler.from_sequences(sequences) if self.standardize else ChannelScaler.identity(sequences.frame)
+            )
+            ready, rng = self._fill_and_standardize(sequences), check_random_state(self.random_state)
             n_thresholds = (self.n_features + 1) // 2  # each makes two features
-            self.bank_ = draw(ready, n_thresholds, centred=not self.causal, rng=rng)
-            some = rng.permutation(len(sequences))[:_SOME]
-            self.spread_ = np.maximum(self._encode(sequences[np.sort(some)], threads_of(None)).std(axis=0), _LEAST)
+            self.bank_ = sample_kernels(ready, n_thresholds, centred=not self.causal, rng=rng)
+            some = rng.permutation(len(sequences))[:_MAX_SCALED_SEQUENCES]
+            self.feature_deviations_ = np.maximum(
+                self._encode(sequences[np.sort(some)], check_n_jobs(None)).std(axis=0), _MIN_DEVIATION
+            )
         return self
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        values, starts, lengths = self._ready(sequences, "X").buffers()
-        found = features(Steps(np.ascontiguousarray(values), starts, lengths), self.bank_, threads=threads)
+        values, starts, lengths = self._fill_and_standardize(sequences, "X").buffers()
+        found = features(PackedSequences(np.ascontiguousarray(values), starts, lengths), self.bank_, threads=threads)
         return np.ascontiguousarray(found[:, : self.n_features])
 
-    def _weighed(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _weight_features(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """Features by their deviation: the rare ones tell more, and would hardly count."""
-        return np.asarray(super()._weighed(vectors) / (self.spread_ * np.sqrt(len(self.spread_))))
+        return np.asarray(
+            super()._weight_features(vectors) / (self.feature_deviations_ * np.sqrt(len(self.feature_deviations_)))
+        )
 
-    def _ready(self, sequences: Sequences, name: str | None = None) -> Sequences:
+    def _fill_and_standardize(self, sequences: Sequences, name: str | None = None) -> Sequences:
         """Without gaps, standardized, in float32, with frames of one axis."""
-        return flat(self.moments_.applied(filled(sequences, self.moments_.mean), name))
+        return flatten_frames(self.scaler_.transform(forward_fill(sequences, self.scaler_.mean), name))
 
     def _takes_missing(self) -> bool:
         return True
 
-    def _onnx(self, graph: Graph, x: str) -> str:
-        return written(graph, graph.standardized(x, *self.moments_), self.bank_, self.n_features)
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
+        return add_rocket(graph, graph.standardize(x, *self.scaler_), self.bank_, self.n_features)
 
     def _require_stream(self) -> None:
         super()._require_stream()
@@ -162,4 +169,4 @@ class Rocket(Encoder):
         True
         """
         self._require_stream()
-        return RocketStream(self.bank_, self.n_features, *self.moments_)
+        return RocketStream(self.bank_, self.n_features, *self.scaler_)

@@ -6,72 +6,74 @@ from typing import Any
 
 import numpy as np
 
-from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank
-from ..onnx_graph import KINDS, Graph
+from ...native.rocket import GROUPS, TAPS, TRIPLES, KernelBank
+from ..onnx.graph import ONNX_DTYPES, OnnxGraph
 
 _KERNELS = np.arange(len(TRIPLES))
 
 
-def written(graph: Graph, x: str, bank: Bank, n_features: int) -> str:
+def add_rocket(graph: OnnxGraph, x: str, bank: KernelBank, n_features: int) -> str:
     """The features (item, feature) of standardized series x (item, time, channel).
 
     Convolutions are sums of shifted series, not ONNX's own, whose order of adding is a runtime's affair: a number that
     is as large as its threshold must not be beyond it. Stretches are counted step by step, in one `Scan`.
     """
-    time = graph.add("Gather", graph.add("Shape", x), graph.whole(1))
-    parts = [_above(graph, x, time, bank, place) for place in range(len(bank.dilations))]
+    time = graph.add("Gather", graph.add("Shape", x), graph.integers(1))
+    parts = [_add_exceedances(graph, x, time, bank, place) for place in range(len(bank.dilations))]
     above = graph.add("Concat", *(some for some, _ in parts), axis=2)
     steps = graph.add("Concat", *(some for _, some in parts), axis=0)
-    tallies = _tallied(graph, above, len(bank.thresholds))
+    tallies = _add_counts_and_runs(graph, above, len(bank.thresholds))
     shares = [graph.add("Div", tally, graph.cast(steps, "float32")) for tally in tallies]
-    return graph.between(graph.add("Concat", *shares, axis=1), 0, n_features, 1)
+    return graph.slice_axis(graph.add("Concat", *shares, axis=1), 0, n_features, 1)
 
 
-def _above(graph: Graph, x: str, time: str, bank: Bank, place: int) -> tuple[str, str]:
+def _add_exceedances(graph: OnnxGraph, x: str, time: str, bank: KernelBank, place: int) -> tuple[str, str]:
     """Where outputs at a dilation exceed thresholds (item, time, threshold), and of how many steps (threshold,)."""
     kernels = np.repeat(_KERNELS, bank.counts[place])
     ends = bank.counts.sum(axis=1).cumsum()
     thresholds = graph.constant(bank.thresholds[ends[place] - len(kernels) : ends[place]])
-    beyond = graph.add("Greater", graph.take(_outputs(graph, x, bank, place), kernels, 2), thresholds)
+    beyond = graph.add("Greater", graph.take(_add_kernel_outputs(graph, x, bank, place), kernels, 2), thresholds)
     dilation, odd = int(bank.dilations[place]), (place + kernels) % 2
-    longer = graph.add("Greater", time, graph.whole((TAPS - 1) * dilation))
-    first, last = (_margin(graph, longer, taps * dilation * odd) for taps in (bank.back, TAPS - 1 - bank.back))
+    longer = graph.add("Greater", time, graph.integers((TAPS - 1) * dilation))
+    first, last = (
+        _add_margin(graph, longer, taps * dilation * odd) for taps in (bank.n_past_taps, TAPS - 1 - bank.n_past_taps)
+    )
     end = graph.add("Sub", time, last)
-    at = graph.add("Unsqueeze", graph.add("Range", graph.whole(0), time, graph.whole(1)), graph.whole([1]))
+    at = graph.add("Unsqueeze", graph.add("Range", graph.integers(0), time, graph.integers(1)), graph.integers([1]))
     inside = graph.add("And", graph.add("GreaterOrEqual", at, first), graph.add("Less", at, end))
     return graph.add("And", beyond, inside), graph.add("Sub", end, first)
 
 
-def _margin(graph: Graph, longer: str, steps: np.ndarray[Any, Any]) -> str:
+def _add_margin(graph: OnnxGraph, longer: str, steps: np.ndarray[Any, Any]) -> str:
     """How many steps at a side of the series do not count (threshold,): none where a kernel is longer than it."""
-    return graph.add("Where", longer, graph.whole(steps), graph.whole(0 * steps))
+    return graph.add("Where", longer, graph.integers(steps), graph.integers(0 * steps))
 
 
-def _outputs(graph: Graph, x: str, bank: Bank, place: int) -> str:
+def _add_kernel_outputs(graph: OnnxGraph, x: str, bank: KernelBank, place: int) -> str:
     """What every kernel makes of series at a dilation, (item, time, kernel)."""
     groups = _KERNELS % GROUPS
-    taps = _taps(graph, _summed(graph, x, bank, place), int(bank.dilations[place]), bank.back)
-    every = _sum(graph, taps)
+    taps = _add_taps(graph, _add_channel_sums(graph, x, bank, place), int(bank.dilations[place]), bank.n_past_taps)
+    every = _add_sum(graph, taps)
     thrice = graph.add("Mul", graph.add("Concat", *taps, axis=2), graph.constant(3.0))
     weighted = [graph.take(thrice, tap * GROUPS + groups, 2) for tap in np.array(TRIPLES).T]
-    return graph.add("Sub", _sum(graph, weighted), graph.take(every, groups, 2))
+    return graph.add("Sub", _add_sum(graph, weighted), graph.take(every, groups, 2))
 
 
-def _summed(graph: Graph, x: str, bank: Bank, place: int) -> str:
+def _add_channel_sums(graph: OnnxGraph, x: str, bank: KernelBank, place: int) -> str:
     """The sums of channels that every group sees, (item, time, group)."""
-    padded = graph.add("Pad", x, graph.whole([0, 0, 0, 0, 0, 1]))  # a last channel of zeros
+    padded = graph.add("Pad", x, graph.integers([0, 0, 0, 0, 0, 1]))  # a last channel of zeros
     slots = bank.channels[place].T  # −1, which is that channel, in those that are not used
-    return _sum(graph, [graph.take(padded, slot, 2) for slot in slots])
+    return _add_sum(graph, [graph.take(padded, slot, 2) for slot in slots])
 
 
-def _taps(graph: Graph, summed: str, dilation: int, back: int) -> list[str]:
+def _add_taps(graph: OnnxGraph, summed: str, dilation: int, back: int) -> list[str]:
     """What each tap reads, (item, time, group), zeros outside of the series."""
     reach = (TAPS - 1) * dilation
-    padded = graph.add("Pad", summed, graph.whole([0, back * dilation, 0, 0, reach - back * dilation, 0]))
-    return [graph.between(padded, tap * dilation, tap * dilation - reach or None, 1) for tap in range(TAPS)]
+    padded = graph.add("Pad", summed, graph.integers([0, back * dilation, 0, 0, reach - back * dilation, 0]))
+    return [graph.slice_axis(padded, tap * dilation, tap * dilation - reach or None, 1) for tap in range(TAPS)]
 
 
-def _sum(graph: Graph, terms: list[str]) -> str:
+def _add_sum(graph: OnnxGraph, terms: list[str]) -> str:
     """In the order in which they come."""
     found = terms[0]
     for term in terms[1:]:
@@ -79,25 +81,25 @@ def _sum(graph: Graph, terms: list[str]) -> str:
     return found
 
 
-def _tallied(graph: Graph, above: str, n_thresholds: int) -> tuple[str, str]:
+def _add_counts_and_runs(graph: OnnxGraph, above: str, n_thresholds: int) -> tuple[str, str]:
     """How many steps are above, and the most that follow each other, each (item, threshold), as numbers."""
-    items = graph.between(graph.add("Shape", above), 0, 1, 0)
-    shape = graph.add("Concat", items, graph.whole([n_thresholds]), axis=0)
+    items = graph.slice_axis(graph.add("Shape", above), 0, 1, 0)
+    shape = graph.add("Concat", items, graph.integers([n_thresholds]), axis=0)
     nothing = graph.add("Expand", graph.constant(0.0), shape)
-    how = {"num_scan_inputs": 1, "scan_input_axes": [1], "body": _step(graph)}
-    _, longest, counted = graph.several("Scan", [nothing] * 3 + [above], 3, **how)
+    how = {"num_scan_inputs": 1, "scan_input_axes": [1], "body": _scan_body(graph)}
+    _, longest, counted = graph.add_multi_output("Scan", [nothing] * 3 + [above], 3, **how)
     return counted, longest
 
 
-def _step(graph: Graph) -> Any:
+def _scan_body(graph: OnnxGraph) -> Any:
     """One step: run ← (run + 1) · above, longest ← max(longest, run), counted ← counted + above."""
     helper = graph.onnx.helper
 
     def known(name: str, kind: str = "float32") -> Any:
-        return helper.make_tensor_value_info(name, KINDS[kind], None)
+        return helper.make_tensor_value_info(name, ONNX_DTYPES[kind], None)
 
     nodes = [
-        helper.make_node("Cast", ["above_now"], ["now"], to=KINDS["float32"]),
+        helper.make_node("Cast", ["above_now"], ["now"], to=ONNX_DTYPES["float32"]),
         helper.make_node("Add", ["run", "now"], ["going_on"]),  # one more, where it is above
         helper.make_node("Mul", ["going_on", "now"], ["run_next"]),
         helper.make_node("Max", ["longest", "run_next"], ["longest_next"]),

@@ -7,57 +7,59 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...native.rocket import GROUPS, TAPS, TRIPLES, Bank
+from ...native.rocket import GROUPS, TAPS, TRIPLES, KernelBank
 from ..base import Floats, StandardizedStream
 
-_FIRST = 64  # samples that a stream has memory for at first
+_INITIAL_RING = 64  # samples that a stream has memory for at first
 
 
 class RocketStream(StandardizedStream):
     """A stream through kernels that look back: the bits of encoding all at once, at a cost that does not grow."""
 
-    def __init__(self, bank: Bank, n_features: int, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
+    def __init__(
+        self, bank: KernelBank, n_features: int, mean: NDArray[np.float64], scale: NDArray[np.float64]
+    ) -> None:
         super().__init__(mean, scale)
-        self._tally = _Tally(bank)
+        self._counts = _ThresholdCounts(bank)
         self._n_features = n_features
-        self._last = self._next = mean  # what stands for what is missing, now and after this sample
+        self._last_sample = self._next_sample = mean  # what stands for what is missing, now and after this sample
 
-    def _complete(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fill_missing(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
         """What is missing is as it was."""
-        self._next = super()._complete(np.where(np.isnan(given), self._last, given))
-        return self._next
+        self._next_sample = super()._fill_missing(np.where(np.isnan(given), self._last_sample, given))
+        return self._next_sample
 
     def _advance(self, x: Floats) -> Floats:
-        self._last = self._next  # a sample that was refused on the way is not remembered
+        self._last_sample = self._next_sample  # a sample that was refused on the way is not remembered
         frame = x.reshape(-1)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = np.concatenate(self._tally.push(frame))
+            found = np.concatenate(self._counts.push(frame))
         return found[: self._n_features]
 
 
-class _Tally:
+class _ThresholdCounts:
     """Steps above every threshold, in a row now and at most, and the past that the next outputs are made of."""
 
-    def __init__(self, bank: Bank) -> None:
+    def __init__(self, bank: KernelBank) -> None:
         self.bank, self.n_samples = bank, 0
         longest = (TAPS - 1) * int(bank.dilations.max()) + 1
         self.longest_ring = longest
         # (time, dilation, group); it grows with what was pushed, up to the longest kernel
-        self.ring = np.zeros((min(longest, _FIRST), *bank.channels.shape[:2]), np.float32)
+        self.ring = np.zeros((min(longest, _INITIAL_RING), *bank.channels.shape[:2]), np.float32)
         self.back = np.arange(TAPS - 1, -1, -1)[:, None] * bank.dilations  # (tap, dilation)
         number, kernel = np.indices(bank.counts.shape)
-        self.outputs = np.repeat(np.arange(bank.counts.size), bank.counts.reshape(-1))  # of each threshold
+        self.output_positions = np.repeat(np.arange(bank.counts.size), bank.counts.reshape(-1))  # of each threshold
         odd = (number + kernel) % 2 == 1
-        self.reach = np.where(odd, (TAPS - 1) * bank.dilations[number], 0).reshape(-1)[self.outputs]
+        self.reach = np.where(odd, (TAPS - 1) * bank.dilations[number], 0).reshape(-1)[self.output_positions]
         self.counts, self.run, self.longest = np.zeros((3, len(bank.thresholds)), np.int64)
 
     def push(self, frame: Floats) -> tuple[Floats, Floats]:
         if self.n_samples == len(self.ring) < self.longest_ring:
             more = min(self.n_samples, self.longest_ring - self.n_samples)
             self.ring = np.concatenate([self.ring, np.zeros((more, *self.ring.shape[1:]), np.float32)])
-        self.ring[self.n_samples % len(self.ring)] = self._taken(frame)
+        self.ring[self.n_samples % len(self.ring)] = self._sum_channels(frame)
         within = self.n_samples != self.reach  # else the first output that sees no step before the first: begin afresh
-        above = self._outputs()[self.outputs] > self.bank.thresholds
+        above = self._kernel_outputs()[self.output_positions] > self.bank.thresholds
         self.counts = self.counts * within + above
         self.run = (self.run * within + 1) * above
         self.longest = np.maximum(self.longest * within, self.run)
@@ -65,7 +67,7 @@ class _Tally:
         steps = (self.n_samples - np.where(self.reach < self.n_samples, self.reach, 0)).astype(np.float32)
         return self.counts.astype(np.float32) / steps, self.longest.astype(np.float32) / steps
 
-    def _taken(self, frame: Floats) -> Floats:
+    def _sum_channels(self, frame: Floats) -> Floats:
         """The sums of channels that every group sees, (dilation, group)."""
         padded = np.append(frame, np.float32(0))  # which slots that are not used point at
         summed: Any = padded[self.bank.channels[..., 0]]
@@ -73,7 +75,7 @@ class _Tally:
             summed = summed + padded[self.bank.channels[..., slot]]
         return np.asarray(summed)
 
-    def _outputs(self) -> Floats:
+    def _kernel_outputs(self) -> Floats:
         """Those of all kernels now, dilation by dilation."""
         places = (self.n_samples - self.back) % len(self.ring)
         known = (self.back <= self.n_samples)[..., None]  # before the first sample there are zeros

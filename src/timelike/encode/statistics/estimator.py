@@ -7,17 +7,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import learned
+from ...core.parameters import store_parameters
+from ...models import schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ..base import Encoder, Length, Stream
-from ..onnx_graph import Graph
-from .features import statistics
-from .onnx_graph import written
+from ..onnx.graph import OnnxGraph
+from .features import compute_statistics
+from .onnx_graph import add_statistics
 
-_BLOCK = 1 << 20  # values worked on in one go
-_FARTHEST = 10.0  # deviations: one odd statistic must not decide about a distance alone
-_VARIES = 1e-6  # of a statistic's size: less is rounding
+_BLOCK_VALUES = 1 << 20  # values worked on in one go
+_MAX_DEVIATIONS = 10.0  # deviations: one odd statistic must not decide about a distance alone
+_MIN_RELATIVE_SPREAD = 1e-6  # of a statistic's size: less is rounding
 
 
 class StatisticsEncoder(Encoder):
@@ -45,36 +45,40 @@ class StatisticsEncoder(Encoder):
     --------
     >>> import timelike as tl
     >>> X = [[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [5.0, 5.0, np.nan, 5.0]]
-    >>> encoder = tl.StatisticsEncoder().fit(X)
+    >>> encoder = tl.encode.StatisticsEncoder().fit(X)
     >>> encoder.distance(X[0], X[1]) < encoder.distance(X[0], X[2])
     True
     """
 
-    mean_: NDArray[np.float64] = learned.array("statistic")
-    scale_: NDArray[np.float64] = learned.array("statistic", finite=False, above=0)
+    mean_: NDArray[np.float64] = schema.array("statistic")
+    scale_: NDArray[np.float64] = schema.array("statistic", finite=False, above=0)
 
     def __init__(self, *, length: Length = None) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     def _takes_missing(self) -> bool:
         return True
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how large each statistic is, and how much it varies."""
-        with self._fitting():
-            found = _of(self._learn_from(X))
+        with self._atomic_fit():
+            found = _sequence_statistics(self._validate_fit_input(X))
             self.mean_, spread = found.mean(axis=0), found.std(axis=0)
-            self.scale_ = np.where(spread > _VARIES * np.abs(found).max(axis=0), spread, np.inf)  # ∞: it is left out
+            self.scale_ = np.where(
+                spread > _MIN_RELATIVE_SPREAD * np.abs(found).max(axis=0), spread, np.inf
+            )  # ∞: it is left out
         return self
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        standard = (_of(sequences) - self.mean_) / self.scale_
-        return np.clip(standard, -_FARTHEST, _FARTHEST).astype(np.float32)
+        standard = (_sequence_statistics(sequences) - self.mean_) / self.scale_
+        return np.clip(standard, -_MAX_DEVIATIONS, _MAX_DEVIATIONS).astype(np.float32)
 
-    def _onnx(self, graph: Graph, x: str) -> str:
-        apart = graph.add("Sub", written(graph, x, int(np.prod(self.frame_))), graph.constant(self.mean_, np.float64))
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
+        apart = graph.add(
+            "Sub", add_statistics(graph, x, int(np.prod(self.frame_))), graph.constant(self.mean_, np.float64)
+        )
         standard = graph.add("Div", apart, graph.constant(self.scale_, np.float64))
-        most = graph.constant(_FARTHEST, np.float64)
+        most = graph.constant(_MAX_DEVIATIONS, np.float64)
         return graph.cast(graph.add("Clip", standard, graph.add("Neg", most), most), "float32")
 
     def stream(self) -> Stream:
@@ -104,16 +108,16 @@ class StatisticsStream(Stream):
         return vector
 
 
-def _of(sequences: Sequences) -> NDArray[np.float64]:
+def _sequence_statistics(sequences: Sequences) -> NDArray[np.float64]:
     """The statistics (item, statistic) of sequences of any lengths, those of one length together."""
     rows: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     width = int(np.prod(sequences.frame))
     for length in np.unique(sequences.lengths).tolist():
         items = np.flatnonzero(sequences.lengths == length)
-        for some in np.array_split(items, -(-len(items) * length * width // _BLOCK)):
+        for some in np.array_split(items, -(-len(items) * length * width // _BLOCK_VALUES)):
             block = np.stack([sequences[int(i)].reshape(length, width) for i in some]).astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
-                rows.append((some, statistics(block)))
+                rows.append((some, compute_statistics(block)))
     found = np.concatenate([numbers for _, numbers in rows])
     found[np.concatenate([items for items, _ in rows])] = found.copy()
     if not np.isfinite(found).all():

@@ -8,17 +8,17 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...align import Metric, named
-from ...models import learned, options
+from ...align import Metric, metric_names
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ..cells import n_columns
-from ..request import Futures, Request
-from .base import Baseline, Ids, Matrix, origins, refuse_long, stretch, usual_steps
-from .sliding import Parts, Sliding, searched
+from ..request import ForecastRequest, Futures
+from .base import Baseline, Ids, Matrix, default_window, gather_rows, refuse_long_window, window_origins
+from .window_search import BlockedWindowSearch, EuclideanWindowSearch, make_window_search
 
-Weights = Literal["uniform", "distance"]
-Align = Literal["none", "level", "last"]
+WeightRule = Literal["uniform", "distance"]
+LevelAlignment = Literal["none", "level", "last"]
 
 
 class Analog(Baseline):
@@ -41,7 +41,7 @@ class Analog(Baseline):
         How many windows count, and among how many samples (`n_samples` above 1) are drawn.
     window : int, optional
         How many steps are compared. A quarter of a usual training sequence, at most 48, unless given.
-    known : list of channels, optional
+    known_channels : list of channels, optional
         Names or positions of channels that are known in advance: they are compared over the window and the horizon.
     weights : {"uniform", "distance"}
         Every window counts the same, or as much as the inverse of its distance.
@@ -62,23 +62,23 @@ class Analog(Baseline):
     array([5.05])
     """
 
-    metric = named.option()
-    k = options.whole(1, "free")
-    window = options.maybe(options.whole(1))
-    weights = options.one_of(*get_args(Weights), role="free")
-    align = options.one_of(*get_args(Align), role="free")
+    metric = metric_names.metric_option()
+    k = options.integer(1, "free")
+    window = options.nullable(options.integer(1))
+    weights = options.choice(*get_args(WeightRule), role="free")
+    align = options.choice(*get_args(LevelAlignment), role="free")
 
-    metric_: Metric = learned.part(Metric, frame=False)
-    window_: int = learned.whole(1)
-    rows_: Matrix = learned.array("row", n_columns)
+    metric_: Metric = schema.estimator(Metric, frame=False)
+    window_: int = schema.integer(1)
+    rows_: Matrix = schema.array("row", n_columns)
     """All training steps end to end, (total_time, cell + known channel)."""
-    offsets_: Ids = learned.offsets("item", total="row")
-    centre_: Matrix = learned.array(n_columns)
-    spread_: Matrix = learned.array(n_columns, above=0)
-    galleries_: dict[int, tuple[Sliding | Parts, Ids]] = learned.derived()
-    _draws = True
-    _chooses = ("window",)
-    _by_horizon = True  # windows are those that have so many steps after them
+    offsets_: Ids = schema.offsets("item", total="row")
+    mean_: Matrix = schema.array(n_columns)
+    scale_: Matrix = schema.array(n_columns, above=0)
+    galleries_: dict[int, tuple[EuclideanWindowSearch | BlockedWindowSearch, Ids]] = schema.derived_value()
+    _is_probabilistic = True
+    _auto_options = ("window",)
+    _depends_on_horizon = True  # windows are those that have so many steps after them
 
     def __init__(
         self,
@@ -86,22 +86,22 @@ class Analog(Baseline):
         k: int = 5,
         *,
         window: int | None = None,
-        known: Sequence[int | str] | None = None,
-        weights: Weights = "uniform",
-        align: Align = "level",
+        known_channels: Sequence[int | str] | None = None,
+        weights: WeightRule = "uniform",
+        align: LevelAlignment = "level",
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"window": 1}
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return self.window_
 
-    def _farthest(self) -> int:
+    def _max_horizon(self) -> int:
         """As many steps as followed k windows."""
-        ends = origins(self.offsets_, self.window_, 1)
+        ends = window_origins(self.offsets_, self.window_, 1)
         after = self.offsets_[np.searchsorted(self.offsets_, ends, side="right")] - ends
         return int(np.sort(after)[-min(self.k, len(after))])
 
@@ -109,38 +109,39 @@ class Analog(Baseline):
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
-        if self.known is not None and len(self.known) and named.learns(self.metric):
+        if self.known_channels is not None and len(self.known_channels) and metric_names.is_estimator(self.metric):
             raise ValueError(
-                f"known={list(self.known)!r}: they are compared over the horizon too, and metric={self.metric!r:.60} "
+                f"known_channels={list(self.known_channels)!r}: they are compared over the horizon too, and "
+                f"metric={self.metric!r:.60} "
                 "learns from the window alone; use a metric that learns nothing, such as 'dtw'"
             )
 
-    def _check_learned(self, found: Mapping[str, Any]) -> None:
-        super()._check_learned(found)
-        refuse_long(self.window_, "window_", self.offsets_)
+    def _check_attributes(self, found: Mapping[str, Any]) -> None:
+        super()._check_attributes(found)
+        refuse_long_window(self.window_, "window_", self.offsets_)
 
-    def _learn(self, sequences: Sequences) -> None:
-        self.rows_ = np.array(self._columns(sequences))  # our own: the caller may change theirs
+    def _fit_sequences(self, sequences: Sequences) -> None:
+        self.rows_ = np.array(self._input_columns(sequences))  # our own: the caller may change theirs
         self.offsets_ = np.array(sequences.offsets)
-        self.centre_, self.spread_ = self._scales(self.rows_)
-        self.window_ = usual_steps(sequences.lengths) if self.window is None else self.window
+        self.mean_, self.scale_ = self._column_scales(self.rows_)
+        self.window_ = default_window(sequences.lengths) if self.window is None else self.window
         self._refuse_short(1)
-        self.metric_ = self._ready()
-        self._derive()
+        self.metric_ = self._fit_metric()
+        self._derive_attributes()
 
-    def _ready(self) -> Metric:
-        if not named.learns(self.metric):
-            return named.ready(self.metric)
-        windows = self._windows(self._standard(self.rows_), origins(self.offsets_, self.window_, 0))
+    def _fit_metric(self) -> Metric:
+        if not metric_names.is_estimator(self.metric):
+            return metric_names.fit_metric_copy(self.metric)
+        windows = self._cut_windows(self._standardize(self.rows_), window_origins(self.offsets_, self.window_, 0))
         try:
-            return named.ready(self.metric, windows)
+            return metric_names.fit_metric_copy(self.metric, windows)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"metric={self.metric!r:.60} did not learn from windows, which have no labels ({error}): fit it "
                 "before, or use one that learns without"
             ) from error
 
-    def _derive(self) -> None:
+    def _derive_attributes(self) -> None:
         self.galleries_ = {}
 
     def _refuse_short(self, horizon: int) -> None:
@@ -155,17 +156,17 @@ class Analog(Baseline):
 
     # --- what is compared --------------------------------------------------------------------------------------------
 
-    def _standard(self, columns: Matrix) -> Matrix:
-        return np.asarray((columns - self.centre_) / self.spread_)
+    def _standardize(self, columns: Matrix) -> Matrix:
+        return np.asarray((columns - self.mean_) / self.scale_)
 
-    def _windows(self, compared: Matrix, ends: Ids) -> Sequences:
+    def _cut_windows(self, compared: Matrix, ends: Ids) -> Sequences:
         """The windows that end before these rows, views; as frames where these are pictures without a mask."""
-        whole = compared.shape[1] == self.cells_.n_cells and not self.cells_.masked
+        whole = compared.shape[1] == self.cells_.n_cells and not self.cells_.is_masked
         shaped = compared.reshape(len(compared), *self.cells_.frame) if whole else compared
         every = Sequences.from_packed(shaped, [0, len(shaped)])
-        return every._spawn(np.ascontiguousarray(ends - self.window_), np.full(len(ends), self.window_, np.int64))
+        return every._with_spans(np.ascontiguousarray(ends - self.window_), np.full(len(ends), self.window_, np.int64))
 
-    def _ahead(self, columns: Matrix, horizon: int) -> Matrix:
+    def _append_known_future(self, columns: Matrix, horizon: int) -> Matrix:
         """The columns, and those known in advance again as they will be: a window then holds the whole horizon of them.
 
         They are shifted by as many steps as a window has, again and again, and at last by the horizon.
@@ -177,56 +178,56 @@ class Analog(Baseline):
         later = [np.minimum(np.arange(len(columns)) + shift, len(columns) - 1) for shift in shifts]
         return np.hstack([columns, *(columns[rows, n_cells:] for rows in later)])
 
-    def _gallery(self, horizon: int) -> tuple[Sliding | Parts, Ids]:
+    def _get_gallery(self, horizon: int) -> tuple[EuclideanWindowSearch | BlockedWindowSearch, Ids]:
         """The windows after which there are so many steps, ready for a search, and the row after each."""
         if horizon not in self.galleries_:
             self._refuse_short(horizon)
-            ends = origins(self.offsets_, self.window_, horizon)
-            compared = self._ahead(self._standard(self.rows_), horizon)
-            made = searched(self.metric_, compared, ends, self.window_, partial(self._windows, compared))
+            ends = window_origins(self.offsets_, self.window_, horizon)
+            compared = self._append_known_future(self._standardize(self.rows_), horizon)
+            made = make_window_search(self.metric_, compared, ends, self.window_, partial(self._cut_windows, compared))
             self.galleries_.clear()  # one horizon is kept: what an encoder made of all windows may be large
             self.galleries_[horizon] = made, ends
         return self.galleries_[horizon]
 
-    def _queries(self, past: Sequences, request: Request) -> Sequences:
+    def _make_queries(self, past: Sequences, request: ForecastRequest) -> Sequences:
         last = past.crop(-self.window_)
-        columns, ends = self._columns(last), last.offsets[1:]
-        if request.known is None:
-            return self._windows(self._standard(columns), ends)
+        columns, ends = self._input_columns(last), last.offsets[1:]
+        if request.known_covariates is None:
+            return self._cut_windows(self._standardize(columns), ends)
         n_cells, horizon = self.cells_.n_cells, request.horizon
         made = []
-        for end, known in zip(ends.tolist(), request.known, strict=True):
+        for end, known in zip(ends.tolist(), request.known_covariates, strict=True):
             future = np.hstack([np.zeros((horizon, n_cells)), known])  # cells are not seen: only the past is cut out
             both = np.vstack([columns[end - self.window_ : end], future])
-            made.append(self._ahead(self._standard(both), horizon)[: self.window_])
-        return self._windows(np.vstack(made), self.window_ * np.arange(1, len(made) + 1))
+            made.append(self._append_known_future(self._standardize(both), horizon)[: self.window_])
+        return self._cut_windows(np.vstack(made), self.window_ * np.arange(1, len(made) + 1))
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        gallery, ends = self._gallery(request.horizon)
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        gallery, ends = self._get_gallery(request.horizon)
         if self.k > len(ends):
             raise ValueError(
                 f"k={self.k}: {len(ends)} windows of the training sequences have {request.horizon} steps after them; "
                 f"use k of at most {len(ends)}, a shorter horizon or window, or longer sequences"
             )
-        found = gallery.neighbors(self._queries(past, request), self.k)
-        last = self._last(past, self.window_)
+        found = gallery.neighbors(self._make_queries(past, request), self.k)
+        last = self._last_rows(past, self.window_)
         center = np.empty((len(past), request.horizon, self.cells_.n_cells))
         samples = np.empty((request.n_samples, *center.shape)) if request.n_samples > 1 else None
-        rngs = [] if samples is None else self._generators(past, request)
+        rngs = [] if samples is None else self._past_generators(past, request)
         for item, (ids, distances) in enumerate(zip(found.ids, found.distances, strict=True)):
-            followed = self._followed(ends[ids], last[item], request.horizon)
-            shares = self._shares(distances)
+            followed = self._gather_futures(ends[ids], last[item], request.horizon)
+            shares = self._neighbor_weights(distances)
             center[item] = (shares[:, None, None] * followed).sum(axis=0)
             if samples is not None:
                 samples[:, item] = followed[rngs[item].choice(len(ids), request.n_samples, p=shares)]
         return Futures(center, samples)
 
-    def _followed(self, ends: Ids, last: Matrix, horizon: int) -> Matrix:
+    def _gather_futures(self, ends: Ids, last: Matrix, horizon: int) -> Matrix:
         """What followed windows that end before these rows, (window, horizon, cell); `last` are the last steps."""
         rows = self.rows_[:, : self.cells_.n_cells]
-        found = stretch(rows, ends, 0, horizon)
+        found = gather_rows(rows, ends, 0, horizon)
         if self.align == "none":
             return found
         if self.align == "last":
@@ -234,7 +235,7 @@ class Analog(Baseline):
         levels = np.stack([rows[end - self.window_ : end].mean(axis=0) for end in ends.tolist()])
         return np.asarray(found + (last.mean(axis=0) - levels)[:, None])
 
-    def _shares(self, distances: Any) -> Matrix:
+    def _neighbor_weights(self, distances: Any) -> Matrix:
         """How much each window counts, in sum 1; those at no distance alone, if there are any."""
         if self.weights == "uniform":
             return np.full(len(distances), 1 / len(distances))

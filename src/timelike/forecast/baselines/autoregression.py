@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ...models import learned, options
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ..cells import n_cells
-from ..request import Futures, Request
-from ..windows import evenly
-from .base import Baseline, Ids, Matrix, origins
-from .stability import SLACK, companions, radius, say
+from ..request import ForecastRequest, Futures
+from ..windows import thin_evenly
+from .base import Baseline, Ids, Matrix, window_origins
+from .stability import MODULUS_TOLERANCE, companion_matrices, spectral_radius, warn_of_growth
 
-_ROWS = 4096  # by which the order is chosen
-_FLOOR = 1e-12  # of a share of variance that is not explained: below it orders are as good as each other
+_MAX_ORDER_ROWS = 4096  # by which the order is chosen
+_VARIANCE_FLOOR = 1e-12  # of a share of variance that is not explained: below it orders are as good as each other
 
 
 class AR(Baseline):
@@ -47,57 +47,57 @@ class AR(Baseline):
     array([6. , 3. , 1.5])
     """
 
-    order = options.maybe(options.whole(1))
-    vector = options.flag()
+    order = options.nullable(options.integer(1))
+    vector = options.boolean()
 
-    order_: int = learned.whole(1)
-    coefficients_: Matrix = learned.array("order_", lambda model: (n_cells(model),) * (2 if model.vector else 1))
+    order_: int = schema.integer(1)
+    coefficients_: Matrix = schema.array("order_", lambda model: (n_cells(model),) * (2 if model.vector else 1))
     """What each lag adds, the latest first: (lag, cell), or (lag, cell, cell) from the last axis to the one before."""
-    intercept_: Matrix = learned.array(n_cells)
+    intercept_: Matrix = schema.array(n_cells)
     """Of values with mean 0 and spread 1, as the coefficients are: (cell,)."""
-    noise_: Matrix = learned.array("direction", n_cells)
+    noise_root_: Matrix = schema.array("direction", n_cells)
     """A root R of the residuals' covariance RᵀR, (direction, cell)."""
-    radius_: float = learned.real(0)
+    spectral_radius_: float = schema.real(0)
     """The largest modulus of a root as it was fitted, before any damping."""
-    centre_: Matrix = learned.array(n_cells)
-    spread_: Matrix = learned.array(n_cells, above=0)
-    _draws = True
-    _chooses = ("order",)
+    mean_: Matrix = schema.array(n_cells)
+    scale_: Matrix = schema.array(n_cells, above=0)
+    _is_probabilistic = True
+    _auto_options = ("order",)
 
     def __init__(self, *, order: int | None = None, vector: bool = False) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"order": 1}
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return self.order_
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def _learn(self, sequences: Sequences) -> None:
-        rows = self._rows(sequences)
-        self.centre_, self.spread_ = self._scales(rows)
-        rows = (rows - self.centre_) / self.spread_
+    def _fit_sequences(self, sequences: Sequences) -> None:
+        rows = self._target_rows(sequences)
+        self.mean_, self.scale_ = self._column_scales(rows)
+        rows = (rows - self.mean_) / self.scale_
         self._refuse_order(sequences.lengths, 1 if self.order is None else self.order)
         offsets = np.asarray(sequences.offsets)
-        self.order_ = self._chosen(rows, offsets) if self.order is None else self.order
-        origin = origins(offsets, self.order_, 1)
+        self.order_ = self._choose_order(rows, offsets) if self.order is None else self.order
+        origin = window_origins(offsets, self.order_, 1)
         self._regress(rows, origin)
         self._damp()
-        left = self._left(rows, origin)
+        left = self._residuals(rows, origin)
         self.intercept_ = self.intercept_ + left.mean(axis=0)  # zero unless it was damped
         left -= left.mean(axis=0)
-        free = max(1, len(origin) - 1 - self.order_ * self._reach())
-        self.noise_ = np.linalg.qr(left, mode="r") / np.sqrt(free)
+        free = max(1, len(origin) - 1 - self.order_ * self._n_inputs())
+        self.noise_root_ = np.linalg.qr(left, mode="r") / np.sqrt(free)
 
-    def _reach(self) -> int:
+    def _n_inputs(self) -> int:
         """How many cells of each lag a cell depends on."""
         return self.cells_.n_cells if self.vector else 1
 
     def _refuse_order(self, lengths: Ids, order: int) -> None:
-        have, need = int(np.maximum(0, lengths - order).sum()), order * self._reach() + 1
+        have, need = int(np.maximum(0, lengths - order).sum()), order * self._n_inputs() + 1
         if have < need:
             which = f"order={order}" if self.order is not None else "X is too short for an order of 1"
             raise ValueError(
@@ -106,40 +106,44 @@ class AR(Baseline):
                 + (", or vector=False" if self.vector else "")
             )
 
-    def _chosen(self, rows: Matrix, offsets: Ids) -> int:
+    def _choose_order(self, rows: Matrix, offsets: Ids) -> int:
         """The order with the least BIC, all judged by the same steps."""
-        lengths, reach = np.diff(offsets), self._reach()
+        lengths, reach = np.diff(offsets), self._n_inputs()
         most = int(10 * np.log10(len(rows))) if len(rows) > 1 else 1
         while most > 1 and np.maximum(0, lengths - most).sum() < 2 * (most * reach + 1) + reach:
             most -= 1
-        origin = evenly(origins(offsets, most, 1), max(_ROWS, 4 * most * reach))
+        origin = thin_evenly(window_origins(offsets, most, 1), max(_MAX_ORDER_ROWS, 4 * most * reach))
         parts = [rows] if self.vector else [rows[:, [cell]] for cell in range(rows.shape[1])]
-        return 1 + int(np.argmin(sum(_criteria(part, origin, most) for part in parts)))
+        return 1 + int(np.argmin(sum(_bic_values(part, origin, most) for part in parts)))
 
     def _regress(self, rows: Matrix, origin: Ids) -> None:
         """Coefficients and intercept by least squares, the shortest where there are several."""
         if self.vector:
-            found = np.linalg.lstsq(_design(rows, origin, self.order_), rows[origin], rcond=None)[0]
+            found = np.linalg.lstsq(_lag_design(rows, origin, self.order_), rows[origin], rcond=None)[0]
             blocks = found[1:].reshape(self.order_, rows.shape[1], -1)
             self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(blocks.transpose(0, 2, 1))
             return
         cells = [rows[:, [cell]] for cell in range(rows.shape[1])]
-        solved = [np.linalg.lstsq(_design(one, origin, self.order_), one[origin, 0], rcond=None)[0] for one in cells]
+        solved = [
+            np.linalg.lstsq(_lag_design(one, origin, self.order_), one[origin, 0], rcond=None)[0] for one in cells
+        ]
         found = np.stack(solved, axis=1)
         self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(found[1:])
 
     def _damp(self) -> None:
         shape = self.coefficients_.shape
         each = self.coefficients_[None] if self.vector else self.coefficients_.T.reshape(shape[1], shape[0], 1, 1)
-        largest = radius(companions(each))
-        self.radius_ = float(largest.max())
-        if self.radius_ <= 1 + SLACK:
+        largest = spectral_radius(companion_matrices(each))
+        self.spectral_radius_ = float(largest.max())
+        if self.spectral_radius_ <= 1 + MODULUS_TOLERANCE:
             return
-        say(self.radius_, "AR", "Take differences or logarithms first, or use Ridge.")
-        powers = np.where(largest > 1 + SLACK, largest, 1.0) ** -np.arange(1, shape[0] + 1)[:, None]  # (lag, cell)
+        warn_of_growth(self.spectral_radius_, "AR", "Take differences or logarithms first, or use Ridge.")
+        powers = (
+            np.where(largest > 1 + MODULUS_TOLERANCE, largest, 1.0) ** -np.arange(1, shape[0] + 1)[:, None]
+        )  # (lag, cell)
         self.coefficients_ = self.coefficients_ * (powers[:, :, None] if self.vector else powers)
 
-    def _left(self, rows: Matrix, origin: Ids) -> Matrix:
+    def _residuals(self, rows: Matrix, origin: Ids) -> Matrix:
         """What the fit leaves of every step, (origin, cell)."""
         found = rows[origin] - self.intercept_
         for lag, own in enumerate(self.coefficients_, start=1):
@@ -148,24 +152,29 @@ class AR(Baseline):
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        last = (self._last(past, self.order_) - self.centre_) / self.spread_
-        centre = self._moved(last, request.horizon)
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        last = (self._last_rows(past, self.order_) - self.mean_) / self.scale_
+        centre = self._iterate_steps(last, request.horizon)
         if request.n_samples == 1:
-            return Futures(self._undone(centre))
-        return Futures(self._undone(centre), self._undone(self._drawn(last, self._generators(past, request), request)))
+            return Futures(self._to_data_units(centre))
+        return Futures(
+            self._to_data_units(centre),
+            self._to_data_units(self._simulate(last, self._past_generators(past, request), request)),
+        )
 
-    def _undone(self, rows: Matrix) -> Matrix:
-        return np.asarray(rows * self.spread_ + self.centre_)
+    def _to_data_units(self, rows: Matrix) -> Matrix:
+        return np.asarray(rows * self.scale_ + self.mean_)
 
-    def _drawn(self, last: Matrix, rngs: list[np.random.Generator], request: Request) -> Matrix:
+    def _simulate(self, last: Matrix, rngs: list[np.random.Generator], request: ForecastRequest) -> Matrix:
         shape = (request.n_samples, len(last), request.horizon)
-        each = (request.n_samples, request.horizon, len(self.noise_))
-        noise = np.stack([rng.standard_normal(each) @ self.noise_ for rng in rngs], axis=1)
+        each = (request.n_samples, request.horizon, len(self.noise_root_))
+        noise = np.stack([rng.standard_normal(each) @ self.noise_root_ for rng in rngs], axis=1)
         every = np.repeat(last[None], request.n_samples, axis=0).reshape(-1, *last.shape[1:])
-        return self._moved(every, request.horizon, noise.reshape(len(every), request.horizon, -1)).reshape(*shape, -1)
+        return self._iterate_steps(every, request.horizon, noise.reshape(len(every), request.horizon, -1)).reshape(
+            *shape, -1
+        )
 
-    def _moved(self, last: Matrix, horizon: int, noise: Matrix | None = None) -> Matrix:
+    def _iterate_steps(self, last: Matrix, horizon: int, noise: Matrix | None = None) -> Matrix:
         """The steps (item, horizon, cell) after the last ones (item, order, cell)."""
         order = self.order_
         steps = np.concatenate([last, np.empty((len(last), horizon, last.shape[2]))], axis=1)
@@ -179,19 +188,19 @@ class AR(Baseline):
         return np.asarray(steps[:, order:])
 
 
-def _design(rows: Matrix, origin: Ids, order: int) -> Matrix:
+def _lag_design(rows: Matrix, origin: Ids, order: int) -> Matrix:
     """Ones, and the last frames of every origin, the latest first: (origin, 1 + order × cell)."""
     past = rows[origin[:, None] - np.arange(1, order + 1)].reshape(len(origin), -1)
     return np.hstack([np.ones((len(origin), 1)), past])
 
 
-def _criteria(rows: Matrix, origin: Ids, most: int) -> Matrix:
+def _bic_values(rows: Matrix, origin: Ids, most: int) -> Matrix:
     """BIC of the orders 1 to `most`, from one factorisation: those of lower order are its upper left corners."""
     n_cells, count = rows.shape[1], len(origin)
-    triangle = np.asarray(np.linalg.qr(np.hstack([_design(rows, origin, most), rows[origin]]), mode="r"))
+    triangle = np.asarray(np.linalg.qr(np.hstack([_lag_design(rows, origin, most), rows[origin]]), mode="r"))
     found = np.empty(most)
     for order in range(1, most + 1):
         left = triangle[1 + order * n_cells :, -n_cells:]
-        covariance = left.T @ left / count + _FLOOR * np.eye(n_cells)
+        covariance = left.T @ left / count + _VARIANCE_FLOOR * np.eye(n_cells)
         found[order - 1] = count * np.linalg.slogdet(covariance)[1] + np.log(count) * n_cells * (order * n_cells + 1)
     return found

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import learned, options
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ..cells import n_cells
-from ..request import Futures, Request
+from ..request import ForecastRequest, Futures
 from .base import Baseline, Ids, Matrix
 
 
@@ -41,33 +41,33 @@ class Climatology(Baseline):
            [ 2., 15.,  2.]])
     """
 
-    period = options.whole(1)
+    period = options.integer(1)
 
-    table_: Matrix = learned.array("period", n_cells)
+    phase_means_: Matrix = schema.array("period", n_cells)
     """What is usual at every phase, (phase, cell)."""
-    first_: int | float | None = learned.maybe(learned.real())
+    first_time_: int | float | None = schema.nullable(schema.real())
     """The first training time on an even clock, nanoseconds since 1970 for datetimes; None without timestamps."""
-    step_: float | None = learned.maybe(learned.real(math.ulp(0)))
-    """The time between two steps of that clock, in the unit of `first_`."""
-    dated_: bool = learned.flag()
+    clock_step_: float | None = schema.nullable(schema.real(math.ulp(0)))
+    """The time between two steps of that clock, in the unit of `first_time_`."""
+    uses_datetimes_: bool = schema.boolean()
     """Whether timestamps are datetimes."""
 
     def __init__(self, period: int) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"period": 2}
 
-    def _ignores_clock(self) -> bool:
+    def _ignores_times(self) -> bool:
         return False  # it reads the clock where there is one
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return 1
 
-    def _learn(self, sequences: Sequences) -> None:
-        self._note_clock(sequences)
-        phase = self._steps(sequences) % self.period
+    def _fit_sequences(self, sequences: Sequences) -> None:
+        self._fit_clock(sequences)
+        phase = self._step_numbers(sequences) % self.period
         some = np.arange(min(self.period, len(phase) + 1))  # among one more than there are steps, one must be missing
         missing = np.setdiff1d(some, phase)
         if len(missing):
@@ -78,39 +78,45 @@ class Climatology(Baseline):
             )
         order, counts = np.argsort(phase, kind="stable"), np.bincount(phase)
         starts = np.cumsum(counts) - counts
-        self.table_ = np.add.reduceat(self._rows(sequences)[order], starts, axis=0) / counts[:, None]
+        self.phase_means_ = np.add.reduceat(self._target_rows(sequences)[order], starts, axis=0) / counts[:, None]
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        last = past.lengths - 1 if self.first_ is None else self._steps(past.crop(-1))
-        return Futures(self.table_[(last[:, None] + np.arange(1, request.horizon + 1)) % self.period])
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        last = past.lengths - 1 if self.first_time_ is None else self._step_numbers(past.crop(-1))
+        return Futures(self.phase_means_[(last[:, None] + np.arange(1, request.horizon + 1)) % self.period])
 
     # --- the clock ---------------------------------------------------------------------------------------------------
 
-    def _note_clock(self, sequences: Sequences) -> None:
-        self.first_ = self.step_ = None
-        self.dated_ = sequences.times is not None and sequences.times.dtype.kind == "M"
-        if sequences.times is None or sequences.elapsed is None or self.interval_ is None:
+    def _fit_clock(self, sequences: Sequences) -> None:
+        self.first_time_ = self.clock_step_ = None
+        self.uses_datetimes_ = sequences.times is not None and sequences.times.dtype.kind == "M"
+        if sequences.times is None or sequences.elapsed_times is None or self.step_duration_ is None:
             return
-        clock = _numbers(sequences.times)
+        clock = _time_numbers(sequences.times)
         item = np.repeat(np.arange(len(sequences)), sequences.lengths)
-        self.step_ = even_step(sequences.elapsed, item, self.interval_) * (1e9 if self.dated_ else 1.0)
+        self.clock_step_ = even_step(sequences.elapsed_times, item, self.step_duration_) * (
+            1e9 if self.uses_datetimes_ else 1.0
+        )
         begin = clock.min().item()
-        late = _phase((clock - begin) / self.step_) * self.step_  # the first time may tremble as all do
-        self.first_ = begin + (round(late) if self.dated_ else late)
+        late = (
+            _mean_phase((clock - begin) / self.clock_step_) * self.clock_step_
+        )  # the first time may tremble as all do
+        self.first_time_ = begin + (round(late) if self.uses_datetimes_ else late)
 
-    def _steps(self, sequences: Sequences) -> Ids:
+    def _step_numbers(self, sequences: Sequences) -> Ids:
         """The number of every step: since the first training time, or since the first of its sequence."""
-        if self.first_ is None or self.step_ is None:
+        if self.first_time_ is None or self.clock_step_ is None:
             return np.asarray(np.arange(sequences.offsets[-1]) - np.repeat(sequences.offsets[:-1], sequences.lengths))
-        if sequences.times is None or (sequences.times.dtype.kind == "M") != self.dated_:
+        if sequences.times is None or (sequences.times.dtype.kind == "M") != self.uses_datetimes_:
             has = "no timestamps" if sequences.times is None else f"timestamps of {sequences.times.dtype}"
-            kind = "datetimes" if self.dated_ else "numbers"
+            kind = "datetimes" if self.uses_datetimes_ else "numbers"
             raise ValueError(
                 f"past has {has}: this Climatology was fitted with {kind} as timestamps, by which it knows the phase "
                 "of the cycle; give times, or fit without"
             )
-        passed = _numbers(sequences.times) - self.first_  # whole nanoseconds: nothing is lost before the division
-        return np.asarray(np.rint(passed / self.step_), np.int64)
+        passed = (
+            _time_numbers(sequences.times) - self.first_time_
+        )  # whole nanoseconds: nothing is lost before the division
+        return np.asarray(np.rint(passed / self.clock_step_), np.int64)
 
 
 def even_step(elapsed: Matrix, item: Ids, usual: float) -> float:
@@ -135,10 +141,10 @@ def even_step(elapsed: Matrix, item: Ids, usual: float) -> float:
     return float(time @ number / (number @ number)) if number.any() else usual
 
 
-def _phase(steps: Matrix) -> float:
+def _mean_phase(steps: Matrix) -> float:
     """By how much of a step numbers lie after whole ones, on average around the circle."""
     return float(np.angle(np.exp(2j * np.pi * steps).mean()) / (2 * np.pi))
 
 
-def _numbers(times: NDArray[Any]) -> NDArray[Any]:
+def _time_numbers(times: NDArray[Any]) -> NDArray[Any]:
     return times.view(np.int64) if times.dtype.kind == "M" else times

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import learned, options
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ..cells import n_cells
-from ..request import Futures, Request
-from ..windows import evenly
-from .base import MOST, Baseline, Matrix, origins, stretch
-from .stability import contracted, say
+from ..request import ForecastRequest, Futures
+from ..windows import thin_evenly
+from .base import MAX_MATRIX_ROWS, Baseline, Matrix, gather_rows, window_origins
+from .stability import contract_eigenvalues, warn_of_growth
 
-_FEW = 20  # singular values, of which the median says nothing about noise
-_CERTAIN = 1e-10  # of the largest singular value is the least that is divided by
+_MIN_THRESHOLD_VALUES = 20  # singular values, of which the median says nothing about noise
+_MIN_SINGULAR_SHARE = 1e-10  # of the largest singular value is the least that is divided by
 
 
 class DMD(Baseline):
@@ -52,29 +52,29 @@ class DMD(Baseline):
     array([0.5, 0.5])
     """
 
-    rank = options.maybe(options.whole(1))
-    delays = options.whole(1)
+    rank = options.nullable(options.integer(1))
+    delays = options.integer(1)
 
-    rank_: int = learned.whole(1)
-    directions_: Matrix = learned.array("rank_", lambda model: model.delays * n_cells(model))
+    rank_: int = schema.integer(1)
+    directions_: Matrix = schema.array("rank_", lambda model: model.delays * n_cells(model))
     """Of states, (direction, delay × cell), the oldest frame first."""
-    move_: Matrix = learned.array("rank_", "rank_")
+    operator_: Matrix = schema.array("rank_", "rank_")
     """How the coordinates along the directions are moved by a step, as it was fitted: (direction, direction)."""
-    drift_: Matrix = learned.array("rank_")
-    before_: Matrix = learned.array(lambda model: model.delays * n_cells(model))
+    drift_: Matrix = schema.array("rank_")
+    state_mean_: Matrix = schema.array(lambda model: model.delays * n_cells(model))
     """The mean state that has a next frame, (delay × cell,)."""
-    next_: Matrix = learned.array(n_cells)
+    next_mean_: Matrix = schema.array(n_cells)
     """The mean next frame, (cell,)."""
-    lift_: Matrix = learned.array("rank_", n_cells)
+    readout_: Matrix = schema.array("rank_", n_cells)
     """What coordinates along the directions say about the next frame, (direction, cell)."""
-    centre_: Matrix = learned.array(n_cells)
-    spread_: Matrix = learned.array(n_cells, above=0)
-    damped_: Matrix = learned.derived()
+    mean_: Matrix = schema.array(n_cells)
+    scale_: Matrix = schema.array(n_cells, above=0)
+    damped_operator_: Matrix = schema.derived_value()
 
     def __init__(self, *, rank: int | None = None, delays: int = 1) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return self.delays
 
     @property
@@ -85,75 +85,84 @@ class DMD(Baseline):
     @property
     def modes_(self) -> NDArray[np.complex128]:
         """What each eigenvalue moves, as frames (mode, *frame); the real parts of their multiples add up to a frame."""
-        rows = self._spectrum()[1].T @ self.lift_ * self.spread_
-        return self.cells_.whole(rows.astype(np.complex128))
+        rows = self._spectrum()[1].T @ self.readout_ * self.scale_
+        return self.cells_.to_frames(rows.astype(np.complex128))
 
     def _spectrum(self) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
         self._require_fitted()
-        values, vectors = np.linalg.eig(self.move_)
+        values, vectors = np.linalg.eig(self.operator_)
         order = np.argsort(-np.abs(values), kind="stable")
         return values[order].astype(np.complex128), vectors[:, order].astype(np.complex128)
 
-    def _learn(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences) -> None:
         longest = int(sequences.lengths.max())
         if longest <= self.delays:
             raise ValueError(
                 f"delays={self.delays}: the longest sequence of X has {longest} steps, expected at least "
                 f"{self.delays + 1}: so many frames and a next one"
             )
-        rows = self._rows(sequences)
-        self.centre_, self.spread_ = self._scales(rows)
-        rows = (rows - self.centre_) / self.spread_
-        origin = origins(np.asarray(sequences.offsets), self.delays, 1)
-        if self.delays * rows.shape[1] > MOST:  # the smaller side is decomposed
-            origin = evenly(origin, MOST)
-        self._decompose(*(stretch(rows, origin - ago, -self.delays, 0).reshape(len(origin), -1) for ago in (0, -1)))
-        self._derive()
-        say(float(np.abs(self.eigenvalues_).max()), "DMD", "Take differences or logarithms first, or give a rank.")
+        rows = self._target_rows(sequences)
+        self.mean_, self.scale_ = self._column_scales(rows)
+        rows = (rows - self.mean_) / self.scale_
+        origin = window_origins(np.asarray(sequences.offsets), self.delays, 1)
+        if self.delays * rows.shape[1] > MAX_MATRIX_ROWS:  # the smaller side is decomposed
+            origin = thin_evenly(origin, MAX_MATRIX_ROWS)
+        self._decompose(*(gather_rows(rows, origin - ago, -self.delays, 0).reshape(len(origin), -1) for ago in (0, -1)))
+        self._derive_attributes()
+        warn_of_growth(
+            float(np.abs(self.eigenvalues_).max()), "DMD", "Take differences or logarithms first, or give a rank."
+        )
 
     def _decompose(self, states: Matrix, after: Matrix) -> None:
         """From states (pair, delay × cell) and those a step later."""
-        self.before_, mean = states.mean(axis=0), after.mean(axis=0)
-        left, values, right = np.linalg.svd(states - self.before_, full_matrices=False)
-        self.rank_ = self._rank(values, states.shape)
+        self.state_mean_, mean = states.mean(axis=0), after.mean(axis=0)
+        left, values, right = np.linalg.svd(states - self.state_mean_, full_matrices=False)
+        self.rank_ = self._choose_rank(values, states.shape)
         left, values, self.directions_ = left[:, : self.rank_], values[: self.rank_], right[: self.rank_]
-        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > _CERTAIN * max(values[0], _CERTAIN))
+        inverse = np.divide(
+            1.0,
+            values,
+            out=np.zeros_like(values),
+            where=values > _MIN_SINGULAR_SHARE * max(values[0], _MIN_SINGULAR_SHARE),
+        )
         moved = (left * inverse).T @ (after - mean)  # (direction, delay × cell): what each direction becomes
-        self.move_ = self.directions_ @ moved.T
-        self.drift_ = self.directions_ @ (mean - self.before_)
-        n_cells = len(self.centre_)
-        self.next_, self.lift_ = mean[-n_cells:].copy(), np.ascontiguousarray(moved[:, -n_cells:])
+        self.operator_ = self.directions_ @ moved.T
+        self.drift_ = self.directions_ @ (mean - self.state_mean_)
+        n_cells = len(self.mean_)
+        self.next_mean_, self.readout_ = mean[-n_cells:].copy(), np.ascontiguousarray(moved[:, -n_cells:])
 
-    def _rank(self, values: Matrix, shape: tuple[int, ...]) -> int:
+    def _choose_rank(self, values: Matrix, shape: tuple[int, ...]) -> int:
         if self.rank is not None:
             if self.rank > len(values):
                 raise ValueError(
                     f"rank={self.rank}: X gives {shape[0]} states of {shape[1]} numbers, expected at most {len(values)}"
                 )
             return self.rank
-        threshold = _CERTAIN * values[0]
-        if len(values) >= _FEW:
+        threshold = _MIN_SINGULAR_SHARE * values[0]
+        if len(values) >= _MIN_THRESHOLD_VALUES:
             threshold = max(threshold, hard_threshold(min(shape) / max(shape)) * float(np.median(values)))
         return max(1, int((values > threshold).sum()))
 
-    def _derive(self) -> None:
-        self.damped_ = contracted(self.move_)
+    def _derive_attributes(self) -> None:
+        self.damped_operator_ = contract_eigenvalues(self.operator_)
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        last = ((self._last(past, self.delays) - self.centre_) / self.spread_).reshape(len(past), -1)
-        found = np.stack([self._moved(self.directions_ @ (one - self.before_), request.horizon) for one in last])
-        return Futures(found * self.spread_ + self.centre_)
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        last = ((self._last_rows(past, self.delays) - self.mean_) / self.scale_).reshape(len(past), -1)
+        found = np.stack(
+            [self._iterate_steps(self.directions_ @ (one - self.state_mean_), request.horizon) for one in last]
+        )
+        return Futures(found * self.scale_ + self.mean_)
 
-    def _moved(self, along: Matrix, horizon: int) -> Matrix:
+    def _iterate_steps(self, along: Matrix, horizon: int) -> Matrix:
         """The frames (horizon, cell) that follow a state with these coordinates."""
         steps = np.empty((horizon, len(along)))
         for step in range(horizon):
             steps[step] = along
-            along = self.damped_ @ along + self.drift_
-        return np.asarray(self.next_ + steps @ self.lift_)
+            along = self.damped_operator_ @ along + self.drift_
+        return np.asarray(self.next_mean_ + steps @ self.readout_)
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"delays": 1}
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models import learned
+from ...core.parameters import store_parameters
+from ...models import schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ..cells import n_cells
-from ..request import Futures, Request
-from .base import Baseline, Matrix, repeated
+from ..request import ForecastRequest, Futures
+from .base import Baseline, Matrix, repeat_rows
 
 
 class Mean(Baseline):
@@ -25,16 +25,16 @@ class Mean(Baseline):
     array([3., 3.])
     """
 
-    mean_: Matrix = learned.array(n_cells)
+    mean_: Matrix = schema.array(n_cells)
 
     def __init__(self) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return 1
 
-    def _learn(self, sequences: Sequences) -> None:
-        self.mean_ = self._rows(sequences).mean(axis=0)
+    def _fit_sequences(self, sequences: Sequences) -> None:
+        self.mean_ = self._target_rows(sequences).mean(axis=0)
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        return Futures(repeated(np.tile(self.mean_, (len(past), 1)), request.horizon))
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        return Futures(repeat_rows(np.tile(self.mean_, (len(past), 1)), request.horizon))

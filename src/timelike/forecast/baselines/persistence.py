@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...core.parameters import store_parameters
 from ...sequences import Sequences
-from ...sequences.arguments import store
-from ..request import Futures, Request
-from .base import Baseline, repeated
+from ..request import ForecastRequest, Futures
+from .base import Baseline, repeat_rows
 
 
 class Persistence(Baseline):
@@ -21,16 +21,16 @@ class Persistence(Baseline):
     array([7., 7., 7.])
     """
 
-    _remembers = False
+    _uses_training_values = False
 
     def __init__(self) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return 1
 
-    def _learn(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences) -> None:
         """There is nothing to learn but the frame."""
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        return Futures(repeated(self._last(past, 1)[:, 0], request.horizon))
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        return Futures(repeat_rows(self._last_rows(past, 1)[:, 0], request.horizon))

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models import learned, options
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ..cells import n_columns
-from ..request import Futures, Request, Windows
-from ..windows import evenly
-from . import rolling
-from .base import MOST, Baseline, Ids, Matrix, origins, refuse_long, usual_steps
-from .lagged import Lagged, Linear, Moments, chosen_of, weights
-from .smoother import Smoother
+from ..request import ForecastRequest, Futures
+from ..windows import ForecastWindows, thin_evenly
+from . import rolling_ridge
+from .base import MAX_MATRIX_ROWS, Baseline, Ids, Matrix, default_window, refuse_long_window, window_origins
+from .dual_ridge import DualRidge
+from .lagged_design import LaggedDesign, LinearSolution, RegressionMoments, gcv_alpha_from_equations, solve_weights
 
-_NUMBERS = 1 << 27  # of a solution, at most
-_WEIGHTS = 1 << 22  # of a solution by windows, up to which weights of features are made of it
-_KEPT = 4  # horizons
+_MAX_SOLUTION_NUMBERS = 1 << 27  # of a solution, at most
+_MAX_WEIGHTS = 1 << 22  # of a solution by windows, up to which weights of features are made of it
+_MAX_KEPT_HORIZONS = 4  # horizons
 
 
 class Ridge(Baseline):
@@ -42,7 +42,7 @@ class Ridge(Baseline):
     alpha : float, optional
         The penalty, in the sum over windows as in scikit-learn. Chosen by generalised cross-validation unless given,
         one for all horizons (`solution(horizon).alpha`).
-    known : list of channels, optional
+    known_channels : list of channels, optional
         Names or positions of channels that are known in advance: step h sees them over the lags and up to step h.
 
     Notes
@@ -60,50 +60,50 @@ class Ridge(Baseline):
     True
     """
 
-    lags = options.maybe(options.whole(1))
-    alpha = options.maybe(options.real(above=0.0))
+    lags = options.nullable(options.integer(1))
+    alpha = options.nullable(options.real(above=0.0))
 
-    rows_: Matrix = learned.array("row", n_columns)
+    rows_: Matrix = schema.array("row", n_columns)
     """All training steps end to end, with mean 0 and spread 1: (total_time, cell + known channel)."""
-    offsets_: Ids = learned.offsets("item", total="row")
-    centre_: Matrix = learned.array(n_columns)
-    spread_: Matrix = learned.array(n_columns, above=0)
-    lags_: int = learned.whole(1)
-    solutions_: dict[int, Linear | Smoother] = learned.derived()
-    _chooses = ("lags", "alpha")
-    _by_horizon = True  # equations are of the windows that have so many steps after them
+    offsets_: Ids = schema.offsets("item", total="row")
+    mean_: Matrix = schema.array(n_columns)
+    scale_: Matrix = schema.array(n_columns, above=0)
+    lags_: int = schema.integer(1)
+    solutions_: dict[int, LinearSolution | DualRidge] = schema.derived_value()
+    _auto_options = ("lags", "alpha")
+    _depends_on_horizon = True  # equations are of the windows that have so many steps after them
 
     def __init__(
-        self, *, lags: int | None = None, alpha: float | None = None, known: Sequence[int | str] | None = None
+        self, *, lags: int | None = None, alpha: float | None = None, known_channels: Sequence[int | str] | None = None
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"lags": 1}
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return self.lags_
 
-    def _choices(self, horizon: int) -> dict[str, Any]:
+    def _get_chosen_options(self, horizon: int) -> dict[str, Any]:
         return {"lags": self.lags_, "alpha": self.solution(horizon).alpha}
 
-    def _farthest(self) -> int:
+    def _max_horizon(self) -> int:
         return int(np.diff(self.offsets_).max()) - self.lags_
 
-    def _learn(self, sequences: Sequences) -> None:
-        columns = self._columns(sequences)
-        self.centre_, self.spread_ = self._scales(columns)
-        self.rows_, self.offsets_ = (columns - self.centre_) / self.spread_, np.array(sequences.offsets)
-        self.lags_ = usual_steps(sequences.lengths) if self.lags is None else self.lags
+    def _fit_sequences(self, sequences: Sequences) -> None:
+        columns = self._input_columns(sequences)
+        self.mean_, self.scale_ = self._column_scales(columns)
+        self.rows_, self.offsets_ = (columns - self.mean_) / self.scale_, np.array(sequences.offsets)
+        self.lags_ = default_window(sequences.lengths) if self.lags is None else self.lags
         self._refuse_short(self.lags_, 1)
-        self._derive()
+        self._derive_attributes()
 
-    def _check_learned(self, found: Mapping[str, Any]) -> None:
-        super()._check_learned(found)
-        refuse_long(self.lags_, "lags_", self.offsets_)
+    def _check_attributes(self, found: Mapping[str, Any]) -> None:
+        super()._check_attributes(found)
+        refuse_long_window(self.lags_, "lags_", self.offsets_)
 
-    def _derive(self) -> None:
+    def _derive_attributes(self) -> None:
         self.solutions_ = {}
 
     def _refuse_short(self, lags: int, horizon: int) -> None:
@@ -115,46 +115,46 @@ class Ridge(Baseline):
                 f"least {lags + horizon} steps in training, or fewer lags"
             )
 
-    def solution(self, horizon: int) -> Linear | Smoother:
+    def solution(self, horizon: int) -> LinearSolution | DualRidge:
         """The equations solved for so many steps ahead; those of the last few horizons are kept."""
         self._require_fitted()
         found = self.solutions_.get(horizon)
         if found is None:
-            found = self._solved(horizon)
-            while len(self.solutions_) >= _KEPT:
+            found = self._solve(horizon)
+            while len(self.solutions_) >= _MAX_KEPT_HORIZONS:
                 del self.solutions_[next(iter(self.solutions_))]
             self.solutions_[horizon] = found
         return found
 
-    def _solved(self, horizon: int) -> Linear | Smoother:
+    def _solve(self, horizon: int) -> LinearSolution | DualRidge:
         self._refuse_short(self.lags_, horizon)
-        design = Lagged(self.rows_, self.cells_.n_cells, self.lags_, horizon)
-        origin, n_features = origins(self.offsets_, self.lags_, horizon), design.n_features
-        many = n_features > MOST or n_features * design.n_answers > _NUMBERS
+        design = LaggedDesign(self.rows_, self.cells_.n_cells, self.lags_, horizon)
+        origin, n_features = window_origins(self.offsets_, self.lags_, horizon), design.n_features
+        many = n_features > MAX_MATRIX_ROWS or n_features * design.n_targets > _MAX_SOLUTION_NUMBERS
         if many:
-            origin = evenly(origin, MOST)
+            origin = thin_evenly(origin, MAX_MATRIX_ROWS)
         if many or n_features > len(origin):
-            smoother = Smoother(design, origin, self.alpha)
-            return smoother.linear() if n_features * design.n_answers <= _WEIGHTS else smoother
-        moments = Moments(design)
+            smoother = DualRidge(design, origin, self.alpha)
+            return smoother.to_linear() if n_features * design.n_targets <= _MAX_WEIGHTS else smoother
+        moments = RegressionMoments(design)
         moments.add(origin)
-        normal = moments.centred()
-        alpha = chosen_of(normal) if self.alpha is None else self.alpha
-        return Linear(weights(normal, alpha, design.sizes()), normal.x, normal.y, alpha)
+        normal = moments.to_normal_equations()
+        alpha = gcv_alpha_from_equations(normal) if self.alpha is None else self.alpha
+        return LinearSolution(solve_weights(normal, alpha, design.feature_counts()), normal.x, normal.y, alpha)
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        rows = (self._columns(past.crop(-self.lags_)) - self.centre_) / self.spread_
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        rows = (self._input_columns(past.crop(-self.lags_)) - self.mean_) / self.scale_
         last = rows.reshape(len(past), self.lags_, -1)
         n_cells = self.cells_.n_cells
-        known = request.known
+        known = request.known_covariates
         if known is not None:
-            known = (known - self.centre_[n_cells:]) / self.spread_[n_cells:]
-        asked = Lagged(self.rows_, n_cells, self.lags_, request.horizon).beside(last, known)
-        found = self.solution(request.horizon).forecasts(asked).reshape(len(past), request.horizon, n_cells)
-        return Futures(found * self.spread_[:n_cells] + self.centre_[:n_cells])
+            known = (known - self.mean_[n_cells:]) / self.scale_[n_cells:]
+        asked = LaggedDesign(self.rows_, n_cells, self.lags_, request.horizon).join_inputs(last, known)
+        found = self.solution(request.horizon).predict(asked).reshape(len(past), request.horizon, n_cells)
+        return Futures(found * self.scale_[:n_cells] + self.mean_[:n_cells])
 
-    def _rolling(
-        self, sequences: Sequences, windows: Windows, horizon: int, known: NDArray[Any] | None = None
+    def _forecast_rolling(
+        self, sequences: Sequences, windows: ForecastWindows, horizon: int, known: NDArray[Any] | None = None
     ) -> Matrix:
         """Forecasts (window, horizon, cell) of every window by a model that is fitted again at each origin.
 
@@ -164,4 +164,4 @@ class Ridge(Baseline):
         `alpha`, or where that is None the one that is chosen at the earliest origin and then kept. All this costs
         one to two fits: windows are added to sums, and to one factorisation for many origins.
         """
-        return rolling.forecasts(self, sequences, windows, horizon, known)
+        return rolling_ridge.forecast_rolling(self, sequences, windows, horizon, known)

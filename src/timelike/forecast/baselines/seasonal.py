@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences import Sequences
-from ...sequences.arguments import store
-from ..request import Futures, Request
+from ..request import ForecastRequest, Futures
 from .base import Baseline
 
 
@@ -32,21 +32,21 @@ class SeasonalNaive(Baseline):
     array([7., 9., 7., 9., 7.])
     """
 
-    period = options.whole(1)
-    _remembers = False
+    period = options.integer(1)
+    _uses_training_values = False
 
     def __init__(self, period: int) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"period": 1}
 
-    def _conditioning(self) -> int:
+    def _min_past_steps(self) -> int:
         return self.period
 
-    def _learn(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences) -> None:
         """There is nothing to learn but the frame."""
 
-    def _continued(self, past: Sequences, request: Request) -> Futures:
-        return Futures(self._last(past, self.period)[:, np.arange(request.horizon) % self.period])
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        return Futures(self._last_rows(past, self.period)[:, np.arange(request.horizon) % self.period])

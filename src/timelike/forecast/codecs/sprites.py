@@ -5,12 +5,14 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .perceptron import Perceptron
+from .mlp import MLPNetwork
 
-_DARK = -3.0  # logits of a background at first, where frames are squashed: most of a picture of objects is dark
+_BACKGROUND_LOGIT = (
+    -3.0
+)  # logits of a background at first, where frames are squashed: most of a picture of objects is dark
 
 
-class Sprites(nn.Module):
+class SpriteDecoder(nn.Module):
     """Pictures of a content and a state: background(w) + Σ_k R_k(y) patch_k(w) C_k(y)ᵀ.
 
     The rows of R_k and C_k are weights of places, softmaxes that the state gives, so that a patch of half the picture's
@@ -21,7 +23,8 @@ class Sprites(nn.Module):
     is hidden by what lies before it.
 
     >>> import torch
-    >>> Sprites(1, 8, 8, n_content=3, n_state=2, n_sprites=2, hidden=4, squash=True)(torch.zeros(5, 5), []).shape
+    >>> decoder = SpriteDecoder(1, 8, 8, n_content=3, n_state=2, n_sprites=2, hidden=4, use_sigmoid=True)
+    >>> decoder(torch.zeros(5, 5), []).shape
     torch.Size([5, 1, 8, 8])
     """
 
@@ -35,18 +38,18 @@ class Sprites(nn.Module):
         n_state: int,
         n_sprites: int,
         hidden: int,
-        squash: bool,
+        use_sigmoid: bool,
     ) -> None:
         super().__init__()
         self.n_content, self.n_sprites, self.size = n_content, n_sprites, (height, width)
         self.patch = (n_channels, -(-height // 2), -(-width // 2))
         numbers = n_channels * self.patch[1] * self.patch[2]
         n_look = n_content or n_state  # without a content the state has to know what things look like
-        self.what = Perceptron([n_look, hidden, hidden, n_sprites * numbers])
-        self.where = Perceptron([n_state, hidden, hidden, n_sprites * (height + width)], shortcut=True)
+        self.what = MLPNetwork([n_look, hidden, hidden, n_sprites * numbers])
+        self.where = MLPNetwork([n_state, hidden, hidden, n_sprites * (height + width)], shortcut=True)
         self.background = nn.Linear(n_look, n_channels * height * width)
         nn.init.zeros_(self.background.weight)
-        nn.init.constant_(self.background.bias, _DARK if squash else 0.0)
+        nn.init.constant_(self.background.bias, _BACKGROUND_LOGIT if use_sigmoid else 0.0)
 
     def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
         """Pictures of rows (content, state), before any squashing; what stages saw is not looked at."""
@@ -54,15 +57,15 @@ class Sprites(nn.Module):
         content = code[:, : self.n_content] if self.n_content else state
         height, width = self.size
         places = self.where(state).reshape(len(code), self.n_sprites, 1, height + width)
-        down = _laid(places[..., :height].softmax(-1), self.patch[1])
-        across = _laid(places[..., height:].softmax(-1), self.patch[2])
+        down = _placement_matrix(places[..., :height].softmax(-1), self.patch[1])
+        across = _placement_matrix(places[..., height:].softmax(-1), self.patch[2])
         patches = self.what(content).reshape(len(code), self.n_sprites, *self.patch)
         drawn: Tensor = (down @ patches @ across.transpose(-1, -2)).sum(1)
         behind: Tensor = self.background(content)
         return drawn + behind.reshape(len(code), -1, height, width)
 
 
-def _laid(weights: Tensor, length: int) -> Tensor:
+def _placement_matrix(weights: Tensor, length: int) -> Tensor:
     """Weights of places of the middle, (…, place), to what line p of a patch gives to line h of the picture.
 
     That is weights[h − p + length // 2]. Weights beyond the ends are 0: of a patch near the border a part is cut off.

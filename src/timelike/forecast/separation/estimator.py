@@ -11,30 +11,32 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...models import learned, options
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...models.options import Option
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
 from ...train import Objective
 from ...train.processes import Accelerator, Precision
-from ..cells import Known, check_known
-from ..chunks import Material
-from ..codecs.naming import PLAIN, Codec, Codecs
+from ..cells import KnownChannels, check_known
+from ..chunks import PackedFrames
+from ..codecs.codec_names import GENERIC_CODECS, CodecName, CodecOption
 from ..dynamics import SOLVERS
-from ..latent import LatentForecaster, Output, Schedules, averages
-from .answering import Answering
-from .network import Combine, SeparationNetwork
-from .objective import Separating, Weights
+from ..latent_forecaster import LatentForecaster, OutputActivation, ScheduleOption, check_betas
+from .network import CombineRule, SeparationNetwork
+from .objective import SeparationObjective, SeparationWeights
 from .presets import PRESETS
-from .renewing import better_renewed
+from .reencoding import is_reencoding_better
+from .rollout import SeparationBase
 
-_WALKED = 24  # steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
-_TRIED_TWICE = 4.0  # steps that take as long as forecasts with and without renewed states
-_NOISE, _FEW = 0.3, 300  # deviations, and the chunks up to which there is so much of it
+_DEFAULT_CHUNK_STEPS = (
+    24  # steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
+)
+_REENCODING_TEST_STEPS = 4.0  # steps that take as long as forecasts with and without renewed states
+_MAX_JITTER, _MAX_JITTER_CHUNKS = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 
 
-class Separation(Answering, LatentForecaster):
+class Separation(SeparationBase, LatentForecaster):
     """Forecasts by separation of variables: a content w that stays, and a state y that an equation moves.
 
     x̂_t = g(w, y_t), dy/dt = f(y), with w and y_0 read off a window of `conditioning` frames by two encoders. Learned by
@@ -97,7 +99,7 @@ class Separation(Answering, LatentForecaster):
         given 0.3 for up to 300 chunks, and less the more there are: 90 divided by their number.
     drawn : {"torch", "thesis"}
         How weights of codecs are drawn: torch's way, or normal with deviation 0.02.
-    known : list of int or str, optional
+    known_channels : list of int or str, optional
         Channels known in advance, such as the hour or a planned input: they are not forecast, and `predict` asks for
         their values over the horizon.
     scale : float
@@ -132,39 +134,39 @@ class Separation(Answering, LatentForecaster):
     (10, 20, 2)
     """
 
-    codec = options.one_of(*PLAIN)
+    codec = options.choice(*GENERIC_CODECS)
     n_content = options.width(1)
     n_state = options.width(1)
-    content = options.flag()
-    combine = options.one_of(*get_args(Combine))
+    content = options.boolean()
+    combine = options.choice(*get_args(CombineRule))
     hidden = options.width(1)
     layers = options.depth(0)
-    decoder_hidden = options.maybe(options.width(1))
-    decoder_layers = options.maybe(options.depth(0))
+    decoder_hidden = options.nullable(options.width(1))
+    decoder_layers = options.nullable(options.depth(0))
     filters = options.width(1)
-    skips = options.flag()
-    maps = options.flag()
-    shortcut = options.flag()
-    solver = options.one_of(*SOLVERS)
+    skips = options.boolean()
+    maps = options.boolean()
+    shortcut = options.boolean()
+    solver = options.choice(*SOLVERS)
     blocks = options.depth(1)
-    tied = options.flag()
+    tied = options.boolean()
     dynamics_hidden = options.width(1)
     gain = options.real(above=0, role="training")
-    renewed = options.maybe(options.flag("free"))
-    offset = options.flag()
-    prediction = options.real(above=0, role="training")
-    autoencoding = options.real(0, role="training")
-    invariance = options.real(0, role="training")
-    smallness = options.real(0, role="training")
-    intervals = options.whole(1, "training", most=2**20)
-    jitter = options.maybe(options.real(0, role="training"))
-    drawn = options.one_of("torch", "thesis", role="training")
-    known = options.maybe(Option(check_known))
+    reencode = options.nullable(options.boolean("free"))
+    offset = options.boolean()
+    prediction_weight = options.real(above=0, role="training")
+    autoencoding_weight = options.real(0, role="training")
+    invariance_weight = options.real(0, role="training")
+    state_penalty = options.real(0, role="training")
+    n_invariance_intervals = options.integer(1, "training", most=2**20)
+    jitter = options.nullable(options.real(0, role="training"))
+    initialization = options.choice("torch", "thesis", role="training")
+    known_channels = options.nullable(Option(check_known))
     scale = options.real(above=0, most=1e6)
-    betas: Option[Any] = Option(averages, "training")
+    betas: Option[Any] = Option(check_betas, "training")
 
     network_: SeparationNetwork
-    renewed_: bool = learned.flag()
+    reencode_: bool = schema.boolean()
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
 
@@ -176,8 +178,8 @@ class Separation(Answering, LatentForecaster):
         n_content: int = 32,
         n_state: int = 32,
         content: bool = True,
-        combine: Combine = "concatenate",
-        codec: Codecs = "auto",
+        combine: CombineRule = "concatenate",
+        codec: CodecOption = "auto",
         hidden: int = 128,
         layers: int = 2,
         decoder_hidden: int | None = None,
@@ -191,23 +193,23 @@ class Separation(Answering, LatentForecaster):
         tied: bool = False,
         dynamics_hidden: int = 128,
         gain: float = 0.71,
-        renewed: bool | None = None,
+        reencode: bool | None = None,
         offset: bool = False,
-        output: Output = "auto",
-        prediction: float = 45.0,
-        autoencoding: float = 1.0,
-        invariance: float = 45.0,
-        smallness: float = 1e-3,
-        intervals: int = 1,
+        output: OutputActivation = "auto",
+        prediction_weight: float = 45.0,
+        autoencoding_weight: float = 1.0,
+        invariance_weight: float = 45.0,
+        state_penalty: float = 1e-3,
+        n_invariance_intervals: int = 1,
         jitter: float | None = None,
-        drawn: Literal["torch", "thesis"] = "torch",
-        known: Known = None,
+        initialization: Literal["torch", "thesis"] = "torch",
+        known_channels: KnownChannels = None,
         scale: float = 1.0,
         batch_size: int = 64,
         learning_rate: float = 3e-3,
-        decay: float = 0.0,
+        weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.99),
-        schedule: Schedules = "cycle",
+        schedule: ScheduleOption = "cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
@@ -220,7 +222,7 @@ class Separation(Answering, LatentForecaster):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
@@ -237,12 +239,12 @@ class Separation(Answering, LatentForecaster):
         if self.maps and self.solver == "gru":
             raise ValueError("maps=True needs convolutions to move maps, and solver='gru' moves vectors: choose one")
 
-    def _ignores_clock(self) -> bool:
-        return self.solver == "gru" or not getattr(self, "uneven_", True)
+    def _ignores_times(self) -> bool:
+        return self.solver == "gru" or not getattr(self, "has_uneven_times_", True)
 
-    def _note_range(self, sequences: Sequences) -> None:
-        super()._note_range(sequences)
-        if self.uneven_ and self.offset:
+    def _detect_value_range(self, sequences: Sequences) -> None:
+        super()._detect_value_range(sequences)
+        if self.has_uneven_times_ and self.offset:
             raise ValueError(
                 "offset=True begins one step after the window, however long that is, and the timestamps of X are not "
                 "even: use offset=False, or resample() first"
@@ -250,8 +252,8 @@ class Separation(Answering, LatentForecaster):
 
     # --- network -----------------------------------------------------------------------------------------------------
 
-    def _codec(self) -> Codec:
-        found = super()._codec()
+    def _resolve_codec(self) -> CodecName:
+        found = super()._resolve_codec()
         if self.maps and found == "perceptron":
             raise ValueError(
                 f"maps=True needs a codec of convolutions, and frames of shape {self.frame_} have the perceptron: use "
@@ -259,7 +261,7 @@ class Separation(Answering, LatentForecaster):
             )
         return found
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = (
             "conditioning",
             "n_content",
@@ -276,59 +278,63 @@ class Separation(Answering, LatentForecaster):
         for name in ("hidden", "decoder_hidden", "filters", "dynamics_hidden"):
             size = getattr(self, name)
             given[name] = None if size is None else max(1, round(self.scale * size))
-        given["gain"] = self._gain()
-        pictures = self._pictures()
+        given["gain"] = self._scaled_gain()
+        pictures = self._uses_images()
         return SeparationNetwork(
             self.cells_.frame if pictures else self.cells_.n_cells,
-            codec=self._codec(),
-            squash=self.squashed_,
-            n_known=len(self.cells_.known),
-            n_clock=self.conditioning - 1 if self.uneven_ else 0,
+            codec=self._resolve_codec(),
+            use_sigmoid=self.uses_sigmoid_,
+            n_known=len(self.cells_.known_channels),
+            n_clock=self.conditioning - 1 if self.has_uneven_times_ else 0,
             **given,
         )
 
-    def _gain(self) -> float:
+    def _scaled_gain(self) -> float:
         """The gain of a block's three layers, such that a state grows no more over a long chunk than over a usual one.
 
         Every step multiplies a state by about 1 + c gain³, which over two hundred steps is a number of 12 digits.
         """
         walked = self.chunk_ - 1 - (self.conditioning if self.offset else 0)
-        return float(self.gain * min(1.0, _WALKED / max(walked, 1)) ** (1 / 3))
+        return float(self.gain * min(1.0, _DEFAULT_CHUNK_STEPS / max(walked, 1)) ** (1 / 3))
 
-    def _chunks(
+    def _make_chunk_objective(
         self,
         length: int,
-        material: Material,
-        held_out: Material | None,
-        more: Callable[[np.random.Generator], Material] | None,
-    ) -> Separating:
-        there = torch.from_numpy(self.cells_.there) if self._pictures() and self.cells_.masked else None
-        return Separating(
+        material: PackedFrames,
+        held_out: PackedFrames | None,
+        more: Callable[[np.random.Generator], PackedFrames] | None,
+    ) -> SeparationObjective:
+        there = torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None
+        return SeparationObjective(
             self.network_,
             material,
             length=length,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            decay=self.decay,
+            weight_decay=self.weight_decay,
             betas=tuple(self.betas),
             held_out=held_out,
-            more=more,
-            weights=Weights(self.prediction, self.autoencoding, self.invariance, self.smallness),
-            intervals=self.intervals,
-            jitter=_NOISE * min(1, _FEW / len(material.places(length))) if self.jitter is None else self.jitter,
-            there=there,
-            undone=self._undoing() if self.squashed_ else None,
+            sample_more=more,
+            weights=SeparationWeights(
+                self.prediction_weight, self.autoencoding_weight, self.invariance_weight, self.state_penalty
+            ),
+            n_invariance_intervals=self.n_invariance_intervals,
+            jitter=_MAX_JITTER * min(1, _MAX_JITTER_CHUNKS / len(material.chunk_starts(length)))
+            if self.jitter is None
+            else self.jitter,
+            valid_mask=there,
+            scaler=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
-        return super()._closing_steps(objective, sequences) + (_TRIED_TWICE if self.renewed is None else 0.0)
+        return super()._closing_steps(objective, sequences) + (_REENCODING_TEST_STEPS if self.reencode is None else 0.0)
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)
-        self.renewed_ = self.renewed is not False
-        if self.renewed is None:
-            self.renewed_ = better_renewed(self, sequences)
+        self.reencode_ = self.reencode is not False
+        if self.reencode is None:
+            self.reencode_ = is_reencoding_better(self, sequences)
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         return {"conditioning": 2, "dynamics_hidden": 4, "filters": 2, "n_content": 3, "n_state": 3, "batch_size": 8}

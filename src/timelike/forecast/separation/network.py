@@ -8,17 +8,17 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ...sequences.arguments import one_of, whole
-from ..codecs.convolutional import Draw, Look, Pictures, Shape
-from ..codecs.naming import Codec
-from ..codecs.perceptron import Perceptron, normal, orthogonal
-from ..dynamics import SOLVERS, Dynamics, Gated, Residual, Solved
+from ...core.parameters import check_choice, check_int
+from ..codecs.codec_names import CodecName
+from ..codecs.convolutions import ConvCodecName, ConvDecoder, ConvEncoder, DownsamplingPlan
+from ..codecs.mlp import MLPNetwork, init_normal, init_orthogonal
+from ..dynamics import SOLVERS, Dynamics, GRUDynamics, ODEDynamics, ResidualDynamics
 
-Combine = Literal["concatenate", "multiply"]
-_MOST_BLOCKS = 2**10  # of a step, as in the option of the estimator; the thesis has three
+CombineRule = Literal["concatenate", "multiply"]
+_MAX_BLOCKS = 2**10  # of a step, as in the option of the estimator; the thesis has three
 
 
-class Content(NamedTuple):
+class SeparationContent(NamedTuple):
     """What stays: a code (batch, …), and what the stages of a codec with skips saw."""
 
     code: Tensor | None
@@ -45,8 +45,8 @@ class SeparationNetwork(nn.Module):
         n_content: int = 32,
         n_state: int = 32,
         content: bool = True,
-        combine: Combine = "concatenate",
-        codec: Codec = "perceptron",
+        combine: CombineRule = "concatenate",
+        codec: CodecName = "perceptron",
         hidden: int = 128,
         layers: int = 2,
         decoder_hidden: int | None = None,
@@ -61,16 +61,20 @@ class SeparationNetwork(nn.Module):
         dynamics_hidden: int = 128,
         gain: float = 0.71,
         offset: bool = False,
-        squash: bool = False,
+        use_sigmoid: bool = False,
         n_known: int = 0,
         n_clock: int = 0,
-        drawn: Literal["torch", "thesis"] = "torch",
+        initialization: Literal["torch", "thesis"] = "torch",
     ) -> None:
         super().__init__()
         self.frame = (frame,) if isinstance(frame, int) else tuple(frame)
-        self.conditioning, self.offset, self.squash = whole(conditioning, "conditioning", 1), offset, squash
+        self.conditioning, self.offset, self.use_sigmoid = (
+            check_int(conditioning, "conditioning", 1),
+            offset,
+            use_sigmoid,
+        )
         self.n_clock = n_clock
-        self.codec, self.combine, self.maps = codec, one_of(combine, "combine", ("concatenate", "multiply")), maps
+        self.codec, self.combine, self.maps = codec, check_choice(combine, "combine", ("concatenate", "multiply")), maps
         self.has_content, self.skips = content, skips and content
         self.n_state = n_state if content else n_state + n_content
         joined = (n_content + n_state if combine == "concatenate" else n_state) if content else self.n_state
@@ -80,50 +84,52 @@ class SeparationNetwork(nn.Module):
                 [hidden] * layers,
                 [decoder_hidden or hidden] * (layers if decoder_layers is None else decoder_layers),
             )
-            self.look_at_content: nn.Module | None = (
-                Perceptron([inputs, *middle, n_content], shortcut=shortcut) if content else None
+            self.content_encoder: nn.Module | None = (
+                MLPNetwork([inputs, *middle, n_content], shortcut=shortcut) if content else None
             )
-            self.look_at_state: nn.Module = Perceptron([inputs, *middle, self.n_state], shortcut=shortcut)
-            self.draw: nn.Module = Perceptron([joined + n_known, *end, self.frame[0]], shortcut=shortcut)
+            self.state_encoder: nn.Module = MLPNetwork([inputs, *middle, self.n_state], shortcut=shortcut)
+            self.decoder: nn.Module = MLPNetwork([joined + n_known, *end, self.frame[0]], shortcut=shortcut)
         else:
             channels, height, width = self.frame
-            shape = Shape(height, width, maps=maps)
+            shape = DownsamplingPlan(height, width, maps=maps)
             assert codec != "sprites"  # not among its options
-            pictures: Pictures = codec
+            pictures: ConvCodecName = codec
             inputs = self.conditioning * (channels + n_known) + n_clock
             given: dict[str, Any] = {"filters": filters, "maps": maps}
-            self.look_at_content = Look(pictures, inputs, shape, n_content, **given) if content else None
-            self.look_at_state = Look(pictures, inputs, shape, self.n_state, **given)
-            self.draw = Draw(pictures, channels, shape, joined + n_known, skips=self.skips, **given)
-        if drawn == "thesis":
-            for part in (self.look_at_content, self.look_at_state, self.draw):
+            self.content_encoder = ConvEncoder(pictures, inputs, shape, n_content, **given) if content else None
+            self.state_encoder = ConvEncoder(pictures, inputs, shape, self.n_state, **given)
+            self.decoder = ConvDecoder(pictures, channels, shape, joined + n_known, skips=self.skips, **given)
+        if initialization == "thesis":
+            for part in (self.content_encoder, self.state_encoder, self.decoder):
                 if part is not None:
-                    normal(part)
-        self.move = _dynamics(self.n_state, n_known, solver, blocks, tied, dynamics_hidden, gain, maps)
+                    init_normal(part)
+        self.dynamics = _make_dynamics(self.n_state, n_known, solver, blocks, tied, dynamics_hidden, gain, maps)
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def content_of(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Content:
+    def encode_content(
+        self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None
+    ) -> SeparationContent:
         """What stays, of windows (batch, conditioning, *frame)."""
-        if self.look_at_content is None:
-            return Content(None, [])
-        found = self.look_at_content(self._seen(window, known, clock))
+        if self.content_encoder is None:
+            return SeparationContent(None, [])
+        found = self.content_encoder(self._encoder_input(window, known, clock))
         if self.codec == "perceptron":
-            return Content(found, [])
-        return Content(found[0], found[1] if self.skips else [])
+            return SeparationContent(found, [])
+        return SeparationContent(found[0], found[1] if self.skips else [])
 
-    def state_of(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Tensor:
+    def encode_state(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Tensor:
         """The state at the first frame of windows, or with `offset` one step after their last."""
-        found = self.look_at_state(self._seen(window, known, clock))
+        found = self.state_encoder(self._encoder_input(window, known, clock))
         state: Tensor = found if self.codec == "perceptron" else found[0]
         return state
 
-    def drawn(self, content: Content, states: Tensor, known: Tensor | None = None) -> Tensor:
+    def decode(self, content: SeparationContent, states: Tensor, known: Tensor | None = None) -> Tensor:
         """Frames (batch, time, *frame) of states (batch, time, …); squashed to (0, 1) where the data lie there."""
         n_items, n_times = states.shape[:2]
         rows = states.flatten(0, 1)
         if content.code is not None:
-            code = _repeated(content.code, n_times)
+            code = _repeat_over_time(content.code, n_times)
             rows = code * rows if self.combine == "multiply" else torch.cat([code, rows], dim=1)
         if known is not None:
             flat = known.flatten(0, 1)
@@ -131,12 +137,12 @@ class SeparationNetwork(nn.Module):
                 flat = flat[:, :, None, None].expand(-1, -1, *rows.shape[2:])
             rows = torch.cat([rows, flat], dim=1)
         if self.codec == "perceptron":
-            frames = self.draw(rows)
+            frames = self.decoder(rows)
         else:
-            frames = self.draw(rows, [_repeated(one, n_times) for one in content.skips])
-        return (torch.sigmoid(frames) if self.squash else frames).reshape(n_items, n_times, *self.frame)
+            frames = self.decoder(rows, [_repeat_over_time(one, n_times) for one in content.skips])
+        return (torch.sigmoid(frames) if self.use_sigmoid else frames).reshape(n_items, n_times, *self.frame)
 
-    def _seen(self, window: Tensor, known: Tensor | None, clock: Tensor | None) -> Tensor:
+    def _encoder_input(self, window: Tensor, known: Tensor | None, clock: Tensor | None) -> Tensor:
         """Frames side by side, in one row or in the channels of one picture (C.5.2)."""
         seen = window.flatten(1) if self.codec == "perceptron" else window.flatten(1, 2)
         for more in (known, clock):
@@ -151,33 +157,33 @@ class SeparationNetwork(nn.Module):
 
     def forward(self, window: Tensor, horizon: int) -> Tensor:
         """What follows a window of an even clock, (batch, horizon, *frame)."""
-        content, y = self.content_of(window), self.state_of(window)
+        content, y = self.encode_content(window), self.encode_state(window)
         before = 0 if self.offset else self.conditioning - 1
         steps = before + horizon - (1 if self.offset else 0)
         spans = window.new_ones(len(window), steps)
-        states = torch.cat([y[:, None], self.move(y, spans)], dim=1)
-        return self.drawn(content, states[:, -horizon:])
+        states = torch.cat([y[:, None], self.dynamics(y, spans)], dim=1)
+        return self.decode(content, states[:, -horizon:])
 
 
-def _dynamics(
+def _make_dynamics(
     n_state: int, n_known: int, solver: str, blocks: int, tied: bool, hidden: int, gain: float, maps: bool
 ) -> Dynamics:
-    one_of(solver, "solver", SOLVERS)
-    whole(blocks, "blocks", 1, most=_MOST_BLOCKS)
+    check_choice(solver, "solver", SOLVERS)
+    check_int(blocks, "blocks", 1, most=_MAX_BLOCKS)
     if solver == "gru":
-        return Gated(n_state, n_known)
+        return GRUDynamics(n_state, n_known)
 
     def block() -> nn.Module:
         if maps:
-            return orthogonal(_convolved(n_state + n_known, hidden, n_state), gain)
-        return orthogonal(Perceptron([n_state + n_known, hidden, hidden, n_state]), gain)
+            return init_orthogonal(_conv_dynamics_block(n_state + n_known, hidden, n_state), gain)
+        return init_orthogonal(MLPNetwork([n_state + n_known, hidden, hidden, n_state]), gain)
 
     if solver == "residual":
-        return Residual([block() for _ in range(1 if tied else blocks)], blocks)
-    return Solved(block(), blocks, solver)
+        return ResidualDynamics([block() for _ in range(1 if tied else blocks)], blocks)
+    return ODEDynamics(block(), blocks, solver)
 
 
-def _convolved(before: int, hidden: int, after: int) -> nn.Module:
+def _conv_dynamics_block(before: int, hidden: int, after: int) -> nn.Module:
     """Three convolutions; normalized, then leaky, in between (C.5.2)."""
     return nn.Sequential(
         nn.Conv2d(before, hidden, 3, padding=1),
@@ -190,7 +196,7 @@ def _convolved(before: int, hidden: int, after: int) -> nn.Module:
     )
 
 
-def _repeated(code: Tensor, n_times: int) -> Tensor:
+def _repeat_over_time(code: Tensor, n_times: int) -> Tensor:
     """A code of each item for all its times, (batch × time, …)."""
     if n_times == 1:
         return code

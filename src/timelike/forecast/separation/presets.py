@@ -68,7 +68,7 @@ _DIGITS: dict[str, Any] = _THESIS | {
     "betas": (0.5, 0.99),
     "batch_size": 128,
     "max_steps": 800 * 200_000 // 128,
-    "schedule": Milestones(at=tuple(epoch / 800 for epoch in (300, 400, 500, 600, 700)), by=1 / 2),
+    "schedule": Milestones(milestones=tuple(epoch / 800 for epoch in (300, 400, 500, 600, 700)), gamma=1 / 2),
 }
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -121,7 +121,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "betas": (0.9, 0.99),
         "batch_size": 100,
         "max_steps": None,
-        "schedule": Milestones(at=tuple(epoch / 550 for epoch in (250, 300, 350, 400, 450)), by=1 / 5),
+        "schedule": Milestones(milestones=tuple(epoch / 550 for epoch in (250, 300, 350, 400, 450)), gamma=1 / 5),
     },
 }
 """Budgets are steps: 250 epochs of waves are 18 750; those of data sets that are not here are left at the default.

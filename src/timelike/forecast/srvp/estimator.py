@@ -12,22 +12,28 @@ import numpy as np
 import torch
 from torch import nn
 
+from ...core.parameters import store_parameters
 from ...models import options
 from ...models.options import Option
-from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
-from ...train.processes import Accelerator, Precision, multiplies_bfloat16
-from ..chunks import Material
-from ..codecs.naming import Codecs
-from ..latent import LatentForecaster, Output, Schedules, averages
-from .answering import Answering
-from .experimental import ExperimentalEvidence, ExperimentalNetwork, Further, hastes, refuse_together
-from .network import LEAST_OBSERVED, Motion, SRVPNetwork
-from .objective import Evidence
+from ...train.processes import Accelerator, Precision, has_bfloat16
+from ..chunks import PackedFrames
+from ..codecs.codec_names import CodecOption
+from ..latent_forecaster import LatentForecaster, OutputActivation, ScheduleOption, check_betas
+from .experimental import (
+    ExperimentalSRVPNetwork,
+    ExperimentalSRVPObjective,
+    ExperimentalWeights,
+    check_delay_penalty,
+    refuse_conflicting_options,
+)
+from .network import MIN_OBSERVATION_STD, DynamicsName, SRVPNetwork
+from .objective import SRVPObjective
 from .presets import PRESETS
+from .rollout import SRVPBase
 
 
-class SRVP(Answering, LatentForecaster):
+class SRVP(SRVPBase, LatentForecaster):
     """Many futures: a state that random residual steps move, drawn together with a content that stays.
 
     y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+1} = y_t + f(y_t, z_{t+1}), x_t ~ N(g(y_t, w), ν), learned by the
@@ -116,34 +122,34 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
     n_random = options.width(0)
     n_content = options.width(0)
     n_code = options.width(1)
-    n_seen = options.width(1)
+    n_content_frames = options.width(1)
     hidden = options.width(1)
     layers = options.depth(0)
     filters = options.width(1)
     n_sprites = options.width(1)
-    skips = options.flag()
-    shortcut = options.flag()
-    motion = options.one_of(*get_args(Motion))
+    skips = options.boolean()
+    shortcut = options.boolean()
+    motion = options.choice(*get_args(DynamicsName))
     motion_hidden = options.width(1)
     gain = options.real(above=0, role="training")
-    substeps = options.whole(1, most=2**10)
-    observed = options.maybe(options.real(above=0))
+    substeps = options.integer(1, most=2**10)
+    observation_std = options.nullable(options.real(above=0))
     beta = options.real(0, role="training")
-    stillness = options.real(0, role="training")
-    delays = options.flag()
-    haste: Option[Any] = Option(hastes, "training")
+    motion_penalty = options.real(0, role="training")
+    delays = options.boolean()
+    delay_penalty: Option[Any] = Option(check_delay_penalty, "training")
     drift = options.real(0)
-    invariance = options.real(0, role="training")
-    autoencoding = options.real(0, role="training")
-    drawn = options.one_of("torch", "thesis", role="training")
+    invariance_weight = options.real(0, role="training")
+    autoencoding_weight = options.real(0, role="training")
+    initialization = options.choice("torch", "thesis", role="training")
     scale = options.real(above=0, most=1e6)
-    betas: Option[Any] = Option(averages, "training")
-    precision = options.one_of("auto", *get_args(Precision), role="training")
+    betas: Option[Any] = Option(check_betas, "training")
+    precision = options.choice("auto", *get_args(Precision), role="training")
 
     network_: SRVPNetwork
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
-    _draws: ClassVar[bool] = True
+    _is_probabilistic: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -154,34 +160,34 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
         n_random: int = 8,
         n_content: int = 32,
         n_code: int = 64,
-        n_seen: int = 5,
-        codec: Codecs = "auto",
+        n_content_frames: int = 5,
+        codec: CodecOption = "auto",
         hidden: int = 128,
         layers: int = 2,
         filters: int = 16,
         n_sprites: int = 2,
         skips: bool = False,
         shortcut: bool = True,
-        motion: Motion = "residual",
+        motion: DynamicsName = "residual",
         motion_hidden: int = 128,
         gain: float = 0.2,
         substeps: int = 1,
-        observed: float | None = None,
+        observation_std: float | None = None,
         beta: float = 1.0,
-        stillness: float = 0.1,
+        motion_penalty: float = 0.1,
         delays: bool = False,
-        haste: tuple[float, float] = (1.0, 1.0),
+        delay_penalty: tuple[float, float] = (1.0, 1.0),
         drift: float = 0.0,
-        invariance: float = 0.0,
-        autoencoding: float = 0.0,
-        output: Output = "auto",
+        invariance_weight: float = 0.0,
+        autoencoding_weight: float = 0.0,
+        output: OutputActivation = "auto",
         scale: float = 1.0,
-        drawn: Literal["torch", "thesis"] = "torch",
+        initialization: Literal["torch", "thesis"] = "torch",
         batch_size: int = 64,
         learning_rate: float = 5e-3,
-        decay: float = 0.0,
+        weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.999),
-        schedule: Schedules = "cycle",
+        schedule: ScheduleOption = "cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
@@ -194,7 +200,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
         precision: Precision | Literal["auto"] = "auto",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
@@ -205,22 +211,25 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
             )
         if self.codec == "sprites" and self.skips:
             raise ValueError("skips=True: codec='sprites' draws from the content and the state alone, use skips=False")
-        refuse_together(self)
+        refuse_conflicting_options(self)
 
     def _precision(self) -> Precision:
         if self.precision != "auto":
             return super()._precision()
-        return "bf16-mixed" if self._pictures() and self.accelerator == "cpu" and multiplies_bfloat16() else "32-true"
+        return "bf16-mixed" if self._uses_images() and self.accelerator == "cpu" and has_bfloat16() else "32-true"
 
-    def _suspect(self) -> str:
-        if self.observed is None or self.observed >= LEAST_OBSERVED:
+    def _divergence_hint(self) -> str:
+        if self.observation_std is None or self.observation_std >= MIN_OBSERVATION_STD:
             return ""
-        return f"observed={self.observed:g} is so small that squares divided by its own are huge, leave it out; else "
+        return (
+            f"observation_std={self.observation_std:g} is so small that squares divided by its own are huge, "
+            "leave it out; else "
+        )
 
-    def _experimental(self) -> bool:
-        return bool(self.delays or self.drift or self.invariance or self.autoencoding)
+    def _is_experimental(self) -> bool:
+        return bool(self.delays or self.drift or self.invariance_weight or self.autoencoding_weight)
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("conditioning", "n_state", "n_random", "n_content", "n_code", "layers", "skips", "shortcut", "motion")
         given: dict[str, Any] = {
             name: getattr(self, name) for name in (*names, "n_sprites", "substeps", "gain", "drawn")
@@ -228,45 +237,47 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
         for name in ("hidden", "filters", "motion_hidden"):
             given[name] = max(1, round(self.scale * getattr(self, name)))
         kind: Callable[..., SRVPNetwork] = SRVPNetwork
-        if self._experimental():
-            kind = partial(ExperimentalNetwork, delays=self.delays, drift=self.drift, longest=self.chunk_ - 1)
+        if self._is_experimental():
+            kind = partial(ExperimentalSRVPNetwork, delays=self.delays, drift=self.drift, longest=self.chunk_ - 1)
         return kind(
-            self.cells_.frame if self._pictures() else self.cells_.n_cells,
-            codec=self._codec(),
-            squash=self.squashed_,
-            scale=self.observed,
+            self.cells_.frame if self._uses_images() else self.cells_.n_cells,
+            codec=self._resolve_codec(),
+            squash=self.uses_sigmoid_,
+            scale=self.observation_std,
             **given,
         )
 
-    def _chunks(
+    def _make_chunk_objective(
         self,
         length: int,
-        material: Material,
-        held_out: Material | None,
-        more: Callable[[np.random.Generator], Material] | None,
-    ) -> Evidence:
-        kind: Callable[..., Evidence] = Evidence
-        if self._experimental():
-            further = Further(self.haste[0], self.haste[1], self.invariance, self.autoencoding)
-            kind = partial(ExperimentalEvidence, further=further)
+        material: PackedFrames,
+        held_out: PackedFrames | None,
+        more: Callable[[np.random.Generator], PackedFrames] | None,
+    ) -> SRVPObjective:
+        kind: Callable[..., SRVPObjective] = SRVPObjective
+        if self._is_experimental():
+            further = ExperimentalWeights(
+                self.delay_penalty[0], self.delay_penalty[1], self.invariance_weight, self.autoencoding_weight
+            )
+            kind = partial(ExperimentalSRVPObjective, further=further)
         return kind(
             self.network_,
             material,
             length=length,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            decay=self.decay,
+            decay=self.weight_decay,
             betas=tuple(self.betas),
             held_out=held_out,
             more=more,
-            n_seen=min(self.n_seen, length),
+            n_seen=min(self.n_content_frames, length),
             beta=self.beta,
-            stillness=self.stillness,
-            there=torch.from_numpy(self.cells_.there) if self._pictures() and self.cells_.masked else None,
-            undone=self._undoing() if self.squashed_ else None,
+            stillness=self.motion_penalty,
+            there=torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None,
+            undone=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         sizes = {"n_state": 3, "n_random": 2, "n_content": 3, "n_code": 4, "motion_hidden": 4, "filters": 2}
         return {"conditioning": 2, "batch_size": 8, **sizes}

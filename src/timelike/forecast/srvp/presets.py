@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...train import Linear
+from ...train import LinearDecay
 
 _THESIS: dict[str, Any] = {
     "n_content": 256,  # in the authors' code for every data set; the text has 128 for digits
@@ -26,7 +26,7 @@ _THESIS: dict[str, Any] = {
 
 def _steps(level: int, falling: int) -> dict[str, Any]:
     """So many steps at the full learning rate, and so many more in which it falls to 0."""
-    return {"max_steps": level + falling, "schedule": Linear(share=falling / (level + falling))}
+    return {"max_steps": level + falling, "schedule": LinearDecay(share=falling / (level + falling))}
 
 
 _DIGITS: dict[str, Any] = _THESIS | {

@@ -14,25 +14,25 @@ import torch
 from numpy.typing import NDArray
 
 from ...align import Aligner, Alignment
-from ...align.matrix import threads_of
+from ...core.parameters import store_parameters
+from ...core.threads import check_n_jobs
+from ...core.warnings import find_stack_level
 from ...models import options
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ...sequences.augment import Augmentation
-from ...sequences.callers import outside
 from ...sequences.sampling import RandomState
 from ...train import Objective, Plateau, Schedule
+from ...train.base import double_precision_copy, torch_threads
 from ...train.processes import Accelerator, Precision
-from ...train.trained import exact, torch_threads
 from ..base import LearnedMetric
-from ..comparer import Aligning, Comparer
-from ..objectives.augmentations import BLUR_OR_MERGE, JudgedAugmentations, SelfSupervised
-from ..objectives.episodes import Episodes, JudgedEpisodes
-from ..objectives.labels import Weight
-from ..pairs import parts
-from ..strided import Strided
-from .network import ALIGNERS, Aligned
-from .options import aligner_option, checked_augment, is_module
+from ..distance_network import AlignmentNetwork, DistanceNetwork
+from ..objectives.episodes import EpisodeObjective, ValidatedEpisodeObjective
+from ..objectives.self_supervised import BLUR_OR_MERGE, SelfSupervisedObjective, ValidatedSelfSupervisedObjective
+from ..objectives.supervised import ConsistencyWeight
+from ..pairwise import feature_batches
+from ..strided_convolutions import StridedConvolutions
+from .network import ALIGNERS_BY_NAME, AlignedFramesNetwork
+from .options import aligner_option, check_augment, is_module
 
 Supervision = Literal["labels", "augmentation", "alignment", "episodes"]
 
@@ -89,30 +89,30 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     (16, 16)
     """
 
-    aligner = aligner_option(tuple(word for word in ALIGNERS if word != "tap"))
-    supervision = options.one_of(*get_args(Supervision))
+    aligner = aligner_option(tuple(word for word in ALIGNERS_BY_NAME if word != "tap"))
+    supervision = options.choice(*get_args(Supervision))
     hidden = options.width(1)
-    n_outputs = options.maybe(options.width(1))
-    normalize = options.flag()
-    self_attention = options.flag()
-    front = options.maybe(options.one_of("strided"))
-    augment = options.maybe(options.Option(checked_augment, "training"))
-    batch_size = options.whole(2, "training")
-    n_way = options.whole(2, "training")
-    k_shot = options.whole(1, "training")
-    n_query = options.whole(1, "training")
-    n_episodes = options.whole(1, "training")
-    gradient_clip = options.maybe(options.real(above=0, role="free"))
-    halving = options.maybe(options.whole(1, "free"))
+    n_outputs = options.nullable(options.width(1))
+    normalize = options.boolean()
+    self_attention = options.boolean()
+    front = options.nullable(options.choice("strided"))
+    augment = options.nullable(options.Option(check_augment, "training"))
+    batch_size = options.integer(2, "training")
+    n_way = options.integer(2, "training")
+    k_shot = options.integer(1, "training")
+    n_query = options.integer(1, "training")
+    n_episodes = options.integer(1, "training")
+    gradient_clip = options.nullable(options.real(above=0, role="free"))
+    halving = options.nullable(options.integer(1, "free"))
 
-    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+    contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "a_sequence_is_at_distance_zero_from_itself": "soft-DTW and entropic plans are not 0 on the diagonal",
             "distances_are_finite_and_not_negative": "soft-DTW is below the least of all paths; divergence=True is not",
         }
     )
 
-    PAPER: ClassVar[dict[str, Any]] = {
+    PAPER_PRESET: ClassVar[dict[str, Any]] = {
         "front": None,
         "perturb": False,
         "augment": True,
@@ -131,11 +131,11 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     }
     """How TAP's paper trains, beside its own network."""
 
-    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"paper": PAPER})
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"paper": PAPER_PRESET})
 
-    network_: Aligning
-    _steps = (500, 1000)
-    _learns_to_align: ClassVar[str] = "tl.TAP"  # what does, where there are no classes to learn frames from
+    network_: AlignmentNetwork
+    _step_range = (500, 1000)
+    _trainable_aligner_hint: ClassVar[str] = "tl.TAP"  # what does, where there are no classes to learn frames from
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         front: Literal["strided"] | None = "strided",
         augment: bool | Augmentation | None = None,
         perturb: bool | Augmentation = False,
-        per_class: int | None = 4,
+        n_per_class: int | None = 4,
         batch_size: int = 16,
         n_way: int = 5,
         k_shot: int = 1,
@@ -176,7 +176,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences, and from their classes where `supervision` needs them, those of X unless y is given.
@@ -187,110 +187,114 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         """
         return super().fit(X, y)
 
-    def _targets(self, sequences: Sequences, y: Any) -> Any:
-        return super()._targets(sequences, y) if self._supervised() else None
+    def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
+        return super()._validate_targets(sequences, y) if self._is_supervised() else None
 
-    def _objective(self, ready: Sequences, targets: NDArray[np.int64] | None) -> Objective:
-        if not self._jointly():
+    def _make_objective(self, ready: Sequences, targets: NDArray[np.int64] | None) -> Objective:
+        if not self._trains_frames():
             self._refuse_nothing_to_learn()
         if targets is None:
-            return self._from_augmentations(ready)
-        return super()._objective(ready, targets) if self.supervision == "labels" else self._from_tasks(ready, targets)
+            return self._self_supervised_objective(ready)
+        return (
+            super()._make_objective(ready, targets)
+            if self.supervision == "labels"
+            else self._episode_objective(ready, targets)
+        )
 
-    def _from_augmentations(self, ready: Sequences) -> Objective:
-        augmentation = self._augmentation()
+    def _self_supervised_objective(self, ready: Sequences) -> Objective:
+        augmentation = self._resolve_augmentation()
         if augmentation is None:
             raise ValueError(
                 f"augment=False leaves nothing to learn from: supervision={self.supervision!r} learns from "
                 "augmentations; use augment=True, or one such as Merge()"
             )
         rng = self._rng()
-        held_out = self._held_out(ready, np.zeros(len(ready), np.int64), rng)
-        how: dict[str, Any] = self._terms() | {
+        held_out = self._validation_positions(ready, np.zeros(len(ready), np.int64), rng)
+        how: dict[str, Any] = self._objective_terms() | {
             "augmentation": augmentation,
-            "joint": self._jointly(),
+            "joint": self._trains_frames(),
             "distance": 1.0 if self.supervision == "augmentation" else 0.0,
             "batch_size": self.batch_size,
-            **self._rates(),
+            **self._optimizer_options(),
         }
         if len(held_out):
-            return JudgedAugmentations(self.network_, ready, held_out, rng, **how)
-        self._warn_unjudged("fewer than 4 sequences", self._share(len(ready)))
-        return SelfSupervised(self.network_, ready, **how)
+            return ValidatedSelfSupervisedObjective(self.network_, ready, held_out, rng, **how)
+        self._warn_no_validation("fewer than 4 sequences", self._validation_share(len(ready)))
+        return SelfSupervisedObjective(self.network_, ready, **how)
 
-    def _from_tasks(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+    def _episode_objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
         rng = self._rng()
-        held_out = self._held_out(ready, targets, rng, stay=self.k_shot + self.n_query)
-        how: dict[str, Any] = self._terms() | {
+        held_out = self._validation_positions(ready, targets, rng, min_kept=self.k_shot + self.n_query)
+        how: dict[str, Any] = self._objective_terms() | {
             "n_way": self.n_way,
             "k_shot": self.k_shot,
             "n_query": self.n_query,
             "n_episodes": self.n_episodes,
-            **self._rates(),
+            **self._optimizer_options(),
         }
         if len(np.unique(targets[held_out])) > 1:  # a task needs two classes to tell apart
-            return JudgedEpisodes(self.network_, ready, targets, held_out, rng, **how)
-        objective = Episodes(self.network_, ready, targets, **how)
+            return ValidatedEpisodeObjective(self.network_, ready, targets, held_out, rng, **how)
+        objective = EpisodeObjective(self.network_, ready, targets, **how)
         next(iter(objective.batches(0, np.random.default_rng(0))))  # says where there is not even one task
         least = max(4, self.k_shot + self.n_query + 1)
-        share = self._share(len(ready))
-        self._warn_unjudged(f"fewer than two classes of {least} members, of which k_shot + n_query stay", share)
+        share = self._validation_share(len(ready))
+        self._warn_no_validation(f"fewer than two classes of {least} members, of which k_shot + n_query stay", share)
         return objective
 
-    def _warn_unjudged(self, why: str, share: float) -> None:
+    def _warn_no_validation(self, why: str, share: float) -> None:
         if share > 0:
             warnings.warn(
                 f"validation={share}, but there are {why}: nothing is held out, the last weights are kept "
                 "and patience has no effect; give more sequences, or validation=0 to say that this is meant",
-                stacklevel=outside(),
+                stacklevel=find_stack_level(),
             )
 
-    def _supervised(self) -> bool:
+    def _is_supervised(self) -> bool:
         return self.supervision in ("labels", "episodes")
 
-    def _jointly(self) -> bool:
+    def _trains_frames(self) -> bool:
         """Whether the network for frames is learned: without negatives it would make all frames the same."""
-        return self._supervised()
+        return self._is_supervised()
 
-    def _terms(self) -> dict[str, Any]:
+    def _objective_terms(self) -> dict[str, Any]:
         """Which terms of the objective there are beside those of every method."""
         return {}
 
-    def _augmentation(self) -> Augmentation | None:
+    def _resolve_augmentation(self) -> Augmentation | None:
         if isinstance(self.augment, Augmentation):
             return self.augment
         asked = self.supervision in ("augmentation", "alignment") if self.augment is None else self.augment
         return BLUR_OR_MERGE if asked else None
 
-    def _limits(self, objective: Objective) -> dict[str, Any]:
-        return super()._limits(objective) | {"gradient_clip": self.gradient_clip}
+    def _fit_options(self, objective: Objective) -> dict[str, Any]:
+        return super()._fit_options(objective) | {"gradient_clip": self.gradient_clip}
 
-    def _schedule(self, objective: Objective) -> Schedule | None:
+    def _make_schedule(self, objective: Objective) -> Schedule | None:
         if self.schedule != "plateau":
-            return super()._schedule(objective)
-        return None if self.halving is None else Plateau(patience=self.halving, watch="loss")
+            return super()._make_schedule(objective)
+        return None if self.halving is None else Plateau(patience=self.halving, monitor="loss")
 
-    def _options(self, n_classes: int) -> dict[str, Any]:
-        return self._terms() | {
-            "augmentation": self._augmentation(),
-            "consistency": self._consistency(),
-            "n_per_class": self.per_class,
+    def _objective_options(self, n_classes: int) -> dict[str, Any]:
+        return self._objective_terms() | {
+            "augmentation": self._resolve_augmentation(),
+            "consistency": self._consistency_weight(),
+            "n_per_class": self.n_per_class,
             "batch_size": self.batch_size,
-            "change": self._change(),
-            **self._rates(),
+            "change": self._make_perturbation(),
+            **self._optimizer_options(),
         }
 
-    def _consistency(self) -> Weight:
+    def _consistency_weight(self) -> ConsistencyWeight:
         """The weight of eq. 10: soft-DTW collapses where it is asked to be near its own augmentation."""
         return 0.0
 
     def _refuse_nothing_to_learn(self) -> None:
         if all(name.startswith("transformation.") for name, _ in self.network_.named_parameters()):
-            asked = "joint=False" if self._supervised() else f"supervision={self.supervision!r}"
-            other = "joint=True" if self._supervised() else "supervision='labels'"
+            asked = "joint=False" if self._is_supervised() else f"supervision={self.supervision!r}"
+            other = "joint=True" if self._is_supervised() else "supervision='labels'"
             raise ValueError(
                 f"{asked} learns how to align, and aligner={self.aligner!r} has nothing to learn: use "
-                f"{self._learns_to_align}, or {other}"
+                f"{self._trainable_aligner_hint}, or {other}"
             )
 
     def _frame_options(self) -> dict[str, Any]:
@@ -300,14 +304,14 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
             "n_outputs": self.n_outputs,
             "normalize": self.normalize,
             "self_attention": self.self_attention,
-            "front": self.front if self._jointly() else None,
+            "front": self.front if self._trains_frames() else None,
             "strides": self.strides_,
-            "transform": self._jointly(),
+            "transform": self._trains_frames(),
         }
 
-    def _comparer(self, n_channels: int) -> Comparer:
+    def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
         # a module is copied, as training would change the one that was given
-        return Aligned(n_channels, aligner=copy.deepcopy(self.aligner), **self._frame_options())
+        return AlignedFramesNetwork(n_channels, aligner=copy.deepcopy(self.aligner), **self._frame_options())
 
     def _refuse_to_save(self) -> None:
         if is_module(self.aligner):
@@ -319,7 +323,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._supervised()
+        tags.target_tags.required = self._is_supervised()
         return tags
 
     @property
@@ -329,25 +333,25 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
             return bool(self.network_.symmetric)
         return not is_module(self.aligner)
 
-    def mean_pooled(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+    def pool_frames(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """The mean of the frames of each sequence after the network for frames, (item, output).
 
         The vector that a linear probe classifies (Su and Wen, ICLR 2022, appendix A.9).
         """
-        asked, network = self._asked(X), exact(self.network_)
+        asked, network = self._validate_predict_input(X), double_precision_copy(self.network_)
         found = np.empty((len(asked), network.transformation.n_outputs), np.float32)
-        with torch_threads(threads_of(n_jobs)):
-            for part in parts(network, self._ready(asked, "X"), torch.float64):
-                found[part.ids] = network.mean_pooled(part.features).numpy()
+        with torch_threads(check_n_jobs(n_jobs)):
+            for part in feature_batches(network, self._standardize(asked, "X"), torch.float64):
+                found[part.ids] = network.pool_frames(part.features).numpy()
         return found
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         with torch.no_grad():
-            sides = self._features(x), self._features(y)
-            cost = float(self.network_.rows(*sides)[0])
+            sides = self._sequence_features(x), self._sequence_features(y)
+            cost = float(self.network_.pair_distances(*sides)[0])
             plan = self.network_.plan(*sides)[0].double().numpy()
-        of_x, of_y = self._shares(len(x[0])), self._shares(len(y[0]))
+        of_x, of_y = self._pooling_matrix(len(x[0])), self._pooling_matrix(len(y[0]))
         return Alignment(cost, None, x[0], y[0], weights=of_x.T @ plan @ of_y)
 
-    def _front(self) -> Strided | None:
+    def _get_front(self) -> StridedConvolutions | None:
         return self.network_.transformation.front

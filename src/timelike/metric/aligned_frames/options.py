@@ -8,22 +8,22 @@ import numpy as np
 from torch import nn
 
 from ...align import Aligner
+from ...core.parameters import check_choice
 from ...models import options
-from ...sequences.arguments import one_of
 from ...sequences.augment import Augmentation
-from .network import LAYERS
+from .network import ALIGNER_LAYERS
 
 
-def checked_aligner(value: Any, name: str, words: tuple[str, ...]) -> Any:
+def check_aligner(value: Any, name: str, words: tuple[str, ...]) -> Any:
     """A word, an aligner that has a layer with a gradient, or a module."""
-    if is_module(value) or isinstance(value, tuple(LAYERS)):
+    if is_module(value) or isinstance(value, tuple(ALIGNER_LAYERS)):
         return value
     if isinstance(value, Aligner):
-        known = ", ".join(f"tl.{kind.__name__}" for kind in LAYERS)
+        known = ", ".join(f"tl.{kind.__name__}" for kind in ALIGNER_LAYERS)
         raise ValueError(
             f"{name}={value!r} has no gradient: expected a module or one of {', '.join(map(repr, words))}, {known}"
         )
-    return one_of(value, name, words)
+    return check_choice(value, name, words)
 
 
 def is_module(aligner: Any) -> bool:
@@ -34,12 +34,12 @@ def is_module(aligner: Any) -> bool:
 def aligner_option(words: tuple[str, ...]) -> options.Option[Any]:
     """An estimator's option `aligner`, one of these words among others."""
     return options.Option(
-        lambda value, name: checked_aligner(value, name, words),
-        said=lambda value: type(value).__name__ if is_module(value) else repr(value),
+        lambda value, name: check_aligner(value, name, words),
+        to_text=lambda value: type(value).__name__ if is_module(value) else repr(value),
     )
 
 
-def checked_augment(value: Any, name: str) -> bool | Augmentation:
+def check_augment(value: Any, name: str) -> bool | Augmentation:
     """Whether there is an augmentation, or which."""
     if isinstance(value, Augmentation):
         return value

@@ -12,18 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...core.parameters import store_parameters
 from ...models import options
-from ...sequences import Sequences, as_one
-from ...sequences.arguments import store
+from ...sequences import Sequences, as_single_sequence
 from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
-from ..base import Twins
-from ..comparer import Comparer
+from ..base import RecurrentMetric
+from ..distance_network import DistanceNetwork
 from .network import CoupledNetwork
 
 
-class CoupledGRU(Twins):
+class CoupledGRU(RecurrentMetric):
     """The distance ‖h_T − h'_T‖₂ of the last states of two GRUs that read one sequence each and are coupled.
 
     Both share their weights and a gate c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc), by which each takes over some of
@@ -32,7 +32,7 @@ class CoupledGRU(Twins):
     distance costs more than with `SiameseGRU`.
 
     Take `SiameseGRU` unless your own data say otherwise: it costs less, and `benchmarks.papers.cgru.coupling` has found
-    no task on which coupling helps. Reasons to take this one are `synchronization` and `lyapunov`.
+    no task on which coupling helps. Reasons to take this one are `synchronization` and `lyapunov_exponent`.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ random_state
     hidden = options.width(1)
     coupling_bias = options.real(-1e30, 1e30)  # as float32 holds it
     coupling_penalty = options.real(0)
-    penalized = options.one_of("gate", "norm", role="training")
-    sync = options.one_of("last", "mean")
+    penalty_term = options.choice("gate", "norm", role="training")
+    sync = options.choice("last", "mean")
 
     network_: CoupledNetwork
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": Twins.PLAIN | {"coupling_bias": 0.0, "penalized": "norm", "sync": "last"}}
+        {"paper": RecurrentMetric.PAPER_PRESET | {"coupling_bias": 0.0, "penalized": "norm", "sync": "last"}}
     )
 
     def __init__(
@@ -94,10 +94,10 @@ random_state
         front: Literal["strided"] | None = "strided",
         coupling_bias: float = -2.0,
         coupling_penalty: float = 0.01,
-        penalized: Literal["gate", "norm"] = "gate",
+        penalty_term: Literal["gate", "norm"] = "gate",
         sync: Literal["last", "mean"] = "mean",
         loss: Any = "supervised-contrastive",
-        per_class: int = 6,
+        n_per_class: int = 6,
         perturb: bool | Augmentation = True,
         max_frames: int | None = 256,
         learning_rate: float = 1e-2,
@@ -117,54 +117,56 @@ random_state
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _comparer(self, n_channels: int) -> Comparer:
+    def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
         return CoupledNetwork(
             n_channels,
             hidden=self.hidden,
             coupling_bias=self.coupling_bias,
             coupling_penalty=self.coupling_penalty,
-            penalized=self.penalized,
+            penalty_term=self.penalty_term,
             sync=self.sync,
             front=self.front,
             strides=self.strides_,
         )
 
-    def _settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
+    def _checkpoint_settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
         # checkpoints of before there was a choice say a number only: the loss and the readings were others
-        weighed = {"coupling_penalty": f"{float(self.coupling_penalty)} of the {self.penalized}"}
-        return super()._settings(sequences, targets) | weighed
+        weighed = {"coupling_penalty": f"{float(self.coupling_penalty)} of the {self.penalty_term}"}
+        return super()._checkpoint_settings(sequences, targets) | weighed
 
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
         """How far the two states are from each other at every time, up to the end of the longer one.
 
         Where the twins read frames of several steps, these have the same number.
         """
-        pair = self._pair(x, y)
+        pair = self._validate_pair(x, y)
         with torch.no_grad():
             found = self.network_.synchronization(*pair)[0]
-        of_frames = self._shares(max(len(as_one(side, name)[0]) for side, name in ((x, "x"), (y, "y"))))
+        of_frames = self._pooling_matrix(
+            max(len(as_single_sequence(side, name)[0]) for side, name in ((x, "x"), (y, "y")))
+        )
         return np.asarray(found.numpy()[of_frames.argmax(axis=0)], np.float64)
 
     def coupling(self, x: Any, y: Any) -> float:
         """The mean gate of two sequences: 0 is no coupling, ½ the strongest, in which both have the same new state."""
-        pair = self._pair(x, y)
+        pair = self._validate_pair(x, y)
         with torch.no_grad():
-            return float(self.network_.gates(*pair))
+            return float(self.network_.mean_gates(*pair))
 
-    def _pair(self, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _validate_pair(self, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Two sequences as the network takes them, and their lengths."""
         self._require_fitted()
-        first, second = as_one(x, "x"), as_one(y, "y")
-        self._refuse(first, second, ("x", "y"))
-        (a, n), (b, m) = (self._ready(side).tensor() for side in (first, second))
+        first, second = as_single_sequence(x, "x"), as_single_sequence(y, "y")
+        self._validate_sides(first, second, ("x", "y"))
+        (a, n), (b, m) = (self._standardize(side).to_tensor() for side in (first, second))
         return a, b, n, m
 
-    def lyapunov(self, *, steps: int = 1000, random_state: RandomState = 0) -> float:
+    def lyapunov_exponent(self, *, steps: int = 1000, random_state: RandomState = 0) -> float:
         """The largest Lyapunov exponent of the map that the network makes without input; above 0 it is chaotic.
 
         Two coupled systems synchronise where the coupling exceeds half of it (Fujisaka and Yamada, 1983).
         """
         self._require_fitted()
-        return self.network_.lyapunov(steps=steps, random_state=random_state)
+        return self.network_.lyapunov_exponent(steps=steps, random_state=random_state)

@@ -10,20 +10,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...native.coupled import Cell, Rolled, graded
-from ...native.coupled.twin import Side, apart, states
-from ...sequences.arguments import one_of, real, whole
-from ...sequences.padding import own_precision, valid
+from ...core.parameters import check_choice, check_float, check_int
+from ...core.validation.tensors import disable_autocast, valid_mask
+from ...native.coupled import CoupledWeights, Rollout, autograd
+from ...native.coupled.fallback import RolloutSide, state_distances, states
 from ...sequences.sampling import RandomState
-from ..comparer import Compared, Comparer, Features
-from ..strided import front_of
-from .dynamics import gru_map, largest_exponent
+from ..distance_network import DistanceNetwork, DistanceOutput, Features
+from ..strided_convolutions import make_front
+from .lyapunov import gru_map, largest_lyapunov_exponent
 
-Sync = Literal["last", "mean"]
-Penalized = Literal["gate", "norm"]
+SyncName = Literal["last", "mean"]
+PenaltyTerm = Literal["gate", "norm"]
 
 
-class CoupledNetwork(Comparer):
+class CoupledNetwork(DistanceNetwork):
     """Twin GRUs with a coupling gate: each takes a part of the other's new state, as much as the gate says.
 
         r_t = σ(W_ir x_t + b_ir + W_hr h_{t−1} + b_hr)          z_t = σ(W_iz x_t + b_iz + W_hz h_{t−1} + b_hz)
@@ -48,12 +48,13 @@ class CoupledNetwork(Comparer):
     sync : {"last", "mean"}
         Which of the distances over time is the distance.
     coupling_penalty : float
-        Weight of what is `penalized` in a loss.
+        Weight of what is `penalty_term` in a loss.
     penalized : {"gate", "norm"}
         The mean gate: c_t averaged over units, over the steps in which both sequences run, and over the pairs compared.
         Or ‖W_hc‖, as in the paper, which says little of the coupling: W_hc = 0 is c = σ(b_hc), and c = ½ with b_hc = 0.
     front : "strided" or None
-        Convolutions that read the sequences first, so that the twins have a quarter of the steps (see `Strided`).
+        Convolutions that read the sequences first, so that the twins have a quarter of the steps (see
+        `StridedConvolutions`).
     strides : (int, int)
         Of these.
 
@@ -70,19 +71,19 @@ class CoupledNetwork(Comparer):
         *,
         hidden: int = 20,
         coupling_bias: float = 0.0,
-        sync: Sync = "last",
+        sync: SyncName = "last",
         coupling_penalty: float = 0.01,
-        penalized: Penalized = "gate",
+        penalty_term: PenaltyTerm = "gate",
         front: Literal["strided"] | None = None,
         strides: tuple[int, int] = (2, 2),
     ) -> None:
         super().__init__()
-        self.front = front_of(front, n_channels, strides)
-        self.n_channels = n_channels = whole(n_channels, "n_channels", 1)
-        self.hidden = hidden = whole(hidden, "hidden", 1)
-        self.sync: str = one_of(sync, "sync", ("last", "mean"))
-        self.coupling_penalty = real(coupling_penalty, "coupling_penalty", 0)
-        self.penalized: str = one_of(penalized, "penalized", ("gate", "norm"))
+        self.front = make_front(front, n_channels, strides)
+        self.n_channels = n_channels = check_int(n_channels, "n_channels", 1)
+        self.hidden = hidden = check_int(hidden, "hidden", 1)
+        self.sync: str = check_choice(sync, "sync", ("last", "mean"))
+        self.coupling_penalty = check_float(coupling_penalty, "coupling_penalty", 0)
+        self.penalty_term: str = check_choice(penalty_term, "penalty_term", ("gate", "norm"))
         within = self.hidden**-0.5  # as torch's GRU starts
 
         def uniform(*shape: int) -> nn.Parameter:
@@ -92,7 +93,7 @@ class CoupledNetwork(Comparer):
         self.weight_ih, self.weight_hh = uniform(3 * hidden, seen), uniform(3 * hidden, hidden)
         self.bias_ih, self.bias_hh = uniform(3 * hidden), uniform(3 * hidden)
         self.weight_hc = nn.Parameter(0.1 * torch.randn(hidden, hidden))
-        self.bias_hc = nn.Parameter(torch.full((hidden,), real(coupling_bias, "coupling_bias")))
+        self.bias_hc = nn.Parameter(torch.full((hidden,), check_float(coupling_bias, "coupling_bias")))
 
     @classmethod
     def from_gru(cls, gru: nn.GRU, **options: Any) -> CoupledNetwork:
@@ -115,43 +116,48 @@ class CoupledNetwork(Comparer):
         """W_i x + b_i of every step, (item, time, 3 hidden), with the biases of reset and update that act on states."""
         if self.front is not None:
             x, lengths = self.front(x, lengths)
-        inside = valid(lengths, x.shape[1], x.device)
+        inside = valid_mask(lengths, x.shape[1], x.device)
         clean = torch.where(inside[..., None], x, 0)  # padding may hold anything, and NaN times 0 is NaN
-        with self._own_precision():
+        with self._disable_autocast():
             return Features(F.linear(clean, self.weight_ih, self._input_bias()), lengths.to(x.device))
 
-    def rows(self, x: Features, y: Features) -> Tensor:
+    def pair_distances(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
-        return self._rolled(x, y, rows=True).distances
+        return self._roll_out(x, y, rows=True).distances
 
-    def matrix(self, x: Features, y: Features) -> Tensor:
+    def distance_matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where y is x, each pair is rolled out once."""
-        with self._own_precision():
-            return graded.matrix(self._cell(), _inputs(x), None if y is x else _inputs(y), mean=self._mean)
+        with self._disable_autocast():
+            return autograd.matrix(
+                self._coupled_weights(),
+                _gate_inputs(x),
+                None if y is x else _gate_inputs(y),
+                mean=self._averages_over_time,
+            )
 
-    def footprint(self, x_time: int, y_time: int) -> int:
+    def numbers_per_pair(self, x_time: int, y_time: int) -> int:
         """A number for a pair, or some of its states where a gradient will be asked for; in torch its gates."""
-        return graded.footprint(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
+        return autograd.numbers_per_pair(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
 
-    def compared(self, x: Features, y: Features, *, rows: bool = False) -> Compared:
+    def training_distances(self, x: Features, y: Features, *, pairs_only: bool = False) -> DistanceOutput:
         """The distances with `coupling_penalty` · the mean gate, so that the twins couple only where it pays."""
-        found = self._rolled(x, y, rows=rows)
+        found = self._roll_out(x, y, rows=pairs_only)
         gate = found.gates.mean() if len(found.gates) else found.gates.sum()  # a sequence alone is coupled to nothing
-        penalty = self.coupling_penalty * gate if self.penalized == "gate" else self.penalty()
-        return Compared(found.distances, penalty, {"coupling": gate.detach(), **self.readings()})
+        penalty = self.coupling_penalty * gate if self.penalty_term == "gate" else self.penalty()
+        return DistanceOutput(found.distances, penalty, {"coupling": gate.detach(), **self.logged_values()})
 
     def penalty(self) -> Tensor | float:
-        """`coupling_penalty` · ‖W_hc‖ where that is `penalized`; the mean gate is that of pairs, see `compared`."""
-        if self.penalized == "gate":
+        """`coupling_penalty` · ‖W_hc‖ where that is `penalty_term`; the mean gate is that of pairs, see `compared`."""
+        if self.penalty_term == "gate":
             return 0.0
         norm: Tensor = torch.linalg.vector_norm(self.weight_hc)
         return self.coupling_penalty * norm
 
-    def readings(self) -> dict[str, Tensor | float]:
+    def logged_values(self) -> dict[str, Tensor | float]:
         """The norm of W_hc."""
         return {"coupling_norm": self.coupling_norm}
 
-    def gates(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
+    def mean_gates(self, x: Tensor, y: Tensor, x_lengths: Any = None, y_lengths: Any = None) -> Tensor:
         """The mean gate of each x and its y, (item,): c_t over units, and over the steps in which both run.
 
         0 is two GRUs apart, ½ the strongest coupling, in which both have the same new state; 1 exchanges them.
@@ -160,7 +166,7 @@ class CoupledNetwork(Comparer):
         >>> network.gates(torch.zeros(1, 6, 1), torch.ones(1, 8, 1)).item() < 1e-6
         True
         """
-        return self._rolled(*self.sides(x, y, x_lengths, y_lengths), rows=True).gates
+        return self._roll_out(*self.pair_features(x, y, x_lengths, y_lengths), rows=True).gates
 
     @property
     def coupling_norm(self) -> float:
@@ -176,9 +182,12 @@ class CoupledNetwork(Comparer):
         >>> error.shape, bool(torch.isclose(error[0, -1], network(x, y)[0]))
         (torch.Size([1, 8]), True)
         """
-        return torch.stack([apart(*pair) for pair in self._states(*self.sides(x, y, x_lengths, y_lengths))], -1)
+        return torch.stack(
+            [state_distances(*pair) for pair in self._rollout_states(*self.pair_features(x, y, x_lengths, y_lengths))],
+            -1,
+        )
 
-    def lyapunov(
+    def lyapunov_exponent(
         self, *, steps: int = 1000, discard: int = 100, starts: int = 16, random_state: RandomState = None
     ) -> float:
         """The largest Lyapunov exponent, per step, of one twin alone with zeros as its input.
@@ -186,40 +195,47 @@ class CoupledNetwork(Comparer):
         Below 0 states from different starts meet by themselves, above 0 they part (chaos) unless they are coupled.
         The growth of a tangent vector is averaged over `steps` after `discard` others, and over random `starts`.
         """
-        frozen = Cell(*(weight.detach() for weight in self._cell()))
-        return largest_exponent(
+        frozen = CoupledWeights(*(weight.detach() for weight in self._coupled_weights()))
+        return largest_lyapunov_exponent(
             gru_map(frozen, self._input_bias().detach()),
             frozen.recurrent,
-            steps=whole(steps, "steps", 1),
-            discard=whole(discard, "discard", 0),
-            starts=whole(starts, "starts", 1),
+            steps=check_int(steps, "steps", 1),
+            n_discarded=check_int(discard, "discard", 0),
+            n_starts=check_int(starts, "starts", 1),
             random_state=random_state,
         )
 
-    def _own_precision(self) -> AbstractContextManager[Any]:
+    def _disable_autocast(self) -> AbstractContextManager[Any]:
         """Mixed precision would give states of one kind and gates of another, which no step can mix."""
-        return own_precision(self.weight_hh.device)
+        return disable_autocast(self.weight_hh.device)
 
     def _input_bias(self) -> Tensor:
         """Of every bias what does not act inside the reset: the rest of `bias_hh` is the cell's."""
         return self.bias_ih + F.pad(self.bias_hh[: 2 * self.hidden], (0, self.hidden))
 
     @property
-    def _mean(self) -> bool:
+    def _averages_over_time(self) -> bool:
         return self.sync == "mean"
 
-    def _cell(self) -> Cell[Tensor]:
-        return Cell(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
+    def _coupled_weights(self) -> CoupledWeights[Tensor]:
+        return CoupledWeights(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
 
-    def _rolled(self, x: Features, y: Features, *, rows: bool) -> Rolled[Tensor]:
-        with self._own_precision():
+    def _roll_out(self, x: Features, y: Features, *, rows: bool) -> Rollout[Tensor]:
+        with self._disable_autocast():
             if rows:
-                return graded.rows(self._cell(), _inputs(x), _inputs(y), mean=self._mean)
-            return graded.crossed(self._cell(), _inputs(x), None if y is x else _inputs(y), mean=self._mean)
+                return autograd.pair_rollouts(
+                    self._coupled_weights(), _gate_inputs(x), _gate_inputs(y), mean=self._averages_over_time
+                )
+            return autograd.matrix_rollouts(
+                self._coupled_weights(),
+                _gate_inputs(x),
+                None if y is x else _gate_inputs(y),
+                mean=self._averages_over_time,
+            )
 
-    def _states(self, x: Features, y: Features) -> Iterator[tuple[Tensor, Tensor]]:
-        return states(self._cell(), Side(x.values, x.lengths), Side(y.values, y.lengths))
+    def _rollout_states(self, x: Features, y: Features) -> Iterator[tuple[Tensor, Tensor]]:
+        return states(self._coupled_weights(), RolloutSide(x.values, x.lengths), RolloutSide(y.values, y.lengths))
 
 
-def _inputs(side: Features) -> graded.Inputs:
-    return graded.Inputs(side.values, side.lengths)
+def _gate_inputs(side: Features) -> autograd.GateInputs:
+    return autograd.GateInputs(side.values, side.lengths)

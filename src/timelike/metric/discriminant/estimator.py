@@ -7,29 +7,34 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.parameters import format_value, store_parameters
+from ...core.random import check_random_state
 from ...encode.base import Encoder
-from ...models import learned, options
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import generator, shown, store
 from ...sequences.sampling import RandomState
-from ..positions import checked_pairs
-from .basis import Basis, Floats
-from .choosing import Choice, chosen, grid
-from .projected import Projected
-from .scatter import Scatter, all_directions, class_center, class_directions, of_classes, of_pairs
+from ..pair_labels import validate_pair_labels
+from .model_selection import DiscriminantOptions, option_grid, select_options
+from .principal_axes import Floats, PrincipalBasis
+from .projected_encoder import ProjectedEncoder
+from .scatter import Scatter, all_directions, class_center, class_directions, class_scatter, pair_scatter
 
-Classes = Literal["both", "known", "open"]
+TargetClasses = Literal["both", "known", "open"]
 
-_GRIDS: dict[Classes, list[Choice]] = {
-    "known": grid([1.0], [0.1]),
-    "both": grid([0.5], [0.05, 0.1, 0.2]),
-    "open": grid([0.0, 0.1, 0.2, 0.35], [0.05, 0.1, 0.2, 0.4]),
+_OPTION_GRIDS: dict[TargetClasses, list[DiscriminantOptions]] = {
+    "known": option_grid([1.0], [0.1]),
+    "both": option_grid([0.5], [0.05, 0.1, 0.2]),
+    "open": option_grid([0.0, 0.1, 0.2, 0.35], [0.05, 0.1, 0.2, 0.4]),
 }
 # of the same grids, where classes are too few to hold some out
-_OTHERWISE: dict[Classes, Choice] = {"known": Choice(1.0, 0.1), "both": Choice(0.5, 0.1), "open": Choice(0.1, 0.2)}
+_DEFAULT_OPTIONS: dict[TargetClasses, DiscriminantOptions] = {
+    "known": DiscriminantOptions(1.0, 0.1),
+    "both": DiscriminantOptions(0.5, 0.1),
+    "open": DiscriminantOptions(0.1, 0.2),
+}
 
 
-class Discriminant(Projected):
+class Discriminant(ProjectedEncoder):
     """A supervised linear metric over the vectors of an encoder, learned in a second.
 
         d(x, y)² = σ ‖u(x) − u(y)‖² + (1 − σ) ‖v(x) − v(y)‖²,   u = Cz / ‖Cz‖,   v = Aᵀz / ‖Aᵀz‖
@@ -83,33 +88,36 @@ class Discriminant(Projected):
     1.0
     """
 
-    classes = options.one_of(*get_args(Classes))
+    classes = options.choice(*get_args(TargetClasses))
 
-    classes_: NDArray[Any] = learned.labels("class")
-    share_: float = learned.real(0, 1)
-    shrinkage_: float = learned.real(0, 1)
-    _call = "fit(X, y)"
+    classes_: NDArray[Any] = schema.labels("class")
+    share_: float = schema.real(0, 1)
+    shrinkage_: float = schema.real(0, 1)
+    _fit_call = "fit(X, y)"
 
     def __init__(
         self,
         encoder: Encoder | None = None,
         *,
-        classes: Classes = "both",
+        classes: TargetClasses = "both",
         n_features: int = 512,
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes: `y`, or the labels that X carries."""
-        with self._fitting():
-            sequences = self._learn_from(X)
-            codes = self._coded(sequences, y)
-            basis, along = self._axes_of(sequences)
-            rng = generator(self.random_state)
-            found = chosen(along, codes, _GRIDS[self.classes], self.n_features, rng) or _OTHERWISE[self.classes]
-            centred = basis.moved_to(class_center(along, codes))
-            self._learned(centred, along, of_classes(along, codes), found)
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            codes = self._class_codes(sequences, y)
+            basis, along = self._fit_axes(sequences)
+            rng = check_random_state(self.random_state)
+            found = (
+                select_options(along, codes, _OPTION_GRIDS[self.classes], self.n_features, rng)
+                or _DEFAULT_OPTIONS[self.classes]
+            )
+            centred = basis.shift_origin(class_center(along, codes))
+            self._fit_projections(centred, along, class_scatter(along, codes), found)
         return self
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
@@ -118,30 +126,33 @@ class Discriminant(Projected):
         S_w is that of the differences of pairs that are alike; class directions are those along which the others
         differ more. Nothing is held out.
         """
-        with self._fitting():
-            sequences = self._learn_from(X)
-            given, alike = checked_pairs(pairs, same, len(sequences))
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            given, alike = validate_pair_labels(pairs, same, len(sequences))
             self.classes_ = np.empty(0, np.int64)
-            basis, along = self._axes_of(sequences)
-            self._learned(basis, along, of_pairs(along, given, alike), _OTHERWISE[self.classes])
+            basis, along = self._fit_axes(sequences)
+            self._fit_projections(basis, along, pair_scatter(along, given, alike), _DEFAULT_OPTIONS[self.classes])
         return self
 
-    def _learned(self, basis: Basis, along: Floats, scatter: Scatter, found: Choice) -> None:
+    def _fit_projections(
+        self, basis: PrincipalBasis, along: Floats, scatter: Scatter, found: DiscriminantOptions
+    ) -> None:
         self.share_, self.shrinkage_ = found
         if not np.abs(scatter.means).sum() > 0:  # pairs that are not alike differ no more than those that are
             self.share_ = 0.0
         variances = (along**2).mean(axis=0)
         by_class = class_directions(variances, scatter) if self.share_ > 0 else along[:0].T
         by_all = all_directions(variances, scatter, self.shrinkage_, self.n_features)
-        self._keep(basis, [(self.share_, by_class), (1 - self.share_, by_all)])
+        self._set_projections(basis, [(self.share_, by_class), (1 - self.share_, by_all)])
 
-    def _coded(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
+    def _class_codes(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
         """The class of every sequence, as a number."""
-        labels = self._classes(sequences, y, "use EmbeddingRegressor")
+        labels = self._validate_classes(sequences, y, "use EmbeddingRegressor")
         self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         if len(counts) < 2:
             raise ValueError(
-                f"y holds one class, {shown(self.classes_.tolist()[0])}: a discriminant tells two or more apart; "
+                f"y holds one class, {format_value(self.classes_.tolist()[0])}: a discriminant tells two or more "
+                "apart; "
                 "Whitened learns without classes, and fit_pairs(X, pairs, same) from pairs"
             )
         if counts.max() < 2:

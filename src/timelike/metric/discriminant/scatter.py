@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .basis import Floats
+from .principal_axes import Floats
 
-FLOOR = 0.3  # of the mean variance, added to every axis before class directions are sought
-_WITHIN = 0.1  # how far the scatter within classes is shrunk there
-_HIGHER = 1.0  # the floor where all directions are kept: more of them are noise
-_RELIABLE = 3.0  # members with which a class counts half as much as the largest in the centre of classes
+CLASS_FLOOR = 0.3  # of the mean variance, added to every axis before class directions are sought
+_WITHIN_SHRINKAGE = 0.1  # how far the scatter within classes is shrunk there
+_ALL_FLOOR = 1.0  # the floor where all directions are kept: more of them are noise
+_HALF_WEIGHT_MEMBERS = 3.0  # members with which a class counts half as much as the largest in the centre of classes
 
 
 class Scatter(NamedTuple):
@@ -24,7 +24,7 @@ class Scatter(NamedTuple):
     """A matrix M (any, axis) with Mᵀ M the covariance between classes: their means, all classes alike."""
 
 
-def of_classes(coordinates: Floats, codes: NDArray[np.int64]) -> Scatter:
+def class_scatter(coordinates: Floats, codes: NDArray[np.int64]) -> Scatter:
     """S_w = 1/n Σ (z_i − m_c(i))(z_i − m_c(i))ᵀ, and the means of classes around their own mean."""
     means, counts = class_means(coordinates, codes)
     around = coordinates - means[codes]
@@ -51,11 +51,11 @@ def class_center(coordinates: Floats, codes: NDArray[np.int64]) -> Floats:
     array([0.5])
     """
     means, counts = class_means(coordinates, codes)
-    found: Floats = np.average(means, axis=0, weights=counts / (counts + _RELIABLE))
+    found: Floats = np.average(means, axis=0, weights=counts / (counts + _HALF_WEIGHT_MEMBERS))
     return found
 
 
-def of_pairs(coordinates: Floats, pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> Scatter:
+def pair_scatter(coordinates: Floats, pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> Scatter:
     """From differences: S_w = ½ mean of those of pairs that are alike; what is more in the others is between."""
     apart = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
     within, total = (half.T @ half / (2 * len(half)) for half in (apart[same], apart[~same]))
@@ -64,13 +64,13 @@ def of_pairs(coordinates: Floats, pairs: NDArray[np.int64], same: NDArray[np.boo
     return Scatter(within, (vectors[:, kept] * np.sqrt(values[kept])).T)
 
 
-def whitening(variances: Floats, floor: float) -> Floats:
+def whitening_scales(variances: Floats, floor: float) -> Floats:
     """1/√(v_k + floor · mean v), (axis,): axes of small variance are mostly noise, and the floor keeps them small."""
     found: Floats = 1 / np.sqrt(variances + floor * variances.mean())
     return found
 
 
-def inverse_root(scatter: Floats, shrinkage: float) -> Floats:
+def inverse_square_root(scatter: Floats, shrinkage: float) -> Floats:
     """R (axis, axis) with R Rᵀ = ((1 − γ) S + γ mean(S) I)⁻¹, the shrunk scatter of Ledoit and Wolf (2004)."""
     values, vectors = np.linalg.eigh(scatter)
     values = np.maximum(values, 0.0)
@@ -82,24 +82,24 @@ def inverse_root(scatter: Floats, shrinkage: float) -> Floats:
 
 def class_directions(variances: Floats, scatter: Scatter) -> Floats:
     """z ↦ M A Aᵀ z, (axis, class): whitened, whitened within classes, then the product with each class's mean."""
-    root = _white_within(variances, scatter.within, FLOOR, _WITHIN)
+    root = _within_class_whitening(variances, scatter.within, CLASS_FLOOR, _WITHIN_SHRINKAGE)
     found: Floats = root @ (scatter.means @ root).T
     return found
 
 
 def all_directions(variances: Floats, scatter: Scatter, shrinkage: float, most: int) -> Floats:
     """z ↦ Aᵀ z, (axis, axis): whitened, and whitened within classes; nothing left out but the least of many axes."""
-    return _white_within(variances[:most], scatter.within[:most, :most], _HIGHER, shrinkage)
+    return _within_class_whitening(variances[:most], scatter.within[:most, :most], _ALL_FLOOR, shrinkage)
 
 
-def _white_within(variances: Floats, within: Floats, floor: float, shrinkage: float) -> Floats:
+def _within_class_whitening(variances: Floats, within: Floats, floor: float, shrinkage: float) -> Floats:
     """A = W R: first as variances say, then as classes do."""
-    white = whitening(variances, floor)
-    found: Floats = white[:, None] * inverse_root(white[:, None] * within * white, shrinkage)
+    white = whitening_scales(variances, floor)
+    found: Floats = white[:, None] * inverse_square_root(white[:, None] * within * white, shrinkage)
     return found
 
 
-def unit(rows: Floats) -> Floats:
+def normalize_rows(rows: Floats) -> Floats:
     """Each of length 1; one at the very centre stays there."""
     found: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     return found

@@ -10,10 +10,12 @@ from scipy.optimize import minimize
 
 Floats = NDArray[np.float64]
 
-PULL = 0.4  # towards equal weights, divided by the number of pairs of classes; the loss of a guess is log 2
+EQUAL_WEIGHT_PENALTY = (
+    0.4  # towards equal weights, divided by the number of pairs of classes; the loss of a guess is log 2
+)
 
 
-class HeldOut(NamedTuple):
+class HeldOutPairs(NamedTuple):
     """Pairs of a round that nothing was learned from."""
 
     distances: Floats
@@ -22,7 +24,7 @@ class HeldOut(NamedTuple):
     n_sequences: int
 
 
-class Calibration(NamedTuple):
+class FusionWeights(NamedTuple):
     """P(alike) = 1 / (1 + exp(Σ_m w_m log(1 + d_m / s_m) − b)) where half of the pairs are alike."""
 
     scales: Floats
@@ -30,7 +32,7 @@ class Calibration(NamedTuple):
     offset: float
 
 
-def calibrated(rounds: list[HeldOut], n_classes: int) -> Calibration:
+def fit_fusion_weights(rounds: list[HeldOutPairs], n_classes: int) -> FusionWeights:
     """First each metric alone, then weights v_m ≥ 0 of their log-odds, drawn to each other: + κ Σ (v_m − v̄)².
 
     What is known of new classes comes from pairs of classes, so κ is the smaller the more of these there are. Rounds
@@ -39,25 +41,25 @@ def calibrated(rounds: list[HeldOut], n_classes: int) -> Calibration:
     """
     distances = np.concatenate([one.distances for one in rounds])
     same = np.concatenate([one.same for one in rounds])
-    counts = np.concatenate([_balanced(one.same) for one in rounds]) / len(rounds)
+    counts = np.concatenate([_balanced_weights(one.same) for one in rounds]) / len(rounds)
     doubt = 1 / (2 + sum(one.n_sequences for one in rounds))
-    pull = 2 * PULL / (n_classes * (n_classes - 1))
+    pull = 2 * EQUAL_WEIGHT_PENALTY / (n_classes * (n_classes - 1))
     scales = np.median(distances, axis=0)
     scales[scales <= 0] = 1.0
     terms = np.log1p(distances / scales)
-    alone = np.array([_logistic(term[:, None], same, counts, doubt, 0.0)[1][0] for term in terms.T])
+    alone = np.array([_fit_logistic(term[:, None], same, counts, doubt, 0.0)[1][0] for term in terms.T])
     if not alone.any():  # no metric knows anything
         alone[:] = 1.0
-    offset, shares = _logistic(terms * alone, same, counts, doubt, pull)
+    offset, shares = _fit_logistic(terms * alone, same, counts, doubt, pull)
     weights = alone * shares
-    return Calibration(scales, weights if weights.any() else alone / len(alone), offset)
+    return FusionWeights(scales, weights if weights.any() else alone / len(alone), offset)
 
 
-def _balanced(same: NDArray[np.bool_]) -> Floats:
+def _balanced_weights(same: NDArray[np.bool_]) -> Floats:
     return np.where(same, 0.5 / max(same.sum(), 1), 0.5 / max((~same).sum(), 1))
 
 
-def _logistic(
+def _fit_logistic(
     terms: Floats, same: NDArray[np.bool_], counts: Floats, doubt: float, pull: float
 ) -> tuple[float, Floats]:
     """Offset and weights, none negative, of log-odds b − Σ v_m t_m."""

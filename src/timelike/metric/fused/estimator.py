@@ -8,25 +8,26 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...align import FittedMetric, Matches, Metric, named
-from ...align.matrix import Report, computed
+from ...align import FittedMetric, Matches, Metric, metric_names
+from ...align.distance_matrix import ProgressCallback, pair_dtype
+from ...core.parameters import format_value, store_parameters
+from ...core.random import check_random_state
 from ...encode.base import Encoder
-from ...models import Model, learned, options, parts
+from ...models import Model, components, options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import generator, shown, store
 from ...sequences.sampling import RandomState
-from ..positions import checked_pairs
-from .calibration import Calibration, Floats, HeldOut, calibrated
-from .rounds import Ids, n_groups, of_labels, of_pairs
-from .searching import Known, nearest
+from ..pair_labels import validate_pair_labels
+from .bounded_search import PrecomputedItems, nearest_by_bounds
+from .calibration import Floats, FusionWeights, HeldOutPairs, fit_fusion_weights
+from .cross_fit_rounds import Ids, count_groups, label_rounds, pair_rounds
 
-_ASKED = 1 << 8  # queries whose cheap distances to everything are there at a time
+_QUERY_BLOCK = 1 << 8  # queries whose cheap distances to everything are there at a time
 
 
-def _metrics(value: Any, name: str) -> list[Metric]:
+def _check_metrics(value: Any, name: str) -> list[Metric]:
     if not isinstance(value, list | tuple) or not value:
         raise ValueError(f"{name}={value!r:.80}: expected a list of at least one metric, such as [tl.DTW()]")
-    return [named.resolve(one) for one in value]
+    return [metric_names.resolve_metric(one) for one in value]
 
 
 class Fused(FittedMetric):
@@ -75,37 +76,37 @@ class Fused(FittedMetric):
     True
     """
 
-    metrics = options.Option(_metrics)
-    random_state = options.seed()
+    metrics = options.Option(_check_metrics)
+    random_state = options.random_seed()
 
-    metrics_: list[Metric] = learned.several(learned.part(Metric), "metric", least=1)
-    scales_: Floats = learned.array("metric", above=0)
-    weights_: Floats = learned.array("metric")
-    offset_: float = learned.real()
-    _call = "fit(X, y)"
+    metrics_: list[Metric] = schema.list_of(schema.estimator(Metric), "metric", least=1)
+    scales_: Floats = schema.array("metric", above=0)
+    weights_: Floats = schema.array("metric")
+    offset_: float = schema.real()
+    _fit_call = "fit(X, y)"
 
     def __init__(self, metrics: Sequence[Metric | str], *, random_state: RandomState = None) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
         """Whether exchanging two sequences changes nothing: as with all of its parts."""
-        return all(one.symmetric for one in getattr(self, "metrics_", None) or _metrics(self.metrics, "metrics"))
+        return all(one.symmetric for one in getattr(self, "metrics_", None) or _check_metrics(self.metrics, "metrics"))
 
     @classmethod
-    def _small(cls) -> dict[str, Any]:
+    def _test_parameters(cls) -> dict[str, Any]:
         from ...encode import Rocket
-        from ..discriminant.whitened import Whitened
+        from ..discriminant.whitened_cosine import WhitenedCosine
 
-        return {"metrics": ["dtw", Whitened(Rocket(n_features=60, random_state=0))]}
+        return {"metrics": ["dtw", WhitenedCosine(Rocket(n_features=60, random_state=0))]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes: `y`, or the labels that X carries."""
-        with self._fitting():
-            sequences = self._learn_from(X)
-            labels = self._classes(sequences, y, "there is no metric to learn")
-            codes = _coded(labels)
-            rounds = of_labels(codes, generator(self.random_state))
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            labels = self._validate_classes(sequences, y, "there is no metric to learn")
+            codes = _class_codes(labels)
+            rounds = label_rounds(codes, check_random_state(self.random_state))
             if not rounds:
                 raise ValueError(
                     f"y has {len(np.unique(codes))} classes of at most {np.bincount(codes).max()} members: too few to "
@@ -113,10 +114,11 @@ class Fused(FittedMetric):
                 )
             found = []
             for known, held, repeats in rounds:
-                made = [_learned(one, sequences[known], labels[known]) for one in self._given()]
-                found += [_held_out(made, sequences[held], codes[held])] * repeats
-            self._keep(
-                calibrated(found, int(codes.max()) + 1), [named.ready(one, sequences, labels) for one in self._given()]
+                made = [_fit_metric(one, sequences[known], labels[known]) for one in self._resolve_metrics()]
+                found += [_held_out_distances(made, sequences[held], codes[held])] * repeats
+            self._set_fitted(
+                fit_fusion_weights(found, int(codes.max()) + 1),
+                [metric_names.fit_metric_copy(one, sequences, labels) for one in self._resolve_metrics()],
             )
         return self
 
@@ -126,25 +128,27 @@ class Fused(FittedMetric):
         Metrics that can learn from pairs do, and others that learn do so from X. Three times a third is held out:
         groups of sequences that are alike where there are such, or else pairs.
         """
-        with self._fitting():
-            sequences = self._learn_from(X)
-            given, alike = checked_pairs(pairs, same, len(sequences))
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            given, alike = validate_pair_labels(pairs, same, len(sequences))
             found = []
-            for known, held in of_pairs(given, alike, generator(self.random_state)):
-                made = [_paired(one, sequences, given[known], alike[known]) for one in self._given()]
-                found.append(_held_pairs(made, sequences, given[held], alike[held]))
+            for known, held in pair_rounds(given, alike, check_random_state(self.random_state)):
+                made = [
+                    _fit_metric_on_pairs(one, sequences, given[known], alike[known]) for one in self._resolve_metrics()
+                ]
+                found.append(_held_out_pair_distances(made, sequences, given[held], alike[held]))
             if not found:
                 raise ValueError(f"{len(given)} pairs are too few to hold some out: expected several of either kind")
-            self._keep(
-                calibrated(found, n_groups(given, alike)),
-                [_paired(one, sequences, given, alike) for one in self._given()],
+            self._set_fitted(
+                fit_fusion_weights(found, count_groups(given, alike)),
+                [_fit_metric_on_pairs(one, sequences, given, alike) for one in self._resolve_metrics()],
             )
         return self
 
-    def _given(self) -> list[Metric]:
-        return _metrics(self.metrics, "metrics")
+    def _resolve_metrics(self) -> list[Metric]:
+        return _check_metrics(self.metrics, "metrics")
 
-    def _keep(self, found: Calibration, metrics: list[Metric]) -> None:
+    def _set_fitted(self, found: FusionWeights, metrics: list[Metric]) -> None:
         self.scales_, self.weights_, self.offset_ = found
         self.metrics_ = metrics
         for one in metrics:
@@ -153,102 +157,120 @@ class Fused(FittedMetric):
 
     def _takes_missing(self) -> bool:
         made = getattr(self, "metrics_", None) or (self.metrics if isinstance(self.metrics, list | tuple) else [])
-        return bool(made) and all(getattr(parts.thawed(one), "_takes_missing", bool)() for one in made)
+        return bool(made) and all(getattr(components.unfreeze(one), "_takes_missing", bool)() for one in made)
 
     # --- comparing -----------------------------------------------------------------------------------------------
 
-    def _term(self, number: int, distances: NDArray[Any]) -> Floats:
+    def _log_term(self, number: int, distances: NDArray[Any]) -> Floats:
         """What one metric adds: w_m log(1 + d_m / s_m)."""
         positive = np.maximum(distances.astype(np.float64), 0.0)
         return np.asarray(self.weights_[number] * np.log1p(positive / self.scales_[number]))
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
         total, own = np.zeros(out.shape), np.empty(out.shape, out.dtype)
         for number, metric in enumerate(self.metrics_):
-            metric._fill(x, y if y is not None or metric.symmetric else x, own, threads, report)
-            total += self._term(number, own)
+            metric._fill_matrix(x, y if y is not None or metric.symmetric else x, own, threads, report)
+            total += self._log_term(number, own)
         out[...] = total
 
-    def _known(self, sequences: Sequences, threads: int) -> Known:
-        found = [metric._known(sequences, threads) for metric in self.metrics_]
-        return Known(found, len(sequences), computed(sequences, sequences))
+    def _precompute_items(self, sequences: Sequences, threads: int) -> PrecomputedItems:
+        found = [metric._precompute_items(sequences, threads) for metric in self.metrics_]
+        return PrecomputedItems(found, len(sequences), pair_dtype(sequences, sequences))
 
-    def _some(self, known: Known, items: Ids | slice) -> Known:
-        found = [metric._some(one, items) for metric, one in zip(self.metrics_, known.parts, strict=True)]
-        return Known(found, len(np.arange(known.size)[items]), known.dtype)
+    def _select_items(self, known: PrecomputedItems, items: Ids | slice) -> PrecomputedItems:
+        found = [metric._select_items(one, items) for metric, one in zip(self.metrics_, known.parts, strict=True)]
+        return PrecomputedItems(found, len(np.arange(known.size)[items]), known.dtype)
 
-    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         total = np.zeros(out.shape)
         for number in range(len(self.metrics_)):
-            total += self._part(number, asked, known, out.shape, out.dtype, threads)
+            total += self._metric_term(number, asked, known, out.shape, out.dtype, threads)
         out[...] = total
 
-    def _part(
-        self, number: int, asked: Known, known: Known, shape: tuple[int, ...], dtype: Any, threads: int
+    def _metric_term(
+        self,
+        number: int,
+        asked: PrecomputedItems,
+        known: PrecomputedItems,
+        shape: tuple[int, ...],
+        dtype: Any,
+        threads: int,
     ) -> Floats:
         """What one metric adds to distances, from what it knows of both sides."""
         own = np.empty(shape, dtype)
-        self.metrics_[number]._against(asked.parts[number], known.parts[number], own, threads)
-        return self._term(number, own)
+        self.metrics_[number]._compare_precomputed(asked.parts[number], known.parts[number], own, threads)
+        return self._log_term(number, own)
 
-    def _found(self, asked: Sequences, known: Known, k: int, threads: int, report: Report) -> Matches | None:
+    def _search_nearest(
+        self, asked: Sequences, known: PrecomputedItems, k: int, threads: int, report: ProgressCallback
+    ) -> Matches | None:
         """Vectors are compared with all, and the rest only where what vectors say leaves a chance: exact."""
         cheap = [number for number, one in enumerate(self.metrics_) if isinstance(one, Encoder)]
         if not cheap or len(cheap) == len(self.metrics_):
             return None
-        pieces = (asked[begin : begin + _ASKED] for begin in range(0, len(asked), _ASKED))
-        found = [nearest(self, self._known(piece, threads), known, k, cheap, threads) for piece in pieces]
+        pieces = (asked[begin : begin + _QUERY_BLOCK] for begin in range(0, len(asked), _QUERY_BLOCK))
+        found = [
+            nearest_by_bounds(self, self._precompute_items(piece, threads), known, k, cheap, threads)
+            for piece in pieces
+        ]
         return Matches(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def _coded(labels: NDArray[Any]) -> Ids:
+def _class_codes(labels: NDArray[Any]) -> Ids:
     kinds, codes = np.unique(labels, return_inverse=True)
     if len(kinds) < 2:
         raise ValueError(
-            f"y holds one class, {shown(kinds.tolist()[0])}: metrics are weighed by pairs of two or more; without "
+            f"y holds one class, {format_value(kinds.tolist()[0])}: metrics are weighed by pairs of two or more; "
+            "without "
             "classes, fit_pairs(X, pairs, same) learns from pairs"
         )
     return codes.astype(np.int64)
 
 
-def _learned(metric: Metric, sequences: Sequences, labels: NDArray[Any]) -> Metric:
-    return named.ready(metric, sequences, labels)
+def _fit_metric(metric: Metric, sequences: Sequences, labels: NDArray[Any]) -> Metric:
+    return metric_names.fit_metric_copy(metric, sequences, labels)
 
 
-def _paired(metric: Metric, sequences: Sequences, pairs: Ids, same: NDArray[np.bool_]) -> Metric:
+def _fit_metric_on_pairs(metric: Metric, sequences: Sequences, pairs: Ids, same: NDArray[np.bool_]) -> Metric:
     """One that learns from pairs does, in a copy; another that learns does so from the sequences."""
-    if not isinstance(metric, Model) or parts.has_learned(metric) or not hasattr(metric, "fit_pairs"):
-        return named.ready(metric, sequences)
-    made: Metric = parts.blank(metric).fit_pairs(sequences, pairs, same)
+    if not isinstance(metric, Model) or components.is_fitted(metric) or not hasattr(metric, "fit_pairs"):
+        return metric_names.fit_metric_copy(metric, sequences)
+    made: Metric = components.unfitted_copy(metric).fit_pairs(sequences, pairs, same)
     return made
 
 
-def _held_out(metrics: list[Metric], sequences: Sequences, codes: Ids) -> HeldOut:
+def _held_out_distances(metrics: list[Metric], sequences: Sequences, codes: Ids) -> HeldOutPairs:
     """Distances of all pairs of sequences."""
     first, second = np.triu_indices(len(codes), 1)
-    columns = [_refused(metric, metric.pairwise(sequences)[first, second]) for metric in metrics]
-    return HeldOut(np.stack(columns, axis=1).astype(np.float64), codes[first] == codes[second], len(codes))
+    columns = [_check_nonnegative(metric, metric.pairwise(sequences)[first, second]) for metric in metrics]
+    return HeldOutPairs(np.stack(columns, axis=1).astype(np.float64), codes[first] == codes[second], len(codes))
 
 
-def _held_pairs(metrics: list[Metric], sequences: Sequences, pairs: Ids, same: NDArray[np.bool_]) -> HeldOut:
+def _held_out_pair_distances(
+    metrics: list[Metric], sequences: Sequences, pairs: Ids, same: NDArray[np.bool_]
+) -> HeldOutPairs:
     ids, places = np.unique(pairs, return_inverse=True)
     first, second = places.reshape(pairs.shape).T
-    columns = [_refused(metric, _rows(metric, sequences[ids], first, second)) for metric in metrics]
-    return HeldOut(np.stack(columns, axis=1).astype(np.float64), same, len(ids))
+    columns = [_check_nonnegative(metric, _pair_distances(metric, sequences[ids], first, second)) for metric in metrics]
+    return HeldOutPairs(np.stack(columns, axis=1).astype(np.float64), same, len(ids))
 
 
-def _rows(metric: Metric, sequences: Sequences, first: Ids, second: Ids) -> NDArray[Any]:
+def _pair_distances(metric: Metric, sequences: Sequences, first: Ids, second: Ids) -> NDArray[Any]:
     """The distances of pairs, from what is known of each sequence once."""
-    known, out = metric._known(sequences, 1), np.empty(len(first), computed(sequences, sequences))
+    known, out = metric._precompute_items(sequences, 1), np.empty(len(first), pair_dtype(sequences, sequences))
     for begin in np.unique(first):
         own = np.flatnonzero(first == begin)
         row = np.empty((1, len(own)), out.dtype)
-        metric._against(metric._some(known, np.array([begin])), metric._some(known, second[own]), row, 1)
+        metric._compare_precomputed(
+            metric._select_items(known, np.array([begin])), metric._select_items(known, second[own]), row, 1
+        )
         out[own] = row[0]
     return out
 
 
-def _refused(metric: Metric, distances: NDArray[Any]) -> NDArray[Any]:
+def _check_nonnegative(metric: Metric, distances: NDArray[Any]) -> NDArray[Any]:
     if (distances < 0).any():
         raise ValueError(
             f"metrics: {metric!r} gave the distance {distances.min():g}, and a negative one has no logarithm: use a "

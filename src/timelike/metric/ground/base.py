@@ -10,41 +10,42 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ...align import DTW, OPW, Aligner
-from ...align.matrix import Report, threads_of
+from ...align.distance_matrix import ProgressCallback
+from ...core.parameters import check_choice
+from ...core.threads import check_n_jobs
 from ...models import Model, options
 from ...sequences import Sequences
-from ...sequences.arguments import one_of
-from ...train import Diverged, Objective
-from ...train.trained import exact, torch_threads
+from ...train import DivergenceError, Objective
+from ...train.base import double_precision_copy, torch_threads
 from ..base import MetricEstimator
 
-_STEPS_AT_ONCE = 1 << 13  # between two looks for Ctrl-C
-_LOOKED_AT = 4
+_BLOCK_STEPS = 1 << 13  # between two looks for Ctrl-C
+_N_CHECKED_SEQUENCES = 4
 
 
-def _aligner(value: Any, name: str) -> Aligner:
+def _check_aligner(value: Any, name: str) -> Aligner:
     if isinstance(value, Aligner) and not isinstance(value, Model):
         return value
-    return DTW() if one_of(value, name, ("dtw", "opw")) == "dtw" else OPW()
+    return DTW() if check_choice(value, name, ("dtw", "opw")) == "dtw" else OPW()
 
 
 class GroundMetric(MetricEstimator):
     """Frames mapped by what was learned, then compared by an aligner that learns nothing."""
 
-    aligner = options.Option(_aligner)
+    aligner = options.Option(_check_aligner)
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)
         # after Ctrl-C nobody waits until all frames are mapped: a few sequences tell weights that are not finite
-        some = sequences[:_LOOKED_AT] if self.history_.stopped == "Ctrl-C" else sequences
-        self._refuse_diverged(self._ready(some))
+        some = sequences[:_N_CHECKED_SEQUENCES] if self.history_.stop_reason == "Ctrl-C" else sequences
+        self._refuse_diverged(self._standardize(some))
 
     def _refuse_diverged(self, ready: Sequences) -> None:
         """After the last step, which no loss follows that would show it."""
-        bad = np.flatnonzero(~np.isfinite(mapped_frames(exact(self.network_), ready)).all(axis=1))
+        bad = np.flatnonzero(~np.isfinite(apply_to_frames(double_precision_copy(self.network_), ready)).all(axis=1))
         if len(bad):
             ids = np.unique(np.searchsorted(ready.offsets, bad, side="right") - 1).tolist()
-            raise Diverged(
+            raise DivergenceError(
                 f"the map makes NaN or infinity of frames of the sequence {ids[0]} after step {self.history_.n_steps}, "
                 f"the last: lower the learning rate (now {self.history_.last('rate'):g}), or standardize the sequences "
                 "first",
@@ -52,45 +53,49 @@ class GroundMetric(MetricEstimator):
                 ids,
             )
 
-    def _refuse(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
-        super()._refuse(x, y, names)
-        self._chosen()._refuse(x, y, names)  # lengths, which are the same after the map
+    def _validate_sides(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
+        super()._validate_sides(x, y, names)
+        self._resolve_aligner()._validate_sides(x, y, names)  # lengths, which are the same after the map
 
-    def _chosen(self) -> Aligner:
+    def _resolve_aligner(self) -> Aligner:
         """The aligner that the word stands for with which it was fitted."""
-        given = getattr(self, "_made_with", {}).get("aligner", self.aligner)
-        return _aligner(given, "aligner")
+        given = getattr(self, "_fitted_parameters", {}).get("aligner", self.aligner)
+        return _check_aligner(given, "aligner")
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
         """Whether exchanging two sequences changes nothing: as the aligner has it."""
-        return self._chosen().symmetric
+        return self._resolve_aligner().symmetric
 
-    def mapped(self, X: Any) -> Sequences:
+    def transform_frames(self, X: Any) -> Sequences:
         """The sequences in the space that was learned."""
-        return self._mapped(self._asked(X), threads_of(None))
+        return self._transform_frames(self._validate_predict_input(X), check_n_jobs(None))
 
-    def _mapped(self, sequences: Sequences, threads: int) -> Sequences:
-        ready = self._ready(sequences)
+    def _transform_frames(self, sequences: Sequences, threads: int) -> Sequences:
+        ready = self._standardize(sequences)
         with torch_threads(threads):
-            frames = mapped_frames(exact(self.network_), ready)
+            frames = apply_to_frames(double_precision_copy(self.network_), ready)
         return Sequences.from_packed(frames, ready.offsets)  # outputs of a network have neither names nor a clock
 
-    def _known(self, sequences: Sequences, threads: int) -> Sequences:
-        return self._mapped(sequences, threads)
+    def _precompute_items(self, sequences: Sequences, threads: int) -> Sequences:
+        return self._transform_frames(sequences, threads)
 
-    def _against(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
-        self._chosen()._fill(asked, known, out, threads, None)
+    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+        self._resolve_aligner()._fill_matrix(asked, known, out, threads, None)
 
-    def _fill(self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: Report) -> None:
-        first = self._mapped(x, threads)
-        second = None if y is None else first if y is x else self._mapped(y, threads)
-        self._chosen()._fill(first, second, out, threads, report)
+    def _fill_matrix(
+        self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
+    ) -> None:
+        first = self._transform_frames(x, threads)
+        second = None if y is None else first if y is x else self._transform_frames(y, threads)
+        self._resolve_aligner()._fill_matrix(first, second, out, threads, report)
 
 
-def mapped_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:
-    """Every frame through a network in double precision, (step, output): see `train.trained.exact` for why."""
+def apply_to_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:
+    """Every frame through a network in double precision, (step, output): see `train.trained.double_precision_copy` for
+    why.
+    """
     values = torch.tensor(ready.values)
     with torch.no_grad():
-        pieces = [doubled(piece.double()).float() for piece in torch.split(values, _STEPS_AT_ONCE)]
+        pieces = [doubled(piece.double()).float() for piece in torch.split(values, _BLOCK_STEPS)]
     return torch.cat(pieces).numpy()

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...align import Aligner
-from ...models import learned, options
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
-from ...train import Batch, Objective, shuffled
+from ...train import Batch, Objective, shuffled_batches
+from ...train.base import double_precision_copy
 from ...train.processes import Accelerator, Precision
-from ...train.trained import exact
-from ..frames import perceptron
-from .base import GroundMetric, mapped_frames
-from .rvsml import Virtual
+from ..frame_transform import make_mlp
+from .base import GroundMetric, apply_to_frames
+from .rvsml import VirtualSequences
 
 
 class DeepRVSML(GroundMetric):
@@ -49,16 +49,16 @@ class DeepRVSML(GroundMetric):
     (6, 6)
     """
 
-    virtual = options.width(1)
+    n_virtual_frames = options.width(1)
     hidden = options.width(1)
     learning_rate = options.real(above=0, role="free")
-    max_epochs = options.whole(1, "free")
+    max_epochs = options.integer(1, "free")
 
     def __init__(
         self,
         *,
         aligner: Any = "dtw",
-        virtual: int = 4,
+        n_virtual_frames: int = 4,
         hidden: int = 1024,
         learning_rate: float = 1e-4,
         max_epochs: int = 20,
@@ -70,26 +70,28 @@ class DeepRVSML(GroundMetric):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
-        return perceptron(math.prod(frame), self.hidden, self.virtual * len(self.classes_))
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
+        return make_mlp(math.prod(frame), self.hidden, self.n_virtual_frames * len(self.classes_))
 
-    def _objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
-        virtual = Virtual(ready, targets, self.virtual)
-        return _Regression(self.network_, ready, virtual, self._chosen(), self.learning_rate)
+    def _make_objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+        virtual = VirtualSequences(ready, targets, self.n_virtual_frames)
+        return _VirtualRegressionObjective(self.network_, ready, virtual, self._resolve_aligner(), self.learning_rate)
 
-    def _limits(self, objective: Objective) -> dict[str, Any]:
+    def _fit_options(self, objective: Objective) -> dict[str, Any]:
         return {"max_epochs": self.max_epochs}
 
 
-class _Regression(Objective):
+class _VirtualRegressionObjective(Objective):
     """Frames to their virtual ones, which are looked for anew before every epoch."""
 
-    def __init__(self, network: nn.Module, ready: Sequences, virtual: Virtual, aligner: Aligner, rate: float) -> None:
+    def __init__(
+        self, network: nn.Module, ready: Sequences, virtual: VirtualSequences, aligner: Aligner, rate: float
+    ) -> None:
         self.module, self.ready, self.virtual, self.aligner, self.rate = network, ready, virtual, aligner, rate
-        self.places = np.repeat(np.arange(len(ready)), ready.lengths)
-        self.aligned_for = 0  # the epoch whose alignments these are
+        self.sequence_positions = np.repeat(np.arange(len(ready)), ready.lengths)
+        self.aligned_epoch = 0  # the epoch whose alignments these are
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam."""
@@ -97,15 +99,15 @@ class _Regression(Objective):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Frames in any order."""
-        if epoch != self.aligned_for:  # after a pause within an epoch, its alignments are there already
-            mapped = mapped_frames(exact(self.module), self.ready)
+        if epoch != self.aligned_epoch:  # after a pause within an epoch, its alignments are there already
+            mapped = apply_to_frames(double_precision_copy(self.module), self.ready)
             if np.isfinite(mapped).all():  # otherwise the loss of these frames will say that training has diverged
                 self.virtual.align(mapped.astype(np.float64), self.aligner)
-            self.aligned_for = epoch  # not before: Ctrl-C may give them up, and a checkpoint is written then
+            self.aligned_epoch = epoch  # not before: Ctrl-C may give them up, and a checkpoint is written then
         targets, frames = self.virtual.targets().astype(np.float32), self.ready.values
         total = self.virtual.weights.sum(axis=1).astype(np.float32)
-        for ids in shuffled(len(frames), 256, rng):
-            yield Batch(self.places[ids], x=frames[ids], targets=targets[ids], total=total[ids])
+        for ids in shuffled_batches(len(frames), 256, rng):
+            yield Batch(self.sequence_positions[ids], x=frames[ids], targets=targets[ids], total=total[ids])
 
     def loss(self, batch: Batch) -> Tensor:
         """Σ_j T_ij ‖f(x_i) − v_j‖², averaged over frames."""
@@ -116,11 +118,11 @@ class _Regression(Objective):
 
     def state(self) -> dict[str, Any]:
         """The alignments of this epoch, which weights of another moment would not give again."""
-        return {"aligned_for": self.aligned_for, "alignments": torch.from_numpy(self.virtual.weights)}
+        return {"aligned_for": self.aligned_epoch, "alignments": torch.from_numpy(self.virtual.weights)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take them up."""
         alignments = state["alignments"].numpy().copy()
-        learned.check_one(alignments, "alignments", learned.array(*self.virtual.weights.shape))
-        learned.check_one(state["aligned_for"], "aligned_for", learned.whole())
-        self.aligned_for, self.virtual.weights = state["aligned_for"], alignments
+        schema.check_value(alignments, "alignments", schema.array(*self.virtual.weights.shape))
+        schema.check_value(state["aligned_for"], "aligned_for", schema.integer())
+        self.aligned_epoch, self.virtual.weights = state["aligned_for"], alignments

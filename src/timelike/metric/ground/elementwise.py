@@ -12,15 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
-from ...train import Batch, Objective, per_class
+from ...train import Batch, Objective, class_batches
 from ...train.processes import Accelerator, Precision
 from .. import losses
-from ..frames import perceptron, rowwise
-from ..losses.finding import option as loss_option
+from ..frame_transform import make_mlp, paired_frame_distances
+from ..losses.registry import loss_option
 from .base import GroundMetric
 
 
@@ -56,9 +56,9 @@ class ElementWise(GroundMetric):
 
     loss = loss_option()
     hidden = options.width(1)
-    per_class = options.whole(2, "training")
+    n_per_class = options.integer(2, "training")
     learning_rate = options.real(above=0, role="free")
-    max_steps = options.whole(1, "free")
+    max_steps = options.integer(1, "free")
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ElementWise(GroundMetric):
         aligner: Any = "dtw",
         loss: Any = "triplet",
         hidden: int = 1024,
-        per_class: int = 6,
+        n_per_class: int = 6,
         learning_rate: float = 1e-4,
         max_steps: int = 2000,
         standardize: bool = True,
@@ -77,27 +77,27 @@ class ElementWise(GroundMetric):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         n_channels = math.prod(frame)
-        return nn.Sequential(perceptron(n_channels, self.hidden, max(2, n_channels)), UnitLength())
+        return nn.Sequential(make_mlp(n_channels, self.hidden, max(2, n_channels)), L2Normalize())
 
-    def _objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
-        return _Frames(
+    def _make_objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+        return _FrameObjective(
             self.network_,
             ready,
             targets,
-            losses.find(self.loss),
-            n_per_class=self.per_class,
+            losses.resolve_loss(self.loss),
+            n_per_class=self.n_per_class,
             learning_rate=self.learning_rate,
         )
 
-    def _limits(self, objective: Objective) -> dict[str, Any]:
+    def _fit_options(self, objective: Objective) -> dict[str, Any]:
         return {"max_steps": self.max_steps}
 
 
-class UnitLength(nn.Module):
+class L2Normalize(nn.Module):
     """Frames scaled to length 1, as the thresholds of the losses take them to be."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ class UnitLength(nn.Module):
         return nn.functional.normalize(x, dim=-1)
 
 
-class _Frames(Objective):
+class _FrameObjective(Objective):
     """Frames as samples of their sequence's class."""
 
     def __init__(
@@ -120,7 +120,9 @@ class _Frames(Objective):
     ) -> None:
         self.module, self.frames, self.criterion = network, ready.values, criterion
         self.n_per_class, self.learning_rate = n_per_class, learning_rate
-        self.classes, self.places = (np.repeat(each, ready.lengths) for each in (classes, np.arange(len(ready))))
+        self.classes, self.sequence_positions = (
+            np.repeat(each, ready.lengths) for each in (classes, np.arange(len(ready)))
+        )
 
     def optimizers(self) -> torch.optim.Optimizer:
         """Adam."""
@@ -128,10 +130,10 @@ class _Frames(Objective):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Some frames of each class."""
-        for ids in per_class(self.classes, self.n_per_class, rng):
-            yield Batch(self.places[ids], x=self.frames[ids], classes=self.classes[ids])
+        for ids in class_batches(self.classes, self.n_per_class, rng):
+            yield Batch(self.sequence_positions[ids], x=self.frames[ids], classes=self.classes[ids])
 
     def loss(self, batch: Batch) -> Tensor:
         """The criterion on all pairs of frames."""
         frames = self.module(batch["x"])
-        return self.criterion(rowwise(frames[None], frames[None])[0], batch["classes"])
+        return self.criterion(paired_frame_distances(frames[None], frames[None])[0], batch["classes"])

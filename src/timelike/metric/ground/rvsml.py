@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...align import DTW, Aligner
-from ...models import learned, options
+from ...core.parameters import store_parameters
+from ...models import options, schema
 from ...sequences import Sequences
-from ...sequences.arguments import store
 from ...sequences.sampling import RandomState
-from ...train import Batch, Callback, Descent, Objective, Run
+from ...train import Batch, Callback, Objective, OptimizerStep, TrainingRun
 from ...train.processes import Accelerator, Precision
 from .base import GroundMetric
 
 Floats = NDArray[np.float64]
 
 
-class Virtual:
+class VirtualSequences:
     """One virtual sequence for each class, all of whose frames are orthogonal to all others, and who is aligned to it.
 
     `weights` (step, virtual frame) says how much each step belongs to each frame of its class's virtual sequence.
@@ -32,19 +32,19 @@ class Virtual:
 
     def __init__(self, ready: Sequences, classes: NDArray[np.int64], size: int) -> None:
         self.offsets, self.classes, self.size = ready.offsets, classes, size
-        self.of_step = np.repeat(classes, ready.lengths)
+        self.step_classes = np.repeat(classes, ready.lengths)
         self.n_outputs = size * (int(classes.max()) + 1)
         places = np.concatenate([np.arange(n) * size // n for n in ready.lengths.tolist()])
         self.weights = np.eye(size)[places]  # evenly at first
 
-    def frames(self, kind: int) -> Floats:
+    def class_frames(self, kind: int) -> Floats:
         """The virtual sequence of a class, (virtual frame, output)."""
         return np.eye(self.n_outputs)[kind * self.size : (kind + 1) * self.size]
 
     def targets(self) -> Floats:
         """Σ_j T_ij v_j of every step, (step, output)."""
-        out = np.zeros((len(self.of_step), self.n_outputs))
-        columns = self.of_step[:, None] * self.size + np.arange(self.size)
+        out = np.zeros((len(self.step_classes), self.n_outputs))
+        columns = self.step_classes[:, None] * self.size + np.arange(self.size)
         np.put_along_axis(out, columns, self.weights, axis=1)
         return out
 
@@ -53,7 +53,7 @@ class Virtual:
         weights = np.zeros_like(self.weights)  # those before stay until all are there
         for begin, end, kind in zip(self.offsets[:-1], self.offsets[1:], self.classes.tolist(), strict=True):
             try:
-                found = aligner.align(mapped[begin:end], self.frames(kind))
+                found = aligner.align(mapped[begin:end], self.class_frames(kind))
             except ValueError as error:
                 raise ValueError(
                     f"aligner={aligner!r} cannot align a sequence of {end - begin} steps with the virtual one of its "
@@ -75,8 +75,9 @@ class RVSML(GroundMetric):
     """A linear map of frames under which sequences regress to a virtual sequence of their class.
 
     Minimises Σ_n Σ_ij T_ij ‖W x_i − v_j‖² + λ N ‖W‖² in turn over W (a ridge regression) and over the alignments T of
-    each sequence with its class's virtual sequence of `virtual` orthonormal frames; then sequences are compared by the
-    aligner after W (Su and Wu, "Learning distance for sequences by learning a ground metric", ICML 2019).
+    each sequence with its class's virtual sequence of `n_virtual_frames` orthonormal frames; then sequences are
+    compared by the aligner after W (Su and Wu, "Learning distance for sequences by learning a ground metric", ICML
+    2019).
 
     Parameters
     ----------
@@ -109,17 +110,17 @@ class RVSML(GroundMetric):
     (8,)
     """
 
-    virtual = options.width(1)
-    regularization = options.maybe(options.real(above=0))
-    max_iterations = options.whole(1, "free")
+    n_virtual_frames = options.width(1)
+    regularization = options.nullable(options.real(above=0))
+    max_iterations = options.integer(1, "free")
 
-    errors_: Floats = learned.array("iteration", finite=False)
+    errors_: Floats = schema.array("iteration", finite=False)
 
     def __init__(
         self,
         *,
         aligner: Any = "dtw",
-        virtual: int = 4,
+        n_virtual_frames: int = 4,
         regularization: float | None = None,
         max_iterations: int = 20,
         standardize: bool = True,
@@ -130,38 +131,42 @@ class RVSML(GroundMetric):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
-        return nn.Linear(math.prod(frame), self.virtual * len(self.classes_), bias=False)
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
+        return nn.Linear(math.prod(frame), self.n_virtual_frames * len(self.classes_), bias=False)
 
-    def _objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
-        aligner = self._chosen()
+    def _make_objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
+        aligner = self._resolve_aligner()
         usual = 5e-4 if isinstance(aligner, DTW) else 5e-5
         ridge = (usual if self.regularization is None else self.regularization) * len(ready)
-        return _Turns(self.network_, ready, Virtual(ready, targets, self.virtual), aligner, ridge)
+        return _AlternatingObjective(
+            self.network_, ready, VirtualSequences(ready, targets, self.n_virtual_frames), aligner, ridge
+        )
 
-    def _limits(self, objective: Objective) -> dict[str, Any]:
-        return {"max_steps": self.max_iterations, "callbacks": [_Settled()]}
+    def _fit_options(self, objective: Objective) -> dict[str, Any]:
+        return {"max_steps": self.max_iterations, "callbacks": [_StopWhenConverged()]}
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
-        assert isinstance(objective, _Turns)
-        objective.keep_in(self.network_)  # where training ended there already
+        assert isinstance(objective, _AlternatingObjective)
+        objective.copy_to(self.network_)  # where training ended there already
         super()._train(objective, sequences, targets)
-        objective.keep_in(self.network_)  # in whatever precision the loop ran
+        objective.copy_to(self.network_)  # in whatever precision the loop ran
         self.errors_ = self.history_["loss"][self.history_["kept"] == 1]
 
 
-class _Turns(Objective):
+class _AlternatingObjective(Objective):
     """Turns of alignment and regression: one is a step, and no gradient is needed."""
 
-    def __init__(self, network: nn.Module, ready: Sequences, virtual: Virtual, aligner: Aligner, ridge: float) -> None:
+    def __init__(
+        self, network: nn.Module, ready: Sequences, virtual: VirtualSequences, aligner: Aligner, ridge: float
+    ) -> None:
         self.module, self.virtual, self.aligner, self.ridge = network, virtual, aligner, ridge
         self.frames = ready.values.astype(np.float64)
         self.last = math.inf  # the even alignment is where it starts, and not to be compared with
-        self.projection = _regressed(self.frames, virtual, ridge)
+        self.projection = _solve_regression(self.frames, virtual, ridge)
 
-    def keep_in(self, network: nn.Module) -> None:
+    def copy_to(self, network: nn.Module) -> None:
         """Put the map into the network, (output, channel)."""
         assert isinstance(network, nn.Linear)
         with torch.no_grad():
@@ -179,19 +184,19 @@ class _Turns(Objective):
         """Unused: a step is a turn."""
         raise NotImplementedError
 
-    def step(self, batch: Batch, descent: Descent) -> Mapping[str, Tensor | float]:
+    def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Tensor | float]:
         """Align to the virtual sequences, and regress anew; a map that is worse is not kept.
 
         An aligner that minimises something else than the error, as OPW does, may pass its least.
         """
         self.virtual.align(self.frames @ self.projection, self.aligner)
-        found = _regressed(self.frames, self.virtual, self.ridge)
+        found = _solve_regression(self.frames, self.virtual, self.ridge)
         error = self.virtual.error(self.frames @ found) + self.ridge * float((found**2).sum())
-        descent.step()
+        optimizer_step.step()
         kept = error <= self.last
         if kept:
             self.projection, self.last = found, error
-            self.keep_in(self.module)
+            self.copy_to(self.module)
         return {"loss": self.last, "kept": float(kept)}
 
     def state(self) -> dict[str, Any]:
@@ -201,25 +206,25 @@ class _Turns(Objective):
     def restore(self, state: dict[str, Any]) -> None:
         """Take them up."""
         projection = state["projection"].numpy().copy()
-        learned.check_one(projection, "projection", learned.array(*self.projection.shape))
+        schema.check_value(projection, "projection", schema.array(*self.projection.shape))
         self.last, self.projection = float(state["last"]), projection
 
 
-class _Settled(Callback):
+class _StopWhenConverged(Callback):
     """Stops when a turn gains nothing, also where a training that is taken up again was at that point."""
 
-    def started(self, run: Run) -> None:
+    def on_train_start(self, run: TrainingRun) -> None:
         """Before the first turn there is nothing to compare."""
-        self.stepped(run)
+        self.on_step_end(run)
 
-    def stepped(self, run: Run) -> None:
+    def on_step_end(self, run: TrainingRun) -> None:
         """Compare the last two errors."""
         errors = run.history["loss"]
         if len(errors) > 1 and errors[-2] - errors[-1] <= 1e-6 * errors[-1]:
             run.stop("nothing more to gain")
 
 
-def _regressed(frames: Floats, virtual: Virtual, ridge: float) -> Floats:
+def _solve_regression(frames: Floats, virtual: VirtualSequences, ridge: float) -> Floats:
     """The W that is best for the alignments as they are, (channel, output)."""
     weighted = frames * virtual.weights.sum(axis=1, keepdims=True)
     matrix = frames.T @ weighted + ridge * np.eye(frames.shape[1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...sequences.arguments import real
+from ...core.parameters import check_float
 
 
 class Loss(abc.ABC):
@@ -25,24 +25,24 @@ class Loss(abc.ABC):
     """
 
     @abc.abstractmethod
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """What each query contributes, (query,); of those that have nothing to say it may be any finite number."""
 
-    def speaking(self, pairs: Pairs) -> Tensor:
+    def valid_queries(self, pairs: BatchPairs) -> Tensor:
         """Which queries have something to say, (query,): those with a positive and a negative."""
-        return pairs.both
+        return pairs.has_both
 
     def __call__(
         self, distances: Tensor, labels: Tensor, gallery_labels: Tensor | None = None, *, valid: Tensor | None = None
     ) -> Tensor:
         """The loss of a matrix of distances (query, gallery), a scalar."""
-        pairs = paired(distances, labels, gallery_labels, valid=valid)
+        pairs = make_pairs(distances, labels, gallery_labels, valid=valid)
         if not pairs.distances.numel():
             return pairs.distances.sum()  # 0 on the graph: nothing has no extremes
         lost = torch.where(pairs.distances.detach().isnan(), torch.nan, 0.0).sum()  # a comparison with nan is False
-        return mean_where(self.queries(pairs), self.speaking(pairs)) + lost
+        return masked_mean(self.query_losses(pairs), self.valid_queries(pairs)) + lost
 
-    def pairs(self, distances: Tensor, same: Tensor) -> Tensor:
+    def pair_loss(self, distances: Tensor, same: Tensor) -> Tensor:
         """The loss of single pairs: distances (item,) and whether the two are of the same class, bool (item,).
 
         Examples
@@ -52,18 +52,20 @@ class Loss(abc.ABC):
         >>> Contrastive().pairs(torch.tensor([1.0, 0.5]), torch.tensor([True, False]))
         tensor(0.6250)
         """
-        from .finding import known
+        from .registry import losses_by_name
 
-        words = " or ".join(f"{name!r}" for name, kind in known().items() if kind.pairs is not Loss.pairs)
+        words = " or ".join(
+            f"{name!r}" for name, kind in losses_by_name().items() if kind.pair_loss is not Loss.pair_loss
+        )
         raise TypeError(
             f"{type(self).__name__} compares a query's positives with its negatives, so it cannot learn from single "
             f"pairs: use loss={words}"
         )
 
 
-def single(distances: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def validate_single_pairs(distances: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Distances (item,) and the two kinds of single pairs, checked."""
-    refuse_arrays(distances=distances, same=same)
+    refuse_non_tensors(distances=distances, same=same)
     if distances.ndim != 1 or same.shape != distances.shape or same.dtype != torch.bool:
         raise ValueError(
             f"distances has shape {tuple(distances.shape)} and same is {same.dtype} of shape {tuple(same.shape)}: "
@@ -73,16 +75,16 @@ def single(distances: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return distances, same, ~same
 
 
-def check_sharpness(alpha: float, beta: float, margin: float | None) -> None:
+def check_loss_options(alpha: float, beta: float, margin: float | None) -> None:
     """Refuse options that make no loss."""
-    real(alpha, "alpha", above=0.0)
-    real(beta, "beta", above=0.0)
+    check_float(alpha, "alpha", above=0.0)
+    check_float(beta, "beta", above=0.0)
     if margin is not None:
-        real(margin, "margin", 0.0)
+        check_float(margin, "margin", 0.0)
 
 
 @dataclass(frozen=True)
-class Pairs:
+class BatchPairs:
     """Distances (query, gallery), with the pairs of one class (`positive`) and of two (`negative`) marked.
 
     A pair that is neither does not count, and its distance reads 0, whatever it was.
@@ -90,7 +92,7 @@ class Pairs:
     Examples
     --------
     >>> import torch
-    >>> pairs = paired(torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([7]), torch.tensor([7, 7, 3]))
+    >>> pairs = make_pairs(torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([7]), torch.tensor([7, 7, 3]))
     >>> pairs.positive, pairs.negative
     (tensor([[ True,  True, False]]), tensor([[False, False,  True]]))
     >>> pairs.largest_positive, pairs.smallest_negative
@@ -102,12 +104,12 @@ class Pairs:
     negative: Tensor
 
     @property
-    def both(self) -> Tensor:
+    def has_both(self) -> Tensor:
         """Which queries have a positive and a negative, (query,)."""
         return self.positive.any(dim=1) & self.negative.any(dim=1)
 
     @property
-    def any(self) -> Tensor:
+    def has_any(self) -> Tensor:
         """Which queries have any pair that counts, (query,)."""
         return (self.positive | self.negative).any(dim=1)
 
@@ -121,7 +123,7 @@ class Pairs:
         """Distance of the nearest of another class, (query, 1); ∞ where there is none."""
         return self.distances.masked_fill(~self.negative, torch.inf).amin(dim=1, keepdim=True)
 
-    def hard(self, margin: float | None) -> Pairs:
+    def mine_hard(self, margin: float | None) -> BatchPairs:
         """Only the pairs that are wrong or nearly so; all of them if the margin is None.
 
         Positives farther than the nearest negative − margin, negatives nearer than the farthest positive + margin (Su
@@ -130,8 +132,8 @@ class Pairs:
         Examples
         --------
         >>> import torch
-        >>> pairs = paired(torch.tensor([[0.0, 1.0, 1.05, 2.0]]), torch.tensor([0]), torch.tensor([0, 0, 1, 1]))
-        >>> mined = pairs.hard(0.1)
+        >>> pairs = make_pairs(torch.tensor([[0.0, 1.0, 1.05, 2.0]]), torch.tensor([0]), torch.tensor([0, 0, 1, 1]))
+        >>> mined = pairs.mine_hard(0.1)
         >>> mined.positive, mined.negative
         (tensor([[False,  True, False, False]]), tensor([[False, False,  True, False]]))
         """
@@ -140,12 +142,12 @@ class Pairs:
         with torch.no_grad():
             near = self.distances - self.smallest_negative + margin > 0
             far = self.largest_positive + margin - self.distances > 0
-        return Pairs(self.distances, self.positive & near, self.negative & far)
+        return BatchPairs(self.distances, self.positive & near, self.negative & far)
 
 
-def paired(
+def make_pairs(
     distances: Tensor, labels: Tensor, gallery_labels: Tensor | None = None, *, valid: Tensor | None = None
-) -> Pairs:
+) -> BatchPairs:
     """The pairs of a matrix of distances (query, gallery).
 
     Parameters
@@ -161,14 +163,14 @@ def paired(
     Examples
     --------
     >>> import torch
-    >>> paired(torch.zeros(3, 3), torch.tensor([0, 0, 1])).positive.int()
+    >>> make_pairs(torch.zeros(3, 3), torch.tensor([0, 0, 1])).positive.int()
     tensor([[0, 1, 0],
             [1, 0, 0],
             [0, 0, 0]], dtype=torch.int32)
     """
     own = gallery_labels is None
     gallery_labels = labels if gallery_labels is None else gallery_labels
-    _check(distances, labels, gallery_labels, valid, own)
+    _validate_batch(distances, labels, gallery_labels, valid, own)
     labels, gallery_labels = labels.to(distances.device), gallery_labels.to(distances.device)
     same = labels[:, None] == gallery_labels[None, :]
     counts = torch.ones_like(same) if valid is None else valid.to(distances.device, copy=True)
@@ -176,11 +178,11 @@ def paired(
         counts.fill_diagonal_(False)
     if distances.dtype in (torch.float16, torch.bfloat16):
         distances = distances.float()
-    return Pairs(torch.where(counts, distances, 0.0), same & counts, ~same & counts)
+    return BatchPairs(torch.where(counts, distances, 0.0), same & counts, ~same & counts)
 
 
-def _check(distances: Tensor, labels: Tensor, gallery_labels: Tensor, valid: Tensor | None, own: bool) -> None:
-    refuse_arrays(distances=distances, labels=labels, gallery_labels=gallery_labels, valid=valid)
+def _validate_batch(distances: Tensor, labels: Tensor, gallery_labels: Tensor, valid: Tensor | None, own: bool) -> None:
+    refuse_non_tensors(distances=distances, labels=labels, gallery_labels=gallery_labels, valid=valid)
     expected = (labels.numel(), gallery_labels.numel())
     if distances.ndim != 2 or labels.ndim != 1 or gallery_labels.ndim != 1 or distances.shape != expected:
         gallery = "; give gallery_labels if the gallery is another" if own else ""
@@ -197,32 +199,32 @@ def _check(distances: Tensor, labels: Tensor, gallery_labels: Tensor, valid: Ten
         )
 
 
-def refuse_arrays(**given: object) -> None:
+def refuse_non_tensors(**given: object) -> None:
     """A loss is there for its gradient, which arrays and lists have none of."""
     for name, value in given.items():
         if not (value is None or isinstance(value, Tensor)):
             raise TypeError(f"{name} is a {type(value).__name__}: expected a tensor, such as torch.as_tensor({name})")
 
 
-def mean_where(values: Tensor, mask: Tensor) -> Tensor:
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     """Mean over the last axis of what is marked; 0 where nothing is, with a gradient of 0.
 
     Examples
     --------
     >>> import torch
-    >>> mean_where(torch.tensor([[1.0, 3.0, 8.0], [5.0, 5.0, 5.0]]), torch.tensor([[1, 1, 0], [0, 0, 0]]).bool())
+    >>> masked_mean(torch.tensor([[1.0, 3.0, 8.0], [5.0, 5.0, 5.0]]), torch.tensor([[1, 1, 0], [0, 0, 0]]).bool())
     tensor([2., 0.])
     """
     return torch.where(mask, values, 0.0).sum(dim=-1) / mask.sum(dim=-1).clamp(min=1)
 
 
-def log_sum_exp_where(values: Tensor, mask: Tensor) -> Tensor:
+def masked_logsumexp(values: Tensor, mask: Tensor) -> Tensor:
     """log Σ exp over the last axis of what is marked; any finite number where nothing is, with a gradient of 0.
 
     Examples
     --------
     >>> import torch
-    >>> log_sum_exp_where(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[True, True, False]]))
+    >>> masked_logsumexp(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([[True, True, False]]))
     tensor([0.6931])
     """
     none = ~mask.any(dim=-1, keepdim=True)  # a row of −∞ alone would have a gradient of nan

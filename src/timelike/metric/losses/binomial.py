@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from .base import Pairs, mean_where, single
-from .thresholded import Thresholded
+from .base import BatchPairs, masked_mean, validate_single_pairs
+from .threshold_loss import ThresholdLoss
 
 
 @dataclass(frozen=True, kw_only=True)
-class Binomial(Thresholded):
+class Binomial(ThresholdLoss):
     """Binomial deviance of hard pairs: a logistic loss on each side of a threshold.
 
     2/(β|P|) Σ_{p∈P} log(1 + exp(β (d_p − t))) + 2/(α|N|) Σ_{n∈N} log(1 + exp(−α (d_n − t))) for each query, where P are
@@ -41,16 +41,16 @@ class Binomial(Thresholded):
     alpha: float = 40.0
     beta: float = 2.0
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """Equation 7 on the pairs of equation 6."""
-        mined = pairs.hard(self.margin)
-        return self._sides(mined.distances, mined.positive, mined.negative)
+        mined = pairs.mine_hard(self.margin)
+        return self._two_sided_loss(mined.distances, mined.positive, mined.negative)
 
-    def pairs(self, distances: Tensor, same: Tensor) -> Tensor:
+    def pair_loss(self, distances: Tensor, same: Tensor) -> Tensor:
         """The same without mining: the mean over pairs of one class plus the mean over pairs of two."""
-        return self._sides(*single(distances, same))
+        return self._two_sided_loss(*validate_single_pairs(distances, same))
 
-    def _sides(self, distances: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    def _two_sided_loss(self, distances: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         above = distances - self.threshold
-        attracted = mean_where(F.softplus(self.beta * above), positive) * (2 / self.beta)
-        return attracted + mean_where(F.softplus(-self.alpha * above), negative) * (2 / self.alpha)
+        attracted = masked_mean(F.softplus(self.beta * above), positive) * (2 / self.beta)
+        return attracted + masked_mean(F.softplus(-self.alpha * above), negative) * (2 / self.alpha)

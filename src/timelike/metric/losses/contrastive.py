@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...sequences.arguments import real
-from .base import Loss, Pairs, mean_where, single
+from ...core.parameters import check_float
+from .base import BatchPairs, Loss, masked_mean, validate_single_pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,21 +38,21 @@ class Contrastive(Loss):
     power: float = 2.0
 
     def __post_init__(self) -> None:
-        real(self.margin, "margin", 0.0)
-        real(self.power, "power", 1.0)
+        check_float(self.margin, "margin", 0.0)
+        check_float(self.power, "power", 1.0)
 
-    def speaking(self, pairs: Pairs) -> Tensor:
+    def valid_queries(self, pairs: BatchPairs) -> Tensor:
         """One kind of pair is enough."""
-        return pairs.any
+        return pairs.has_any
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """Both means of each query."""
-        return self._sides(pairs.distances, pairs.positive, pairs.negative)
+        return self._two_sided_loss(pairs.distances, pairs.positive, pairs.negative)
 
-    def pairs(self, distances: Tensor, same: Tensor) -> Tensor:
+    def pair_loss(self, distances: Tensor, same: Tensor) -> Tensor:
         """The mean over pairs of one class plus the mean over pairs of two."""
-        return self._sides(*single(distances, same))
+        return self._two_sided_loss(*validate_single_pairs(distances, same))
 
-    def _sides(self, distances: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+    def _two_sided_loss(self, distances: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         pulled, pushed = F.relu(distances) ** self.power, F.relu(self.margin - distances) ** self.power
-        return (mean_where(pulled, positive) + mean_where(pushed, negative)) / self.power
+        return (masked_mean(pulled, positive) + masked_mean(pushed, negative)) / self.power

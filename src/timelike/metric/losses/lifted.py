@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .base import Loss, Pairs, check_sharpness, log_sum_exp_where
+from .base import BatchPairs, Loss, check_loss_options, masked_logsumexp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +41,11 @@ class Lifted(Loss):
     margin: float | None = None
 
     def __post_init__(self) -> None:
-        check_sharpness(self.alpha, self.beta, self.margin)
+        check_loss_options(self.alpha, self.beta, self.margin)
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """Equation 5."""
-        mined = pairs.hard(self.margin)
-        positives = log_sum_exp_where(self.beta * mined.distances, mined.positive) * (2 / self.beta)
-        negatives = log_sum_exp_where(-self.alpha * mined.distances, mined.negative) * (2 / self.alpha)
-        return torch.where(mined.both, positives + negatives, 0.0)
+        mined = pairs.mine_hard(self.margin)
+        positives = masked_logsumexp(self.beta * mined.distances, mined.positive) * (2 / self.beta)
+        negatives = masked_logsumexp(-self.alpha * mined.distances, mined.negative) * (2 / self.alpha)
+        return torch.where(mined.has_both, positives + negatives, 0.0)

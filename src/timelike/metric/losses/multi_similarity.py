@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .base import Pairs, log_sum_exp_where
-from .thresholded import Thresholded
+from .base import BatchPairs, masked_logsumexp
+from .threshold_loss import ThresholdLoss
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiSimilarity(Thresholded):
+class MultiSimilarity(ThresholdLoss):
     """Multi-similarity loss: hard pairs, each weighted by how it stands among the others of its query.
 
     1/α log(1 + Σ_{p∈P} exp(α (d_p − t))) + 1/β log(1 + Σ_{n∈N} exp(−β (d_n − t))) for each query, with P and N mined as
@@ -39,14 +39,14 @@ class MultiSimilarity(Thresholded):
     alpha: float = 2.0
     beta: float = 50.0
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """Both terms, on mined pairs."""
-        mined = pairs.hard(self.margin)
+        mined = pairs.mine_hard(self.margin)
         above = mined.distances - self.threshold
-        attracted = _log_one_plus(self.alpha * above, mined.positive) / self.alpha
-        return attracted + _log_one_plus(-self.beta * above, mined.negative) / self.beta
+        attracted = _masked_log1p_sum_exp(self.alpha * above, mined.positive) / self.alpha
+        return attracted + _masked_log1p_sum_exp(-self.beta * above, mined.negative) / self.beta
 
 
-def _log_one_plus(exponents: Tensor, mask: Tensor) -> Tensor:
+def _masked_log1p_sum_exp(exponents: Tensor, mask: Tensor) -> Tensor:
     """log(1 + Σ exp) over the last axis of what is marked; 0 where nothing is."""
-    return torch.where(mask.any(dim=-1), F.softplus(log_sum_exp_where(exponents, mask)), 0.0)
+    return torch.where(mask.any(dim=-1), F.softplus(masked_logsumexp(exponents, mask)), 0.0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...sequences.arguments import real
-from .base import Loss, Pairs, log_sum_exp_where, mean_where
+from ...core.parameters import check_float
+from .base import BatchPairs, Loss, masked_logsumexp, masked_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,23 +54,23 @@ class Structural(Loss):
     balance: float = 0.1
 
     def __post_init__(self) -> None:
-        real(self.scale, "scale", above=0.0)
-        real(self.hardness, "hardness", above=0.0)
-        real(self.margin, "margin", 0.0)
-        real(self.balance, "balance", 0.0)
+        check_float(self.scale, "scale", above=0.0)
+        check_float(self.hardness, "hardness", above=0.0)
+        check_float(self.margin, "margin", 0.0)
+        check_float(self.balance, "balance", 0.0)
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """The local term of each, and the batch's global term added to all."""
-        negatives = log_sum_exp_where(-self.scale * pairs.distances, pairs.negative)
+        negatives = masked_logsumexp(-self.scale * pairs.distances, pairs.negative)
         ranked = F.softplus(self.scale * pairs.distances + negatives[:, None])
-        hardest = log_sum_exp_where(self.hardness * ranked, pairs.positive)
+        hardest = masked_logsumexp(self.hardness * ranked, pairs.positive)
         count = pairs.positive.sum(dim=1).clamp(min=1).to(hardest.dtype)  # the log of integers would be float32
         local = (hardest - count.log()) / self.hardness
-        return local + self.balance * self._apart(pairs)
+        return local + self.balance * self._global_term(pairs)
 
-    def _apart(self, pairs: Pairs) -> Tensor:
-        flat, both = pairs.distances.flatten(), pairs.both[:, None]
+    def _global_term(self, pairs: BatchPairs) -> Tensor:
+        flat, both = pairs.distances.flatten(), pairs.has_both[:, None]
         positive, negative = ((side & both).flatten() for side in (pairs.positive, pairs.negative))
-        near, far = mean_where(flat, positive), mean_where(flat, negative)
-        spread = mean_where((flat - near) ** 2, positive) + mean_where((flat - far) ** 2, negative)
+        near, far = masked_mean(flat, positive), masked_mean(flat, negative)
+        spread = masked_mean((flat - near) ** 2, positive) + masked_mean((flat - far) ** 2, negative)
         return spread + F.relu(near - far + self.margin)

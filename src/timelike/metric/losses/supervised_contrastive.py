@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...sequences.arguments import real
-from .base import Loss, Pairs, log_sum_exp_where, mean_where
+from ...core.parameters import check_float
+from .base import BatchPairs, Loss, masked_logsumexp, masked_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,10 @@ class SupervisedContrastive(Loss):
     temperature: float = 0.1
 
     def __post_init__(self) -> None:
-        real(self.temperature, "temperature", above=0.0)
+        check_float(self.temperature, "temperature", above=0.0)
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """The mean over the positives of each query."""
         logits = -pairs.distances.square() / (2 * self.temperature)
-        others = log_sum_exp_where(logits, pairs.positive | pairs.negative)
-        return mean_where(torch.where(pairs.positive, others[:, None] - logits, 0.0), pairs.positive)
+        others = masked_logsumexp(logits, pairs.positive | pairs.negative)
+        return masked_mean(torch.where(pairs.positive, others[:, None] - logits, 0.0), pairs.positive)

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...sequences.arguments import real
-from .base import Loss, Pairs
+from ...core.parameters import check_float
+from .base import BatchPairs, Loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +37,9 @@ class Triplet(Loss):
     margin: float = 0.1
 
     def __post_init__(self) -> None:
-        real(self.margin, "margin", 0.0)
+        check_float(self.margin, "margin", 0.0)
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """Equation 4."""
         near = F.relu(pairs.distances - pairs.smallest_negative + self.margin)
         far = F.relu(pairs.largest_positive + self.margin - pairs.distances)

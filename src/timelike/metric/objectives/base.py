@@ -14,28 +14,28 @@ from torch.optim import Optimizer
 from ...models import fingerprint
 from ...sequences import Sequences
 from ...train import Batch, Objective
-from ...train.descent import NotFinite
-from ...train.objective import FORWARD
-from ..comparer import Comparer, Features
-from ..pairs import fill
+from ...train.objective import FORWARD_SHARE
+from ...train.optimizer_step import NotFiniteError
+from ..distance_network import DistanceNetwork, Features
+from ..pairwise import fill_distances
 
 OptimizerName = Literal["adam", "adamw"]
-_COMPLAINED = 8, 50  # sequences at least and at most whose distances are looked at after a training
-_PAIRS = 4  # times as many pairs as a step has are looked at, if that is enough
-_ALIKE = 1e-3  # deviation of distances, as a share of their mean, below which all are the same
-JUDGED = 500, 1000  # sequences held out and others that a validation compares, all pairs
+_CHECKED_SEQUENCES = 8, 50  # sequences at least and at most whose distances are looked at after a training
+_PAIR_FACTOR = 4  # times as many pairs as a step has are looked at, if that is enough
+_MIN_RELATIVE_DEVIATION = 1e-3  # deviation of distances, as a share of their mean, below which all are the same
+VALIDATION_SIZES = 500, 1000  # sequences held out and others that a validation compares, all pairs
 
 
-class Comparing(Objective):
+class MetricObjective(Objective):
     """What all of them share: a comparer, sequences of flat frames, Adam with weight decay."""
 
-    module: Comparer
+    module: DistanceNetwork
     supervision: ClassVar[str]
     """What is learned from, in a word."""
 
     def __init__(
         self,
-        module: Comparer,
+        module: DistanceNetwork,
         sequences: Sequences,
         *,
         batch_size: int,
@@ -45,7 +45,7 @@ class Comparing(Objective):
     ) -> None:
         self.module, self.sequences, self.optimizer = module, sequences, optimizer
         self.batch_size, self.learning_rate, self.weight_decay = batch_size, learning_rate, weight_decay
-        self.places = np.arange(len(sequences))
+        self.source_positions = np.arange(len(sequences))
         """Where the sequences are in what the caller gave, of which they may be a part."""
 
     def identity(self) -> dict[str, str | int]:
@@ -53,13 +53,13 @@ class Comparing(Objective):
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         common: dict[str, str | int] = {"supervision": self.supervision, "sequences": data}
         how = {} if self.optimizer == "adam" else {"optimizer": self.optimizer}
-        return common | self._more() | {"batch_size": self.batch_size} | how
+        return common | self._extra_identity() | {"batch_size": self.batch_size} | how
 
     def n_batches(self) -> float:
         """About how many batches show everything once."""
         return len(self.sequences) / self.batch_size
 
-    def _more(self) -> dict[str, str | int]:
+    def _extra_identity(self) -> dict[str, str | int]:
         """What else decides about what is learned."""
         return {}
 
@@ -76,28 +76,28 @@ class Comparing(Objective):
         """How many sequences a step sees."""
         return self.batch_size
 
-    def steps_for(self, n_x: int, n_y: int) -> float:
+    def estimate_steps(self, n_x: int, n_y: int) -> float:
         """About how many steps it takes to compare so many sequences with so many others."""
         by_sequences, by_pairs = (n_x + n_y) / self.step_sequences(), n_x * n_y / self.step_pairs()
-        return FORWARD * (by_sequences if self.module.by_vectors else max(by_sequences, by_pairs))
+        return FORWARD_SHARE * (by_sequences if self.module.is_vector_distance else max(by_sequences, by_pairs))
 
-    def _looked_at(self) -> Sequences:
-        """Some sequences from all over, few enough that `complaint` does not take much longer than a step."""
-        count = int(np.clip(math.isqrt(_PAIRS * self.step_pairs()), *_COMPLAINED))
+    def _checked_sequences(self) -> Sequences:
+        """Some sequences from all over, few enough that `failure_reason` does not take much longer than a step."""
+        count = int(np.clip(math.isqrt(_PAIR_FACTOR * self.step_pairs()), *_CHECKED_SEQUENCES))
         return self.sequences[np.unique(np.linspace(0, len(self.sequences) - 1, count).astype(np.int64))]
 
-    def complaint_steps(self) -> float:
+    def failure_reason_steps(self) -> float:
         """Those of all pairs that are looked at."""
-        count = len(self._looked_at())
-        return self.steps_for(count, count)
+        count = len(self._checked_sequences())
+        return self.estimate_steps(count, count)
 
-    def complaint(self) -> str | None:
+    def failure_reason(self) -> str | None:
         """Distances that are all the same, of a network that has collapsed or is saturated."""
-        some = self._looked_at()
+        some = self._checked_sequences()
         found = np.empty((len(some), len(some)))
-        fill(self.module, some, None, found)
+        fill_distances(self.module, some, None, found)
         apart = found[~np.eye(len(some), dtype=bool)]
-        if not len(apart) or apart.std() > _ALIKE * np.abs(apart).mean():
+        if not len(apart) or apart.std() > _MIN_RELATIVE_DEVIATION * np.abs(apart).mean():
             return None
         return (
             f"the distances of all sequences are about {apart.mean():.3g}; lower learning_rate, or look whether the "
@@ -107,20 +107,20 @@ class Comparing(Objective):
     def _parameters(self) -> list[nn.Parameter]:
         return list(self.module.parameters())
 
-    def _batch(self, ids: NDArray[np.int64], **known: Any) -> Batch:
-        return Batch(self.places[ids], **Batch.of(self.sequences, ids, **known).tensors)
+    def _make_batch(self, ids: NDArray[np.int64], **known: Any) -> Batch:
+        return Batch(self.source_positions[ids], **Batch.from_sequences(self.sequences, ids, **known).tensors)
 
-    def _features(self, batch: Batch, name: str = "x") -> Features:
+    def _batch_features(self, batch: Batch, name: str = "x") -> Features:
         return self.module.features(batch[name], batch["lengths" if name == "x" else f"{name}_lengths"])
 
 
-def mean_of(found: list[tuple[float, int]]) -> float:
+def weighted_mean(found: list[tuple[float, int]]) -> float:
     """The mean of numbers that count as often as there are items behind them."""
     mean = sum(value * count for value, count in found) / sum(count for _, count in found)
     if not np.isfinite(mean):
-        raise NotFinite("the loss of a validation is not finite")
+        raise NotFiniteError("the loss of a validation is not finite")
     return mean
 
 
-def some_of(ids: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def sample_positions(ids: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return ids if len(ids) <= most else np.sort(rng.choice(ids, most, replace=False))

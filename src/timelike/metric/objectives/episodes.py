@@ -15,15 +15,15 @@ from torch.optim import Optimizer
 from ...models import fingerprint
 from ...sequences import Sequences
 from ...train import Batch
-from ...train.objective import FORWARD
-from ..comparer import Comparer, Features
+from ...train.objective import FORWARD_SHARE
+from ..distance_network import DistanceNetwork, Features
 from ..label_signal import describe_missing_signal
-from .base import Comparing, mean_of
+from .base import MetricObjective, weighted_mean
 
-_TASKS = 20  # few-shot tasks of a validation
+_N_VALIDATION_TASKS = 20  # few-shot tasks of a validation
 
 
-class Episodes(Comparing):
+class EpisodeObjective(MetricObjective):
     """Few-shot tasks: each query is to be nearest to the support of its class (Su & Wen, ICLR 2022, eq. 8–9).
 
     A batch is one task, and an epoch `n_episodes` of them. `dual=False` compares from the query to the support only.
@@ -34,7 +34,7 @@ class Episodes(Comparing):
 
     def __init__(
         self,
-        module: Comparer,
+        module: DistanceNetwork,
         sequences: Sequences,
         labels: Any,
         *,
@@ -52,11 +52,11 @@ class Episodes(Comparing):
         )
         codes = np.unique(np.asarray(labels), return_inverse=True)[1]
         self.codes = codes.astype(np.int64)
-        self.numbered = sequences.replace(labels=codes, ids=np.arange(len(sequences)))
+        self.numbered_sequences = sequences.replace(labels=codes, ids=np.arange(len(sequences)))
         self.n_way, self.k_shot, self.n_query, self.n_episodes = n_way, k_shot, n_query, n_episodes
         self.dual, self.optimizer = dual, optimizer
 
-    def _more(self) -> dict[str, str | int]:
+    def _extra_identity(self) -> dict[str, str | int]:
         task = {"n_way": self.n_way, "k_shot": self.k_shot, "n_query": self.n_query, "n_episodes": self.n_episodes}
         return {"labels": fingerprint(self.codes), "optimizer": self.optimizer, "dual": repr(self.dual), **task}
 
@@ -73,9 +73,9 @@ class Episodes(Comparing):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Tasks; both parts go class by class, so the classes are known by their places."""
         way, shot, query = self.n_way, self.k_shot, self.n_query
-        for task in self.numbered.episodes(way, shot, query, n_episodes=self.n_episodes, random_state=rng):
+        for task in self.numbered_sequences.episodes(way, shot, query, n_episodes=self.n_episodes, random_state=rng):
             assert task.query.ids is not None
-            (x, lengths), (support, support_lengths) = task.query.tensor(), task.support.tensor()
+            (x, lengths), (support, support_lengths) = task.query.to_tensor(), task.support.to_tensor()
             classes = {"labels": np.repeat(np.arange(way), query), "support_labels": np.repeat(np.arange(way), shot)}
             sides = {"x": x, "lengths": lengths, "support": support, "support_lengths": support_lengths}
             yield Batch(task.query.ids, **sides, **classes)
@@ -93,24 +93,24 @@ class Episodes(Comparing):
         n_pairs = self.n_way**2 * self.n_query * self.k_shot
         return 2 * n_pairs if self.dual and not self.module.symmetric else n_pairs
 
-    def check_data(self) -> str | None:
+    def find_data_issue(self) -> str | None:
         """Labels that look as if they had nothing to do with the sequences."""
         return describe_missing_signal(self.sequences, self.codes)
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""
-        found, penalty = self._lost(batch, self.n_way)
+        found, penalty = self._task_loss(batch, self.n_way)
         return found + penalty
 
-    def _lost(self, batch: Batch, n_way: int) -> tuple[Tensor, Tensor | float]:
+    def _task_loss(self, batch: Batch, n_way: int) -> tuple[Tensor, Tensor | float]:
         """Of a task with so many classes, and the network's penalty beside it."""
-        queries, support = self._features(batch), self._features(batch, "support")
-        there = self.module.compared(queries, support)
+        queries, support = self._batch_features(batch), self._batch_features(batch, "support")
+        there = self.module.training_distances(queries, support)
         known = batch["support_labels"]
-        scores = _scores(self.module, there.distances, queries, support, known, n_way, dual=self.dual)
+        scores = _scores_from_distances(self.module, there.distances, queries, support, known, n_way, dual=self.dual)
         return F.cross_entropy(scores, batch["labels"]), there.penalty
 
-    def part(self, batch: Batch, rank: int, world: int) -> Batch:
+    def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
         """Some of the queries, and all of the support."""
         shared = {name: tensor for name, tensor in batch.tensors.items() if name.startswith("support")}
         own = {name: tensor for name, tensor in batch.tensors.items() if name not in shared}
@@ -118,7 +118,7 @@ class Episodes(Comparing):
         return Batch(some.ids, **some.tensors, **shared)
 
 
-class JudgedEpisodes(Episodes):
+class ValidatedEpisodeObjective(EpisodeObjective):
     """Few-shot tasks, judged by tasks whose queries take no part in it and whose support does."""
 
     supervision = "episodes of all but some"
@@ -126,7 +126,7 @@ class JudgedEpisodes(Episodes):
 
     def __init__(
         self,
-        module: Comparer,
+        module: DistanceNetwork,
         sequences: Sequences,
         labels: NDArray[np.int64],
         held_out: NDArray[np.int64],
@@ -135,19 +135,21 @@ class JudgedEpisodes(Episodes):
     ) -> None:
         used = np.setdiff1d(np.arange(len(sequences)), held_out)
         super().__init__(module, sequences[used], labels[used], **options)
-        self.places, self.held_out, self.all_labels = used, held_out, labels
-        self.judged = [self._task(sequences, labels, rng) for _ in range(_TASKS)]
+        self.source_positions, self.held_out, self.all_labels = used, held_out, labels
+        self.validation_tasks = [self._sample_task(sequences, labels, rng) for _ in range(_N_VALIDATION_TASKS)]
 
-    def _task(self, sequences: Sequences, labels: NDArray[np.int64], rng: np.random.Generator) -> tuple[Batch, int]:
+    def _sample_task(
+        self, sequences: Sequences, labels: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[Batch, int]:
         """Queries held out, the support of their classes, and how many classes there are."""
         kinds = np.unique(labels[self.held_out])
         kinds = rng.permutation(kinds)[: self.n_way]
         queries, support = (
             [rng.permutation(pool[labels[pool] == kind])[:most] for kind in kinds]
-            for pool, most in ((self.held_out, self.n_query), (self.places, self.k_shot))
+            for pool, most in ((self.held_out, self.n_query), (self.source_positions, self.k_shot))
         )
-        batch = Batch.of(sequences, np.concatenate(queries))
-        known = Batch.of(sequences, np.concatenate(support))
+        batch = Batch.from_sequences(sequences, np.concatenate(queries))
+        known = Batch.from_sequences(sequences, np.concatenate(support))
         codes = {
             "labels": np.repeat(np.arange(len(kinds)), [len(some) for some in queries]),
             "support_labels": np.repeat(np.arange(len(kinds)), [len(some) for some in support]),
@@ -158,15 +160,15 @@ class JudgedEpisodes(Episodes):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Tasks, whose sequences are named as the caller gave them."""
         for batch in super().batches(epoch, rng):
-            yield Batch(self.places[batch.ids], **batch.tensors)
+            yield Batch(self.source_positions[batch.ids], **batch.tensors)
 
-    def _more(self) -> dict[str, str | int]:
+    def _extra_identity(self) -> dict[str, str | int]:
         known = {"labels": fingerprint(self.all_labels), "held-out sequences": fingerprint(self.held_out)}
-        return super()._more() | known
+        return super()._extra_identity() | known
 
     def validation_steps(self) -> float:
         """A task is about a batch."""
-        return FORWARD * len(self.judged)
+        return FORWARD_SHARE * len(self.validation_tasks)
 
     def validate(self) -> float:
         """The mean loss of the tasks, which were drawn once and for all.
@@ -174,14 +176,14 @@ class JudgedEpisodes(Episodes):
         Not their accuracy: of a few queries it is soon 1, and what is learned after that would be thrown away.
         """
         found = []
-        for task, n_way in self.judged:
-            batch = task.like(self.module)
-            found.append((float(self._lost(batch, n_way)[0]), len(batch)))
-        return mean_of(found)
+        for task, n_way in self.validation_tasks:
+            batch = task.match_module(self.module)
+            found.append((float(self._task_loss(batch, n_way)[0]), len(batch)))
+        return weighted_mean(found)
 
 
 def class_scores(
-    network: Comparer, queries: Features, support: Features, labels: Tensor, n_way: int, *, dual: bool = True
+    network: DistanceNetwork, queries: Features, support: Features, labels: Tensor, n_way: int, *, dual: bool = True
 ) -> Tensor:
     """How much every query is of every class, (query, class): −Σ d(q, s) + d(s, q) over its support (eq. 8).
 
@@ -195,20 +197,29 @@ def class_scores(
     tensor([[ 0., -2.],
             [-2.,  0.]])
     """
-    return _scores(network, network.matrix(queries, support), queries, support, labels, n_way, dual=dual)
+    return _scores_from_distances(
+        network, network.distance_matrix(queries, support), queries, support, labels, n_way, dual=dual
+    )
 
 
-def _scores(
-    network: Comparer, there: Tensor, queries: Features, support: Features, labels: Tensor, n_way: int, *, dual: bool
+def _scores_from_distances(
+    network: DistanceNetwork,
+    there: Tensor,
+    queries: Features,
+    support: Features,
+    labels: Tensor,
+    n_way: int,
+    *,
+    dual: bool,
 ) -> Tensor:
     """The same, where the distances from the queries to the support are known."""
     if dual:
-        there = 2 * there if network.symmetric else there + network.matrix(support, queries).mT
+        there = 2 * there if network.symmetric else there + network.distance_matrix(support, queries).mT
     return -there @ F.one_hot(labels, n_way).to(there.dtype)
 
 
 def episode_loss(
-    network: Comparer,
+    network: DistanceNetwork,
     queries: Features,
     query_labels: Tensor,
     support: Features,

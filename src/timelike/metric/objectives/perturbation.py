@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...sequences.arguments import real
+from ...core.parameters import check_float
+from ...core.validation.tensors import valid_mask
 from ...sequences.augment import Augmentation
-from ...sequences.padding import valid
-from .augmentations import augmented
+from .self_supervised import augment_batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,23 +34,23 @@ class Perturbation:
     jitter: float = 0.05
 
     def __post_init__(self) -> None:
-        real(self.crop, "crop", above=0.0, most=1.0)
-        real(self.scaling, "scaling", 0.0)
-        real(self.jitter, "jitter", 0.0)
+        check_float(self.crop, "crop", above=0.0, most=1.0)
+        check_float(self.scaling, "scaling", 0.0)
+        check_float(self.jitter, "jitter", 0.0)
 
     def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
         """New sequences for x (item, time, channel) with lengths (item,), as long as they were."""
         drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
         n, longest, channels = x.shape
-        inside = valid(lengths, longest)
-        found = self._stretched(x, lengths, drawn)
+        inside = valid_mask(lengths, longest)
+        found = self._crop_and_stretch(x, lengths, drawn)
         if self.scaling:
             found = found * (1 + self.scaling * torch.randn(n, 1, channels, generator=drawn))
         if self.jitter:
             found = found + self.jitter * torch.randn(x.shape, generator=drawn)
         return torch.where(inside[..., None], found, 0).to(x.dtype), lengths
 
-    def _stretched(self, x: Tensor, lengths: Tensor, drawn: torch.Generator) -> Tensor:
+    def _crop_and_stretch(self, x: Tensor, lengths: Tensor, drawn: torch.Generator) -> Tensor:
         width = self.crop + (1 - self.crop) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
         start = (1 - width) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
         last = (lengths - 1)[:, None]
@@ -62,24 +62,24 @@ class Perturbation:
 
 
 @dataclass(frozen=True)
-class OneByOne:
+class PerItemAugmentation:
     """An augmentation of single sequences, applied to a batch."""
 
     augmentation: Augmentation
 
     def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
         """New sequences for x (item, time, channel) with lengths (item,), and their lengths."""
-        new = augmented(x, lengths, self.augmentation, random_state=rng)
+        new = augment_batch(x, lengths, self.augmentation, random_state=rng)
         return new.x, new.lengths
 
 
-Change = Perturbation | OneByOne
+BatchPerturbation = Perturbation | PerItemAugmentation
 
 
-def checked_perturb(value: Any, name: str) -> bool | Augmentation:
+def check_perturb(value: Any, name: str) -> bool | Augmentation:
     """Whether sequences are changed, or by what.
 
-    >>> checked_perturb("yes", "perturb")
+    >>> check_perturb("yes", "perturb")
     Traceback (most recent call last):
         ...
     TypeError: perturb='yes': expected True, False, or an augmentation of timelike.sequences.augment, such as Jitter()

@@ -13,27 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from ...align.matrix import threads_of
-from ...encode.base import checked_frame
-from ...encode.onnx_graph import Graph, write
+from ...core.parameters import store_parameters
+from ...core.threads import check_n_jobs
+from ...core.validation.tensors import validate_lengths
+from ...encode.base import check_frame
+from ...encode.onnx.graph import OnnxGraph, export_encoder
 from ...models import options
-from ...sequences.arguments import store
 from ...sequences.augment import Augmentation
-from ...sequences.padding import read_lengths
 from ...sequences.sampling import RandomState
+from ...train.base import double_precision_copy
 from ...train.processes import Accelerator, Precision
-from ...train.randomness import seeded
-from ...train.trained import exact
-from ..base import Twins
-from ..comparer import Comparer
+from ...train.seeds import use_seed
+from ..base import RecurrentMetric
+from ..distance_network import DistanceNetwork
 from ..readout import POOLINGS, Pooling
-from ..strided import strides_for
-from .network import SiameseNetwork, SiameseVectors
-from .onnx_graph import written
+from ..strided_convolutions import choose_strides
+from .network import SiameseBranch, SiameseNetwork
+from .onnx_graph import add_siamese_network
 from .stream import SiameseStream
 
 
-class SiameseGRU(Twins):
+class SiameseGRU(RecurrentMetric):
     """The distance of the vectors that one recurrent network makes of both sequences.
 
     Strided convolutions read a sequence, a GRU reads what they found, the mean and the maximum of its states go through
@@ -121,15 +121,15 @@ class SiameseGRU(Twins):
     """
 
     hidden = options.width(1)
-    cell = options.one_of("gru", "lstm")
-    readout = options.one_of(*POOLINGS)
-    n_outputs = options.maybe(options.width(1))
-    normalize = options.flag()
+    cell = options.choice("gru", "lstm")
+    readout = options.choice(*POOLINGS)
+    n_outputs = options.nullable(options.width(1))
+    normalize = options.boolean()
 
     network_: SiameseNetwork
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": Twins.PLAIN | {"readout": "last", "n_outputs": None, "normalize": False}}
+        {"paper": RecurrentMetric.PAPER_PRESET | {"readout": "last", "n_outputs": None, "normalize": False}}
     )
 
     def __init__(
@@ -142,7 +142,7 @@ class SiameseGRU(Twins):
         n_outputs: int | None = 64,
         normalize: bool = True,
         loss: Any = "supervised-contrastive",
-        per_class: int = 6,
+        n_per_class: int = 6,
         perturb: bool | Augmentation = True,
         max_frames: int | None = 256,
         learning_rate: float = 3e-3,
@@ -162,20 +162,20 @@ class SiameseGRU(Twins):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
     def export_onnx(self, path: str | Path) -> None:
         """Write what makes the vectors as an ONNX file, as `Encoder.export_onnx` does: distances are theirs."""
         self._require_fitted()
-        write(self, path)
+        export_encoder(self, path)
 
-    def _onnx(self, graph: Graph, x: str) -> str:
-        return written(graph, graph.standardized(x, *self.moments_), self.network_, self.coarse_)
+    def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
+        return add_siamese_network(graph, graph.standardize(x, *self.scaler_), self.network_, self.time_pool_)
 
-    def _comparer(self, n_channels: int) -> Comparer:
-        return self._siamese(n_channels, self.strides_)
+    def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
+        return self._build_siamese_network(n_channels, self.strides_)
 
-    def _siamese(self, n_channels: int, strides: tuple[int, int]) -> SiameseNetwork:
+    def _build_siamese_network(self, n_channels: int, strides: tuple[int, int]) -> SiameseNetwork:
         names = ("hidden", "cell", "front", "readout", "n_outputs", "normalize")
         return SiameseNetwork(n_channels, strides=strides, **{name: getattr(self, name) for name in names})
 
@@ -195,15 +195,15 @@ class SiameseGRU(Twins):
         if lengths is None:
             strides = getattr(self, "strides_", (1, 1))
         else:
-            known = read_lengths(lengths, (max(1, np.size(lengths)), sys.maxsize), "lengths")
-            strides = strides_for(known.numpy())
-        with seeded(self.random_state):
-            return SiameseVectors(self._siamese(math.prod(checked_frame(frame)), strides))
+            known = validate_lengths(lengths, (max(1, np.size(lengths)), sys.maxsize), "lengths")
+            strides = choose_strides(known.numpy())
+        with use_seed(self.random_state):
+            return SiameseBranch(self._build_siamese_network(math.prod(check_frame(frame)), strides))
 
     def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """The vectors (item, feature) whose Euclidean distances are those of the metric."""
-        asked = self._asked(X)
-        known = self._known(asked, threads_of(n_jobs))
+        asked = self._validate_predict_input(X)
+        known = self._precompute_items(asked, check_n_jobs(n_jobs))
         found = np.empty((len(asked), known[0].features.values.shape[2]), np.float32)
         for part in known:
             found[part.ids] = part.features.values[:, 0].numpy()
@@ -222,4 +222,4 @@ class SiameseGRU(Twins):
         True
         """
         self._require_fitted()
-        return SiameseStream(exact(self.network_), self.coarse_, *self.moments_)
+        return SiameseStream(double_precision_copy(self.network_), self.time_pool_, *self.scaler_)

@@ -9,18 +9,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ...align.layers.costs import frame_costs
-from ...native.recurrent import graded as recurrent
-from ...sequences.arguments import flag, one_of, whole
-from ...sequences.padding import for_network, read_lengths, valid
-from ..comparer import Comparer, Features
-from ..frames import exact_enough
+from ...core.parameters import check_bool, check_choice, check_int
+from ...core.validation.tensors import valid_mask, validate_lengths, validate_network_input
+from ...native.recurrent import autograd as recurrent
+from ..distance_network import DistanceNetwork, Features
+from ..frame_transform import to_full_precision
 from ..readout import POOLINGS, Pooling, Readout
-from ..strided import front_of
+from ..strided_convolutions import make_front
 
-RecurrentCell = Literal["gru", "lstm"]
+RecurrentCellName = Literal["gru", "lstm"]
 
 
-class SiameseNetwork(Comparer):
+class SiameseNetwork(DistanceNetwork):
     """The Euclidean distance of what a GRU or LSTM has read of each sequence: its last state, unless told otherwise.
 
         d(x, y) = ‖f(x) − f(y)‖₂,   f = h_T
@@ -28,7 +28,8 @@ class SiameseNetwork(Comparer):
     The two copies share their weights, so d(x, x) = 0 and d(x, y) = d(y, x); each sequence is run through once.
     Mueller and Thyagarajan, "Siamese recurrent architectures for learning sentence similarity", AAAI 2016; the GRU is
     the baseline of the coupled GRU's paper (see `CoupledNetwork`). `front="strided"` puts convolutions before it (see
-    `Strided`), `readout` takes more than the last state, `n_outputs` maps it, and `normalize` gives it length 1.
+    `StridedConvolutions`), `readout` takes more than the last state, `n_outputs` maps it, and `normalize` gives it
+    length 1.
 
     >>> import torch
     >>> network = SiameseNetwork(3, hidden=8)
@@ -37,14 +38,14 @@ class SiameseNetwork(Comparer):
     torch.Size([4, 4])
     """
 
-    by_vectors = True
+    is_vector_distance = True
 
     def __init__(
         self,
         n_channels: int,
         *,
         hidden: int = 20,
-        cell: RecurrentCell = "gru",
+        cell: RecurrentCellName = "gru",
         n_layers: int = 1,
         front: Literal["strided"] | None = None,
         strides: tuple[int, int] = (2, 2),
@@ -53,59 +54,59 @@ class SiameseNetwork(Comparer):
         normalize: bool = False,
     ) -> None:
         super().__init__()
-        one_of(cell, "cell", ("gru", "lstm"))
-        one_of(readout, "readout", POOLINGS)
-        self.n_channels, hidden = whole(n_channels, "n_channels", 1), whole(hidden, "hidden", 1)
-        self.front = front_of(front, self.n_channels, strides)
+        check_choice(cell, "cell", ("gru", "lstm"))
+        check_choice(readout, "readout", POOLINGS)
+        self.n_channels, hidden = check_int(n_channels, "n_channels", 1), check_int(hidden, "hidden", 1)
+        self.front = make_front(front, self.n_channels, strides)
         kind = nn.LSTM if cell == "lstm" else nn.GRU
         seen = self.n_channels if self.front is None else self.front.n_outputs
-        self.cells = kind(seen, hidden, num_layers=whole(n_layers, "n_layers", 1), batch_first=True)
+        self.cells = kind(seen, hidden, num_layers=check_int(n_layers, "n_layers", 1), batch_first=True)
         self.readout = Readout(readout, hidden)
-        size = None if n_outputs is None else whole(n_outputs, "n_outputs", 1)
-        self.mapped = None if size is None else nn.Linear(self.readout.n_outputs, size)
-        self.normalize = flag(normalize, "normalize")
+        size = None if n_outputs is None else check_int(n_outputs, "n_outputs", 1)
+        self.projection = None if size is None else nn.Linear(self.readout.n_outputs, size)
+        self.normalize = check_bool(normalize, "normalize")
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """The vectors of sequences (item, time, channel) with lengths (item,), as one step of many features."""
-        found = self.vectors(self._read(x, lengths))
+        found = self.project_readout(self._read_out(x, lengths))
         return Features(found[:, None], torch.ones_like(lengths, device=x.device))
 
-    def vectors(self, found: Tensor) -> Tensor:
+    def project_readout(self, found: Tensor) -> Tensor:
         """From the readout (item, feature) to what is compared, (item, output)."""
-        if self.mapped is not None:
-            found = self.mapped(found)
+        if self.projection is not None:
+            found = self.projection(found)
         return F.normalize(found, dim=-1) if self.normalize else found
 
-    def _read(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def _read_out(self, x: Tensor, lengths: Tensor) -> Tensor:
         if self.front is not None:
             x, lengths = self.front(x, lengths)
         if self.readout.pooling == "last":
             return recurrent.last_states(self.cells, x, lengths)
         # a state depends on none that comes later, so padding has no say; but NaN would reach the gradient
-        states = self.cells(torch.where(valid(lengths, x.shape[1], x.device)[..., None], x, 0))[0]
+        states = self.cells(torch.where(valid_mask(lengths, x.shape[1], x.device)[..., None], x, 0))[0]
         found: Tensor = self.readout(states, lengths)
         return found
 
-    def rows(self, x: Features, y: Features) -> Tensor:
+    def pair_distances(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
         distances: Tensor = torch.linalg.vector_norm(x.values[:, 0] - y.values[:, 0], dim=-1)
         return distances
 
-    def matrix(self, x: Features, y: Features) -> Tensor:
+    def distance_matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y); where one is zero, so is its gradient."""
-        first, second = (exact_enough(side.values[:, 0]) for side in (x, y))
+        first, second = (to_full_precision(side.values[:, 0]) for side in (x, y))
         return frame_costs("euclidean", first, second)
 
-    def footprint(self, x_time: int, y_time: int) -> int:
+    def numbers_per_pair(self, x_time: int, y_time: int) -> int:
         """One number for a pair, and as much for its gradient."""
         return 2
 
 
-class SiameseVectors(nn.Module):
+class SiameseBranch(nn.Module):
     """The half of a siamese network that sees one sequence: sequences to the vectors that it compares.
 
     >>> import torch
-    >>> vectors = SiameseVectors(SiameseNetwork(3, hidden=8))
+    >>> vectors = SiameseBranch(SiameseNetwork(3, hidden=8))
     >>> vectors(torch.randn(4, 10, 3), torch.tensor([10, 7, 1, 9])).shape
     torch.Size([4, 8])
     """
@@ -116,5 +117,5 @@ class SiameseVectors(nn.Module):
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
-        x = for_network(self, x, "x", self.siamese.n_channels)
-        return self.siamese.features(x, read_lengths(lengths, x.shape, "lengths")).values[:, 0]
+        x = validate_network_input(self, x, "x", self.siamese.n_channels)
+        return self.siamese.features(x, validate_lengths(lengths, x.shape, "lengths")).values[:, 0]

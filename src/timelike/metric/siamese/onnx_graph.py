@@ -7,38 +7,38 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...encode.onnx_graph import Graph
-from ...encode.onnx_layers import linear, plain, recurrent
-from ...sequences.coarse import ANY, Coarse
+from ...encode.onnx.graph import OnnxGraph
+from ...encode.onnx.layers import add_linear, add_recurrent, to_numpy
+from ...sequences.time_pool import UNLIMITED, TimePool
 from ..readout import Readout
-from ..strided import RaggedNorm, Strided
+from ..strided_convolutions import MaskedBatchNorm, StridedConvolutions
 from .network import SiameseNetwork
 
 
-def written(graph: Graph, x: str, network: SiameseNetwork, coarse: Coarse) -> str:
+def add_siamese_network(graph: OnnxGraph, x: str, network: SiameseNetwork, coarse: TimePool) -> str:
     """The vectors (item, feature) of standardized series x (item, time, channel)."""
-    x = _coarse(graph, x, coarse)
-    if isinstance(network.front, Strided):
-        x = _strided(graph, x, network.front)
-    found = _read(graph, recurrent(graph, network.cells, x), network.readout)
-    if network.mapped is not None:
-        found = linear(graph, network.mapped, found)
-    return graph.unit(found) if network.normalize else found
+    x = _add_time_pool(graph, x, coarse)
+    if isinstance(network.front, StridedConvolutions):
+        x = _add_strided_convolutions(graph, x, network.front)
+    found = _add_readout(graph, add_recurrent(graph, network.cells, x), network.readout)
+    if network.projection is not None:
+        found = add_linear(graph, network.projection, found)
+    return graph.normalize_rows(found) if network.normalize else found
 
 
-def _coarse(graph: Graph, x: str, coarse: Coarse) -> str:
-    """Frames that are means of stretches: products with the shares of steps in each (see `Coarse.shares`)."""
-    if coarse == Coarse(1.0, ANY):
+def _add_time_pool(graph: OnnxGraph, x: str, coarse: TimePool) -> str:
+    """Frames that are means of stretches: products with the shares of steps in each (see `TimePool.shares`)."""
+    if coarse == TimePool(1.0, UNLIMITED):
         return x
 
     def number(value: float) -> str:
         return graph.constant(value, np.float64)
 
     def column(values: str, first: int, last: int | None) -> str:
-        return graph.add("Unsqueeze", graph.between(values, first, last, 0), graph.whole([1]))
+        return graph.add("Unsqueeze", graph.slice_axis(values, first, last, 0), graph.integers([1]))
 
-    time = graph.cast(graph.add("Gather", graph.add("Shape", x), graph.whole(1)), "float64")
-    factor = graph.add("Max", number(coarse.factor), graph.add("Div", time, number(coarse.most)))
+    time = graph.cast(graph.add("Gather", graph.add("Shape", x), graph.integers(1)), "float64")
+    factor = graph.add("Max", number(coarse.factor), graph.add("Div", time, number(coarse.max_frames)))
     frames = graph.add("Mul", graph.add("Div", time, factor), number(1 - 1e-12))
     last = graph.add("Add", graph.add("Ceil", frames), number(1.0))
     counted = graph.add("Range", number(0.0), last, number(1.0))
@@ -51,35 +51,38 @@ def _coarse(graph: Graph, x: str, coarse: Coarse) -> str:
     return graph.add("MatMul", graph.cast(shares, "float32"), x)
 
 
-def _strided(graph: Graph, x: str, front: Strided) -> str:
+def _add_strided_convolutions(graph: OnnxGraph, x: str, front: StridedConvolutions) -> str:
     """Causal convolutions with steps left out: ⌈time / stride⌉ are left where nothing is added behind."""
     x = graph.add("Transpose", x, perm=[0, 2, 1])
     for layer, convolution, norm in zip(front.layers, front.convolutions, front.norms, strict=True):
-        assert isinstance(norm, RaggedNorm)
-        scale = norm.weight * torch.rsqrt(norm.variance + norm.least)
+        assert isinstance(norm, MaskedBatchNorm)
+        scale = norm.weight * torch.rsqrt(norm.variance + norm.eps)
         shift = norm.bias - norm.mean * scale
         assert isinstance(convolution, torch.nn.Conv1d)
-        weight, bias = graph.constant(plain(convolution.weight * scale[:, None, None])), graph.constant(plain(shift))
+        weight, bias = (
+            graph.constant(to_numpy(convolution.weight * scale[:, None, None])),
+            graph.constant(to_numpy(shift)),
+        )
         how: dict[str, Any] = {"kernel_shape": [layer.taps], "strides": [layer.stride], "pads": [layer.taps - 1, 0]}
-        x = _gelu(graph, graph.add("Conv", x, weight, bias, **how))
+        x = _add_gelu(graph, graph.add("Conv", x, weight, bias, **how))
     return graph.add("Transpose", x, perm=[0, 2, 1])
 
 
-def _gelu(graph: Graph, x: str) -> str:
+def _add_gelu(graph: OnnxGraph, x: str) -> str:
     """x Φ(x), which ONNX has no node for in opset 17."""
     erf = graph.add("Erf", graph.add("Mul", x, graph.constant(np.sqrt(0.5))))
     half = graph.add("Mul", x, graph.constant(0.5))
     return graph.add("Mul", half, graph.add("Add", erf, graph.constant(1.0)))
 
 
-def _read(graph: Graph, states: str, readout: Readout) -> str:
+def _add_readout(graph: OnnxGraph, states: str, readout: Readout) -> str:
     """One vector of the states (item, time, hidden) of each sequence."""
     if readout.pooling == "last":
-        return graph.add("Squeeze", graph.between(states, -1, None, 1), graph.whole([1]))
+        return graph.add("Squeeze", graph.slice_axis(states, -1, None, 1), graph.integers([1]))
     if readout.pooling == "attention":
-        weight, bias = (graph.constant(plain(part)) for part in (readout.weigh.weight.T, readout.weigh.bias))
+        weight, bias = (graph.constant(to_numpy(part)) for part in (readout.weigh.weight.T, readout.weigh.bias))
         scores = graph.add("Add", graph.add("MatMul", states, weight), bias)
         weighed = graph.add("Mul", graph.add("Softmax", scores, axis=1), states)
-        return graph.add("ReduceSum", weighed, graph.whole([1]), keepdims=0)
+        return graph.add("ReduceSum", weighed, graph.integers([1]), keepdims=0)
     kinds = [kind for kind, word in (("ReduceMean", "mean"), ("ReduceMax", "max")) if word in readout.pooling]
     return graph.add("Concat", *(graph.add(kind, states, axes=[1], keepdims=0) for kind in kinds), axis=1)

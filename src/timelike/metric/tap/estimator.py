@@ -11,21 +11,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...align.matrix import threads_of
+from ...core.parameters import store_parameters
+from ...core.threads import check_n_jobs
+from ...core.warnings import find_stack_level
 from ...models import options
 from ...sequences import Sequences, as_sequences
-from ...sequences.arguments import store
 from ...sequences.augment import Augmentation
-from ...sequences.callers import outside
 from ...sequences.sampling import RandomState
+from ...train.base import torch_threads
 from ...train.processes import Accelerator, Precision
-from ...train.trained import torch_threads
 from ..aligned_frames.estimator import AlignedFrames, Supervision
-from ..aligned_frames.network import ALIGNERS
+from ..aligned_frames.network import ALIGNERS_BY_NAME
 from ..aligned_frames.options import aligner_option, is_module
-from ..comparer import Comparer
-from ..objectives.labels import Weight, checked_weight
-from ..pairs import compare
+from ..distance_network import DistanceNetwork
+from ..objectives.supervised import ConsistencyWeight, check_consistency_weight
+from ..pairwise import compare_batches
 from .network import TAPNetwork
 
 
@@ -108,24 +108,24 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     np.float64(1.0)
     """
 
-    variant = options.one_of("cnn", "l", "d", "attention")
-    aligner = aligner_option(tuple(ALIGNERS))
-    _learns_to_align = "aligner='tap'"
-    kernels = options.width(1)
-    last_relu = options.flag()
-    symmetrize = options.flag()
-    consistency = options.Option(checked_weight, "training")
-    dual = options.flag("training")
-    joint = options.maybe(options.flag())
+    variant = options.choice("cnn", "l", "d", "attention")
+    aligner = aligner_option(tuple(ALIGNERS_BY_NAME))
+    _trainable_aligner_hint = "aligner='tap'"
+    n_kernels = options.width(1)
+    last_relu = options.boolean()
+    symmetrize = options.boolean()
+    consistency = options.Option(check_consistency_weight, "training")
+    dual = options.boolean("training")
+    joint = options.nullable(options.boolean())
 
-    departs: ClassVar[Mapping[str, str]] = MappingProxyType(
+    contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "a_sequence_is_at_distance_zero_from_itself": "a softmax spreads every step over several of the other",
             "distances_are_symmetric": "every step of x is aligned, not every step of y; symmetrize=True averages",
         }
     )
 
-    _presets = MappingProxyType({"paper": AlignedFrames.PAPER | {"kernels": 30}})
+    _presets = MappingProxyType({"paper": AlignedFrames.PAPER_PRESET | {"kernels": 30}})
 
     def __init__(
         self,
@@ -139,15 +139,15 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         normalize: bool = True,
         self_attention: bool = False,
         front: Literal["strided"] | None = "strided",
-        kernels: int = 8,
+        n_kernels: int = 8,
         last_relu: bool = False,
         symmetrize: bool = False,
         augment: bool | Augmentation | None = None,
         perturb: bool | Augmentation = False,
-        consistency: Weight = "paper",
+        consistency: ConsistencyWeight = "paper",
         dual: bool = True,
         joint: bool | None = None,
-        per_class: int | None = 4,
+        n_per_class: int | None = 4,
         batch_size: int = 24,
         n_way: int = 5,
         k_shot: int = 1,
@@ -173,16 +173,16 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _learn_from(self, X: Any) -> Sequences:
-        sequences = super()._learn_from(X)
-        if not self._predicts():
+    def _validate_fit_input(self, X: Any) -> Sequences:
+        sequences = super()._validate_fit_input(X)
+        if not self._predicts_alignment():
             warnings.warn(
                 f"TAP(aligner={self.aligner!r}) is not TAP, and will be refused: use "
                 f"timelike.metric.AlignedFrames(aligner={self.aligner!r})",
                 DeprecationWarning,
-                stacklevel=outside(),
+                stacklevel=find_stack_level(),
             )
         return sequences
 
@@ -197,37 +197,37 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         How much the network changes the distances from which the alignment follows (Su and Wen, ICLR 2022, table 3);
         infinite where all frames of both are the same.
         """
-        x, y = self._asked(X), None if Y is None else as_sequences(Y, "Y")
-        self._refuse(x, y, ("X", "Y"))
-        network, threads = self.network_, threads_of(n_jobs)
+        x, y = self._validate_predict_input(X), None if Y is None else as_sequences(Y, "Y")
+        self._validate_sides(x, y, ("X", "Y"))
+        network, threads = self.network_, check_n_jobs(n_jobs)
         if not isinstance(network, TAPNetwork):
             raise NotImplementedError(f"aligner={self.aligner!r} has no g: use aligner='tap'")
-        rows = self._known(x, threads)
-        columns = rows if y is None else self._known(y, threads)
+        rows = self._precompute_items(x, threads)
+        columns = rows if y is None else self._precompute_items(y, threads)
         found = np.empty((len(x), len(x if y is None else y)), np.float32)
         with torch_threads(threads):
-            compare(network, rows, columns, found, measure=network.norm_ratios)
+            compare_batches(network, rows, columns, found, measure=network.norm_ratios)
         return found
 
-    def _predicts(self) -> bool:
+    def _predicts_alignment(self) -> bool:
         return isinstance(self.aligner, str) and self.aligner == "tap"
 
-    def _jointly(self) -> bool:
-        return super()._jointly() if self.joint is None else self.joint
+    def _trains_frames(self) -> bool:
+        return super()._trains_frames() if self.joint is None else self.joint
 
-    def _terms(self) -> dict[str, Any]:
+    def _objective_terms(self) -> dict[str, Any]:
         return {"dual": self.dual}
 
-    def _consistency(self) -> Weight:
-        return self.consistency if self._predicts() else super()._consistency()
+    def _consistency_weight(self) -> ConsistencyWeight:
+        return self.consistency if self._predicts_alignment() else super()._consistency_weight()
 
-    def _comparer(self, n_channels: int) -> Comparer:
-        if not self._predicts():
-            return super()._comparer(n_channels)
+    def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
+        if not self._predicts_alignment():
+            return super()._build_distance_network(n_channels)
         return TAPNetwork(
             n_channels,
             variant=self.variant,
-            kernels=self.kernels,
+            n_kernels=self.n_kernels,
             last_relu=self.last_relu,
             symmetrize=self.symmetrize,
             **self._frame_options(),

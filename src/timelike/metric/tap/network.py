@@ -9,23 +9,32 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from ...native.convolve import Stack, Tables
-from ...native.convolve.graded import convolved, serves
-from ...sequences.arguments import flag, one_of, whole
-from ..comparer import Aligning, Features
-from ..frames import Between, Table, Transformation, crosswise, finest, rowwise
-from ..pairs import tiled
+from ...core.parameters import check_bool, check_choice, check_int
+from ...native.convolve import ConvolutionStack, PairTables
+from ...native.convolve.autograd import convolve_tables, is_kernel_supported
+from ..distance_network import AlignmentNetwork, Features
+from ..frame_transform import (
+    FramePairTable,
+    FrameTransform,
+    PairingFunction,
+    paired_frame_distances,
+    pairwise_frame_distances,
+    sum_dtype,
+)
+from ..pairwise import compute_in_tiles
 
-AT_ONCE = 1 << 26  # numbers of a stripe of a long pair, without gradients
-TILE = 1 << 23  # numbers of a tile: every call transforms the weights, so that it should not be for one pair
-KEPT = 1 << 29  # numbers that a backward pass may keep: to compute them again takes a third of the time of a step
+STRIPE_NUMBERS = 1 << 26  # numbers of a stripe of a long pair, without gradients
+TILE_NUMBERS = 1 << 23  # numbers of a tile: every call transforms the weights, so that it should not be for one pair
+MAX_KEPT_NUMBERS = (
+    1 << 29
+)  # numbers that a backward pass may keep: to compute them again takes a third of the time of a step
 
-Variant = Literal["cnn", "l", "d", "attention"]
-SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "l": (7, 7, 5), "d": (5, 5, 5, 3)}
+VariantName = Literal["cnn", "l", "d", "attention"]
+KERNEL_SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "l": (7, 7, 5), "d": (5, 5, 5, 3)}
 """Kernel sizes: the paper's, larger ones, and one layer more (Su & Wen, ICLR 2022, table 10)."""
 
 
-class TAPNetwork(Aligning):
+class TAPNetwork(AlignmentNetwork):
     """Temporal alignment prediction (Su & Wen, ICLR 2022): d(x, y) = ⟨T, D⟩ with T predicted from x and y.
 
     D_ij = ‖h(x_i) − h(y_j)‖, D_t,ij = |i/n − j/m|, S = −(D + g(D, D_t)), A = softmax of S over the steps of y, and
@@ -38,7 +47,7 @@ class TAPNetwork(Aligning):
     variant : {"cnn", "l", "d", "attention"}
         g: convolutions of sizes 5-5-3, larger ones (7-7-5), one layer more (5-5-5-3), or TAP-trans in its place.
     hidden, n_outputs, normalize, transform, self_attention, front, strides
-        The transformation h, see `Transformation`; with `transform=False` the frames are compared as they are, and
+        The transformation h, see `FrameTransform`; with `transform=False` the frames are compared as they are, and
         `self_attention=True` makes it SA-TAP.
     kernels : int
         Outputs of the inner convolutions; the paper has 64 for few-shot learning.
@@ -61,10 +70,10 @@ class TAPNetwork(Aligning):
         self,
         n_channels: int,
         *,
-        variant: Variant = "cnn",
+        variant: VariantName = "cnn",
         hidden: int = 1024,
         n_outputs: int | None = None,
-        kernels: int = 30,
+        n_kernels: int = 30,
         normalize: bool = True,
         last_relu: bool = False,
         symmetrize: bool = False,
@@ -74,10 +83,10 @@ class TAPNetwork(Aligning):
         strides: tuple[int, int] = (2, 2),
     ) -> None:
         super().__init__()
-        one_of(variant, "variant", get_args(Variant))
-        flag(last_relu, "last_relu")
-        whole(kernels, "kernels", 1)
-        self.transformation = Transformation(
+        check_choice(variant, "variant", get_args(VariantName))
+        check_bool(last_relu, "last_relu")
+        check_int(n_kernels, "n_kernels", 1)
+        self.transformation = FrameTransform(
             n_channels,
             hidden=hidden,
             n_outputs=n_outputs,
@@ -88,230 +97,242 @@ class TAPNetwork(Aligning):
             strides=strides,
         )
         self.n_channels = self.transformation.n_channels
-        self.scores: Scores = (
-            Attention(self.transformation.n_outputs)
+        self.scores: AlignmentScores = (
+            AttentionScores(self.transformation.n_outputs)
             if variant == "attention"
-            else Convolutions(SIZES[variant], kernels=kernels, last_relu=last_relu)
+            else ConvolutionScores(KERNEL_SIZES[variant], n_kernels=n_kernels, last_relu=last_relu)
         )
-        self.symmetric = flag(symmetrize, "symmetrize")
+        self.symmetric = check_bool(symmetrize, "symmetrize")
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """h of every frame, and what else the prediction needs of each."""
         frames = self.transformation(x, lengths)
-        own = self.transformation.frames(lengths).to(x.device)
-        return Features(torch.cat([frames, self.scores.extra(frames)], -1), own)
+        own = self.transformation.output_lengths(lengths).to(x.device)
+        return Features(torch.cat([frames, self.scores.extra_features(frames)], -1), own)
 
-    def rows(self, x: Features, y: Features) -> Tensor:
+    def pair_distances(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,); of long ones a stripe at a time."""
-        at_once = AT_ONCE // self.footprint(x.values.shape[1], y.values.shape[1])
+        at_once = STRIPE_NUMBERS // self.numbers_per_pair(x.values.shape[1], y.values.shape[1])
         if torch.is_grad_enabled() or len(x) <= at_once:
-            return self._distances(x, y, rowwise)
+            return self._distances(x, y, paired_frame_distances)
         if len(x) > 1:
             some = [slice(first, first + max(1, at_once)) for first in range(0, len(x), max(1, at_once))]
-            return torch.cat([self.rows(x.take(part), y.take(part)) for part in some])
-        forth = self._striped(x, y)
-        return (forth + self._striped(y, x)) / 2 if self.symmetric else forth
+            return torch.cat([self.pair_distances(x.take(part), y.take(part)) for part in some])
+        forth = self._striped_distances(x, y)
+        return (forth + self._striped_distances(y, x)) / 2 if self.symmetric else forth
 
-    def footprint(self, x_time: int, y_time: int) -> int:
+    def numbers_per_pair(self, x_time: int, y_time: int) -> int:
         """A pair of steps has the outputs of layers, and there are some steps around them."""
-        return (x_time + 4) * (y_time + 4) * self.scores.footprint() * (2 if self.symmetric else 1)
+        return (x_time + 4) * (y_time + 4) * self.scores.numbers_per_step_pair() * (2 if self.symmetric else 1)
 
-    def matrix(self, x: Features, y: Features) -> Tensor:
+    def distance_matrix(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y), in tiles of alike lengths."""
-        return tiled(self.tile, x, y, self.footprint, at_once=TILE, kept=KEPT)
+        return compute_in_tiles(
+            self.distance_tile, x, y, self.numbers_per_pair, tile_numbers=TILE_NUMBERS, max_kept=MAX_KEPT_NUMBERS
+        )
 
-    def attend(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
+    def align_pairs(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
         """Distances (item,) from x to y and the attention A (item, n, m): each row sums to 1, padding is 0."""
-        table = self._table(x, y, rowwise)
-        attention = self._attention(table, self._apart(x, y, rowwise))
+        table = self._pair_table(x, y, paired_frame_distances)
+        attention = self._attention(table, self._extra_distances(x, y, paired_frame_distances))
         if table.inside is not None:
             attention = attention * table.inside
-        return _cost(attention, table), attention.to(table.distances.dtype)
+        return _attention_cost(attention, table), attention.to(table.distances.dtype)
 
     def plan(self, x: Features, y: Features) -> Tensor:
         """The alignment T (item, n, m) that is predicted: its entries sum to 1, and ⟨T, D⟩ is the distance."""
-        plan = self.attend(x, y)[1] / x.lengths[:, None, None]
+        plan = self.align_pairs(x, y)[1] / x.lengths[:, None, None]
         if not self.symmetric:
             return plan
-        return (plan + self.attend(y, x)[1].mT / y.lengths[:, None, None]) / 2
+        return (plan + self.align_pairs(y, x)[1].mT / y.lengths[:, None, None]) / 2
 
     def norm_ratio(self, x: Features, y: Features) -> Tensor:
         """‖g‖ / ‖D‖ of each pair, (item,): how much the prediction departs from the distances (table 3).
 
         g is what −S has beside D, so that it can be told of TAP-trans too.
         """
-        return self._ratios(x, y, rowwise)
+        return self._pair_norm_ratios(x, y, paired_frame_distances)
 
     def norm_ratios(self, x: Features, y: Features) -> Tensor:
         """The same of all pairs, (item of x, item of y)."""
 
         def tile(some: Features, others: Features) -> Tensor:
-            return self._ratios(some, others, crosswise).reshape(len(some), len(others))
+            return self._pair_norm_ratios(some, others, pairwise_frame_distances).reshape(len(some), len(others))
 
-        return tiled(tile, x, y, self.footprint)
+        return compute_in_tiles(tile, x, y, self.numbers_per_pair)
 
-    def _ratios(self, x: Features, y: Features, between: Between) -> Tensor:
-        table = self._table(x, y, between)
-        change: Tensor = -self.scores(table, self._apart(x, y, between)) - table.distances
+    def _pair_norm_ratios(self, x: Features, y: Features, between: PairingFunction) -> Tensor:
+        table = self._pair_table(x, y, between)
+        change: Tensor = -self.scores(table, self._extra_distances(x, y, between)) - table.distances
         if table.inside is not None:
             change = change * table.inside
         both = change, table.distances
-        size, base = (torch.linalg.vector_norm(part, dim=(1, 2), dtype=finest(part)) for part in both)
+        size, base = (torch.linalg.vector_norm(part, dim=(1, 2), dtype=sum_dtype(part)) for part in both)
         ratio: Tensor = size / base.clamp(min=torch.finfo(base.dtype).tiny)
         return ratio.to(table.distances.dtype)
 
-    def _parts(self, x: Features) -> tuple[Tensor, Tensor]:
+    def _split_features(self, x: Features) -> tuple[Tensor, Tensor]:
         n_frame = self.transformation.n_outputs
         return x.values[..., :n_frame], x.values[..., n_frame:]
 
-    def _table(self, x: Features, y: Features, between: Between) -> Table:
+    def _pair_table(self, x: Features, y: Features, between: PairingFunction) -> FramePairTable:
         n, m = x.lengths, y.lengths
-        if between is crosswise:
+        if between is pairwise_frame_distances:
             n, m = n.repeat_interleave(len(y)), m.repeat(len(x))
-        return Table.of(between(self._parts(x)[0], self._parts(y)[0]), n, m)
+        return FramePairTable.from_distances(between(self._split_features(x)[0], self._split_features(y)[0]), n, m)
 
-    def _apart(self, x: Features, y: Features, between: Between, *, back: bool = False) -> Tensor | None:
-        return self.scores.apart(self._parts(x)[1], self._parts(y)[1], between, back=back)
+    def _extra_distances(
+        self, x: Features, y: Features, between: PairingFunction, *, back: bool = False
+    ) -> Tensor | None:
+        return self.scores.extra_distances(self._split_features(x)[1], self._split_features(y)[1], between, back=back)
 
-    def _attention(self, table: Table, apart: Tensor | None) -> Tensor:
+    def _attention(self, table: FramePairTable, apart: Tensor | None) -> Tensor:
         scores = self.scores(table, apart)
         if table.inside is not None:
             past = torch.arange(scores.shape[2], device=scores.device) >= table.y_lengths[:, None]
             scores = scores.masked_fill(past[:, None], -torch.inf)
-        return torch.softmax(scores, -1, dtype=None if torch.is_grad_enabled() else finest(scores))
+        return torch.softmax(scores, -1, dtype=None if torch.is_grad_enabled() else sum_dtype(scores))
 
-    def _distances(self, x: Features, y: Features, between: Between) -> Tensor:
-        table = self._table(x, y, between)
-        found = _cost(self._attention(table, self._apart(x, y, between)), table)
+    def _distances(self, x: Features, y: Features, between: PairingFunction) -> Tensor:
+        table = self._pair_table(x, y, between)
+        found = _attention_cost(self._attention(table, self._extra_distances(x, y, between)), table)
         if not self.symmetric:
             return found
-        table = table.reversed()
-        return (found + _cost(self._attention(table, self._apart(x, y, between, back=True)), table)) / 2
+        table = table.transpose()
+        return (
+            found + _attention_cost(self._attention(table, self._extra_distances(x, y, between, back=True)), table)
+        ) / 2
 
-    def _striped(self, x: Features, y: Features) -> Tensor:
+    def _striped_distances(self, x: Features, y: Features) -> Tensor:
         """A row of the attention depends on few others, so that memory need not hold all of a long pair."""
-        (frames, extra), (n, m) = self._parts(x), (x.values.shape[1], y.values.shape[1])
-        steps = max(1, AT_ONCE // (len(x) * m * self.scores.footprint()))
-        total = x.values.new_zeros(len(x), dtype=finest(x.values))
+        (frames, extra), (n, m) = self._split_features(x), (x.values.shape[1], y.values.shape[1])
+        steps = max(1, STRIPE_NUMBERS // (len(x) * m * self.scores.numbers_per_step_pair()))
+        total = x.values.new_zeros(len(x), dtype=sum_dtype(x.values))
         for start in range(0, n, steps):
             first = max(0, start - self.scores.reach)
             some, own = slice(first, start + steps + self.scores.reach), slice(start - first, start - first + steps)
-            table = Table.of(rowwise(frames[:, some], self._parts(y)[0]), x.lengths, y.lengths, first)
-            attention = self._attention(table, self.scores.apart(extra[:, some], self._parts(y)[1], rowwise))
+            table = FramePairTable.from_distances(
+                paired_frame_distances(frames[:, some], self._split_features(y)[0]), x.lengths, y.lengths, first
+            )
+            attention = self._attention(
+                table, self.scores.extra_distances(extra[:, some], self._split_features(y)[1], paired_frame_distances)
+            )
             total += (attention[:, own] * table.distances[:, own]).sum((1, 2), dtype=total.dtype)
         return (total / x.lengths).to(x.values.dtype)
 
-    def tile(self, x: Features, y: Features) -> Tensor:
+    def distance_tile(self, x: Features, y: Features) -> Tensor:
         """The distances of all pairs, (item of x, item of y), at once."""
         if len(x) == len(y) == 1:
-            return self.rows(x, y)[:, None]
-        return self._distances(x, y, crosswise).reshape(len(x), len(y))
+            return self.pair_distances(x, y)[:, None]
+        return self._distances(x, y, pairwise_frame_distances).reshape(len(x), len(y))
 
 
-def _cost(attention: Tensor, table: Table) -> Tensor:
+def _attention_cost(attention: Tensor, table: FramePairTable) -> Tensor:
     """⟨A, D⟩ / n; rows of padding have an attention, but no distance."""
-    total = (attention * table.distances).sum((1, 2), dtype=finest(attention))
+    total = (attention * table.distances).sum((1, 2), dtype=sum_dtype(attention))
     return (total / table.x_lengths).to(table.distances.dtype)
 
 
-class Scores(nn.Module, abc.ABC):
+class AlignmentScores(nn.Module, abc.ABC):
     """Similarities S (pair, n, m) of the steps of pairs; a softmax over a row is an attention."""
 
-    n_extra: int = 0  # numbers of a frame that it needs beside those whose distances are taken
+    n_extra_features: int = 0  # numbers of a frame that it needs beside those whose distances are taken
     reach: int = 0  # rows before and after that a row depends on
 
     @abc.abstractmethod
-    def footprint(self) -> int:
+    def numbers_per_step_pair(self) -> int:
         """About how many numbers there are for each pair of steps."""
 
-    def extra(self, frames: Tensor) -> Tensor:
+    def extra_features(self, frames: Tensor) -> Tensor:
         """These numbers, (item, time, n_extra), from frames (item, time, feature)."""
         return frames[..., :0]
 
-    def apart(self, x: Tensor, y: Tensor, between: Between, *, back: bool = False) -> Tensor | None:
+    def extra_distances(self, x: Tensor, y: Tensor, between: PairingFunction, *, back: bool = False) -> Tensor | None:
         """What else is computed from these numbers of x and y: (pair, n, m) for x to y, (pair, m, n) for y to x."""
         return None
 
     @abc.abstractmethod
-    def forward(self, table: Table, apart: Tensor | None) -> Tensor:
+    def forward(self, table: FramePairTable, extra_distances: Tensor | None) -> Tensor:
         """S, anything finite in the padding."""
 
 
-class Convolutions(Scores):
+class ConvolutionScores(AlignmentScores):
     """S = −(D + g(D, D_t)) with convolutions g over both as channels (Su & Wen, ICLR 2022, section 3.1).
 
-    All layers but the last have `kernels` outputs and a ReLU. The paper has one after the last layer as well, the
+    All layers but the last have `n_kernels` outputs and a ReLU. The paper has one after the last layer as well, the
     authors' code has not: `last_relu`.
 
-    >>> from timelike.metric.frames import rowwise
+    >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> x = torch.randn(4, 6, 2)
-    >>> table = Table.of(rowwise(x, x), torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1]))
-    >>> Convolutions(kernels=3)(table, None).shape
+    >>> table = FramePairTable.of(paired_frame_distances(x, x), torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1]))
+    >>> ConvolutionScores(kernels=3)(table, None).shape
     torch.Size([4, 6, 6])
     """
 
-    def __init__(self, sizes: tuple[int, ...] = SIZES["cnn"], *, kernels: int = 30, last_relu: bool = False) -> None:
+    def __init__(
+        self, sizes: tuple[int, ...] = KERNEL_SIZES["cnn"], *, n_kernels: int = 30, last_relu: bool = False
+    ) -> None:
         super().__init__()
-        widths = [2, *[whole(kernels, "kernels", 1)] * (len(sizes) - 1), 1]
+        widths = [2, *[check_int(n_kernels, "n_kernels", 1)] * (len(sizes) - 1), 1]
         self.layers = nn.ModuleList(
             nn.Conv2d(widths[i], widths[i + 1], size, padding=size // 2) for i, size in enumerate(sizes)
         )
-        self.kernels, self.last_relu, self.reach = kernels, last_relu, sum(size // 2 for size in sizes)
+        self.n_kernels, self.last_relu, self.reach = n_kernels, last_relu, sum(size // 2 for size in sizes)
 
-    def footprint(self) -> int:
+    def numbers_per_step_pair(self) -> int:
         """What is there before and after g, and of g what its gradients need; in torch also two layers at a time."""
         graded = torch.is_grad_enabled()
-        if serves(self._stack().weights):
-            return 16 + (self.kernels if graded else 0)
-        return 32 + self.kernels * (len(self.layers) - 1 if graded else 2)
+        if is_kernel_supported(self._convolution_stack().weights):
+            return 16 + (self.n_kernels if graded else 0)
+        return 32 + self.n_kernels * (len(self.layers) - 1 if graded else 2)
 
-    def forward(self, table: Table, apart: Tensor | None) -> Tensor:
+    def forward(self, table: FramePairTable, extra_distances: Tensor | None) -> Tensor:
         """−(D + g)."""
         return -(table.distances + self.correction(table))
 
-    def correction(self, table: Table) -> Tensor:
+    def correction(self, table: FramePairTable) -> Tensor:
         """g(D, D_t), (pair, n, m), 0 in the padding."""
-        tables = Tables(table.distances, table.positions, table.rows(), table.y_lengths)
-        found = convolved(self._stack(), tables, table.inside)
+        tables = PairTables(table.distances, table.positions, table.count_rows(), table.y_lengths)
+        found = convolve_tables(self._convolution_stack(), tables, table.inside)
         return found.relu() if self.last_relu else found
 
-    def _stack(self) -> Stack[Tensor]:
+    def _convolution_stack(self) -> ConvolutionStack[Tensor]:
         layers = [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]
         biases = [layer.bias for layer in layers if layer.bias is not None]
-        return Stack([layer.weight for layer in layers], biases)
+        return ConvolutionStack([layer.weight for layer in layers], biases)
 
 
-class Attention(Scores):
+class AttentionScores(AlignmentScores):
     """S = −(‖W_q x_i − W_k y_j‖ / √30 + 50 D_t): TAP-trans (Su & Wen, ICLR 2022, appendix A.7).
 
     `width` is the 30 and `weight` the 50.
 
-    >>> from timelike.metric.frames import rowwise
-    >>> scores, x = Attention(2), torch.randn(4, 6, 2)
-    >>> table = Table.of(rowwise(x, x), torch.full((4,), 6), torch.full((4,), 6))
-    >>> scores(table, scores.apart(scores.extra(x), scores.extra(x), rowwise)).shape
+    >>> from timelike.metric.frame_transform import paired_frame_distances
+    >>> scores, x = AttentionScores(2), torch.randn(4, 6, 2)
+    >>> table = FramePairTable.of(paired_frame_distances(x, x), torch.full((4,), 6), torch.full((4,), 6))
+    >>> scores(table, scores.apart(scores.extra_features(x), scores.extra_features(x), paired_frame_distances)).shape
     torch.Size([4, 6, 6])
     """
 
     def __init__(self, n_features: int, *, width: int = 30, weight: float = 50.0) -> None:
         super().__init__()
         self.query, self.key = (nn.Linear(n_features, width, bias=False) for _ in range(2))
-        self.width, self.weight, self.n_extra = width, weight, 2 * width
+        self.width, self.weight, self.n_extra_features = width, weight, 2 * width
 
-    def footprint(self) -> int:
+    def numbers_per_step_pair(self) -> int:
         """A few matrices, in both precisions."""
         return 48
 
-    def extra(self, frames: Tensor) -> Tensor:
+    def extra_features(self, frames: Tensor) -> Tensor:
         """As the one that asks, and as the one that is asked."""
         return torch.cat([self.query(frames), self.key(frames)], -1)
 
-    def apart(self, x: Tensor, y: Tensor, between: Between, *, back: bool = False) -> Tensor:
+    def extra_distances(self, x: Tensor, y: Tensor, between: PairingFunction, *, back: bool = False) -> Tensor:
         """Distances of what x asks and y answers; or of what y asks and x answers."""
         (x_query, x_key), (y_query, y_key) = x.chunk(2, -1), y.chunk(2, -1)
         return between(x_key, y_query).mT if back else between(x_query, y_key)
 
-    def forward(self, table: Table, apart: Tensor | None) -> Tensor:
+    def forward(self, table: FramePairTable, extra_distances: Tensor | None) -> Tensor:
         """−(D_s + λ D_t)."""
-        assert apart is not None
-        return -(apart / math.sqrt(self.width) + self.weight * table.positions)
+        assert extra_distances is not None
+        return -(extra_distances / math.sqrt(self.width) + self.weight * table.positions)

@@ -17,10 +17,12 @@ Values = TypeVar("Values")
 
 Arrays = NDArray[Any]
 
-_KEPT = 1 << 28  # numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
+_MAX_ACTIVATIONS = (
+    1 << 28
+)  # numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
 
 
-class Network(NamedTuple, Generic[Values]):
+class CausalWeights(NamedTuple, Generic[Values]):
     """Blocks of dilations 1, 2, 4, …: of each two convolutions with leaky ReLUs, and a shortcut.
 
     `weights` (tap, input, output) and `biases` of two convolutions for each block, tap 0 being now; `shortcuts`
@@ -33,7 +35,7 @@ class Network(NamedTuple, Generic[Values]):
     shortcut_biases: list[Values]
 
 
-class Steps(NamedTuple):
+class PackedRows(NamedTuple):
     """Rows (step, channel) in which item i has `lengths[i]` from `starts[i]` on; float32 and int64."""
 
     rows: Arrays
@@ -41,7 +43,7 @@ class Steps(NamedTuple):
     lengths: NDArray[np.int64]
 
 
-class Kept(NamedTuple):
+class CausalActivations(NamedTuple):
     """What the gradients need of the values: activations, from `starts` on for each item, -1 for those not kept."""
 
     values: Arrays
@@ -49,45 +51,45 @@ class Kept(NamedTuple):
 
 
 def forward(
-    network: Network[Arrays], slope: float, steps: Steps, *, keep: bool, threads: int
-) -> tuple[Arrays, NDArray[np.int64], Kept | None]:
+    network: CausalWeights[Arrays], slope: float, steps: PackedRows, *, keep: bool, threads: int
+) -> tuple[Arrays, NDArray[np.int64], CausalActivations | None]:
     """The maxima (item, output), where they are, and what `backward` needs, if it is kept.
 
     Of each maximum twice the first step that has it, plus one where the sums before the last leaky ReLU are positive.
     """
     shape = len(steps.lengths), network.weights[-1].shape[2]
     out, where = np.empty(shape, np.float32), np.empty(shape, np.int64)
-    kept = _keeping(network, steps) if keep else None
+    kept = _allocate_activations(network, steps) if keep else None
     kernels.causal_forward(*network, slope, *steps, *(kept or (None, None)), threads=threads, out=out, where=where)
     return out, where, kept
 
 
-def _keeping(network: Network[Arrays], steps: Steps) -> Kept:
+def _allocate_activations(network: CausalWeights[Arrays], steps: PackedRows) -> CausalActivations:
     """For as many items, from the shortest on, as the memory allows."""
     counts = np.empty_like(steps.lengths)
     kernels.causal_kept(*network, steps.lengths, out=counts)
     order = np.argsort(counts, kind="stable")
     ends = counts[order].cumsum()
-    fits = ends <= _KEPT
+    fits = ends <= _MAX_ACTIVATIONS
     starts = np.full_like(counts, -1)
     starts[order[fits]] = (ends - counts[order])[fits]
-    return Kept(kernels.room(int(counts[order[fits]].sum())), starts)
+    return CausalActivations(kernels.room(int(counts[order[fits]].sum())), starts)
 
 
 def backward(
-    network: Network[Arrays],
+    network: CausalWeights[Arrays],
     slope: float,
-    steps: Steps,
+    steps: PackedRows,
     where: NDArray[np.int64],
-    kept: Kept,
+    kept: CausalActivations,
     gradient: Arrays,
     *,
     wanted: bool,
     threads: int,
-) -> tuple[Arrays | None, Network[Arrays]]:
+) -> tuple[Arrays | None, CausalWeights[Arrays]]:
     """From gradients of the maxima, those of the rows, if they are wanted, and of the network."""
     out = np.zeros_like(steps.rows) if wanted else None
-    found = Network(*([np.empty_like(one) for one in part] for part in network))
+    found = CausalWeights(*([np.empty_like(one) for one in part] for part in network))
     kernels.causal_backward(
         *network,
         slope,

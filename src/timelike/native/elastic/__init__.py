@@ -7,25 +7,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import Report, Steps, kernels, refuse_mismatch, use_kernels
-from .program import SHAPES, Program, Shape, Window
+from ..machine import PackedSequences, ProgressCallback, kernels, refuse_mismatch, use_kernels
+from .program import BAND_SHAPES, BandShape, Program, WarpingBand
 
-__all__ = ["SHAPES", "Program", "Shape", "Window", "matrix", "nearest_by_window", "pairwise", "path", "search"]
+__all__ = [
+    "BAND_SHAPES",
+    "BandShape",
+    "Program",
+    "WarpingBand",
+    "matrix",
+    "nearest_by_window",
+    "pairwise",
+    "path",
+    "search",
+]
 
 # Bytes of directions kept at once, two bits a cell: all of a pair up to 32 000 steps. A longer path costs the rows of
 # the program twice.
-PATH_BUDGET = 1 << 28
+MAX_PATH_BYTES = 1 << 28
 
 
 def pairwise(
     program: Program,
-    x: Steps,
-    y: Steps,
+    x: PackedSequences,
+    y: PackedSequences,
     *,
     symmetric: bool,
     threads: int,
     out: NDArray[Any],
-    report: Report,
+    report: ProgressCallback,
 ) -> None:
     """The program over all pairs into `out`, in the one float dtype of x, y and out; `symmetric` says y is x."""
     refuse_mismatch(x, y)
@@ -35,13 +45,20 @@ def pairwise(
         given = (program.numbers(), *x, *y, *program.arrays(out.dtype))
         kernels.pairwise(*given, symmetric=symmetric, threads=threads, out=out, report=report)
     else:
-        from . import twin
+        from . import fallback
 
-        twin.pairwise(program, x, y, symmetric=symmetric, out=out, report=report)
+        fallback.pairwise(program, x, y, symmetric=symmetric, out=out, report=report)
 
 
 def search(
-    program: Program, x: Steps, y: Steps, k: int, *, rooted: bool, threads: int, report: Report
+    program: Program,
+    x: PackedSequences,
+    y: PackedSequences,
+    k: int,
+    *,
+    rooted: bool,
+    threads: int,
+    report: ProgressCallback,
 ) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
     """Positions and distances of the k sequences of y nearest to each of x; None where there are no kernels for it.
 
@@ -59,20 +76,20 @@ def search(
 
 def nearest_by_window(
     program: Program,
-    x: Steps,
-    windows: list[Window],
+    x: PackedSequences,
+    windows: list[WarpingBand],
     totals: NDArray[Any],
     *,
     rooted: bool,
     averaged: bool,
     threads: int,
-    report: Report,
+    report: ProgressCallback,
 ) -> NDArray[np.int64] | None:
     """The nearest other of every sequence under every window, (window, item); None where there are no kernels for it.
 
     The windows are of one shape, each inside the next, and `totals` (item, item) are those under the last. Distances
-    are totals, divided by the sum of both lengths if `averaged`, and then their roots if `rooted`. There is no twin:
-    without kernels all distances are computed under every window.
+    are totals, divided by the sum of both lengths if `plot_averages`, and then their roots if `rooted`. There is no
+    twin: without kernels all distances are computed under every window.
     """
     if not use_kernels():
         return None
@@ -86,22 +103,22 @@ def nearest_by_window(
 
 def path(program: Program, x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], float]:
     """Path (steps, 2) and total of one pair, x (n, channel), y (m, channel)."""
-    refuse_mismatch(Steps.alone(x), Steps.alone(y))
+    refuse_mismatch(PackedSequences.from_sequence(x), PackedSequences.from_sequence(y))
     if use_kernels():
-        return kernels.path(program.numbers(), x, y, *program.arrays(x.dtype), budget=PATH_BUDGET)
-    from . import twin
+        return kernels.path(program.numbers(), x, y, *program.arrays(x.dtype), budget=MAX_PATH_BYTES)
+    from . import fallback
 
-    return twin.path(program, x, y)
+    return fallback.path(program, x, y)
 
 
 def matrix(program: Program, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """All cells of one pair's program, (n, m), inf outside the band."""
-    refuse_mismatch(Steps.alone(x), Steps.alone(y))
+    refuse_mismatch(PackedSequences.from_sequence(x), PackedSequences.from_sequence(y))
     out = np.full((len(x), len(y)), np.inf, x.dtype)
     if use_kernels():
         kernels.matrix(program.numbers(), x, y, *program.arrays(x.dtype), out=out)
     else:
-        from . import twin
+        from . import fallback
 
-        twin.matrix(program, x, y, out)
+        fallback.matrix(program, x, y, out)
     return out

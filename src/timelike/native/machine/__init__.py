@@ -6,9 +6,9 @@ import os
 import warnings
 from collections.abc import Callable
 
-from ...sequences.callers import outside
-from .processors import cores, threads
-from .steps import COSTS, Cost, Steps, refuse_mismatch
+from ...core.threads import cpu_count, thread_count
+from ...core.warnings import find_stack_level
+from .packed_sequences import COSTS, Cost, PackedSequences, refuse_mismatch
 
 try:
     from .. import _kernels as kernels
@@ -18,28 +18,28 @@ except ImportError:  # a pure wheel: built without a compiler
 __all__ = [
     "COSTS",
     "Cost",
-    "Report",
-    "Steps",
-    "compiled",
-    "cores",
+    "PackedSequences",
+    "ProgressCallback",
+    "cpu_count",
+    "is_native_enabled",
     "isa",
     "kernels",
     "refuse_mismatch",
-    "threads",
+    "thread_count",
     "use_kernels",
 ]
 
-Report = Callable[[int, int], None] | None
+ProgressCallback = Callable[[int, int], None] | None
 """Told now and then how much of the work is done, and how much there is; what it raises ends the work."""
 
 _warned: list[bool] = []
-_wish_heard: list[str] = []  # the kernels read TIMELIKE_ISA once, so it is checked once
+_checked_isa: list[str] = []  # the kernels read TIMELIKE_ISA once, so it is checked once
 
 
-def compiled() -> bool:
+def is_native_enabled() -> bool:
     """Whether the compiled kernels are in use; `TIMELIKE_NATIVE=0` switches them off.
 
-    >>> compiled() in (True, False)
+    >>> is_native_enabled() in (True, False)
     True
     """
     return kernels is not None and os.environ.get("TIMELIKE_NATIVE") != "0"
@@ -50,9 +50,9 @@ def use_kernels() -> bool:
 
     Doors ask at every call and not when they are imported: tests and users switch the kernels off in between.
     """
-    if compiled():
-        if not _wish_heard:
-            _wish_heard.append(isa())
+    if is_native_enabled():
+        if not _checked_isa:
+            _checked_isa.append(isa())
         return True
     if kernels is None and not _warned:
         _warned.append(True)
@@ -60,7 +60,7 @@ def use_kernels() -> bool:
             "timelike runs on its torch executor (same numbers, much slower) because this installation has no compiled "
             "kernels: install a C++17 compiler (g++ or clang++), then pip install --force-reinstall --no-deps timelike",
             RuntimeWarning,
-            stacklevel=outside(),
+            stacklevel=find_stack_level(),
         )
     return False
 
@@ -71,7 +71,7 @@ def isa() -> str:
     >>> isa() in ("v4", "v3", "v2", "generic", "torch")
     True
     """
-    if not compiled():
+    if not is_native_enabled():
         return "torch"
     wish = os.environ.get("TIMELIKE_ISA")
     if wish and wish not in kernels.isas():

@@ -21,10 +21,10 @@ Values = TypeVar("Values")
 Arrays = NDArray[Any]
 
 # numbers kept for the gradients, half a gigabyte in float32; beyond, steps are computed again on the way back
-_BUDGET = 1 << 27
+_MAX_NUMBERS = 1 << 27
 
 
-class Layers(NamedTuple, Generic[Values]):
+class RecurrentLayers(NamedTuple, Generic[Values]):
     """What acts on inputs and what acts on states, layer by layer, in turn; rows as torch has them, (gate, unit).
 
     Gates are r z n of a GRU, i f g o of an LSTM.
@@ -34,17 +34,17 @@ class Layers(NamedTuple, Generic[Values]):
     biases: list[Values]
 
     @property
-    def hidden(self: Layers[Any]) -> int:
+    def hidden(self: RecurrentLayers[Any]) -> int:
         """Units of a layer."""
         return int(self.weights[1].shape[1])
 
-    def in_turn(self) -> list[Values]:
+    def torch_parameters(self) -> list[Values]:
         """Two weights, then two biases, of every layer: the order of torch's parameters."""
         pairs = range(0, len(self.weights), 2)
         return [part for k in pairs for part in (*self.weights[k : k + 2], *self.biases[k : k + 2])]
 
 
-class Padded(NamedTuple, Generic[Values]):
+class PaddedBatch(NamedTuple, Generic[Values]):
     """Sequences (item, time, channel) and their lengths (item,): at least 1, and int64.
 
     Past a length there may be any number.
@@ -55,35 +55,35 @@ class Padded(NamedTuple, Generic[Values]):
 
 
 def forward(
-    kind: Kind, layers: Layers[Arrays], x: Padded[Arrays], *, keep: bool, threads: int
+    kind: Kind, layers: RecurrentLayers[Arrays], x: PaddedBatch[Arrays], *, keep: bool, threads: int
 ) -> tuple[Arrays, Arrays | None]:
     """The last states (item, hidden) of the last layer; and what `backward` needs, if it is kept. Kernels only."""
     out = np.empty((len(x.values), layers.hidden), x.values.dtype)
     lstm = kind == "lstm"
-    kept = kernels.recurrent_forward(lstm, *layers, *x, keep=keep, budget=_BUDGET, threads=threads, out=out)
+    kept = kernels.recurrent_forward(lstm, *layers, *x, keep=keep, budget=_MAX_NUMBERS, threads=threads, out=out)
     return out, kept
 
 
 def backward(
     kind: Kind,
-    layers: Layers[Arrays],
-    x: Padded[Arrays],
+    layers: RecurrentLayers[Arrays],
+    x: PaddedBatch[Arrays],
     kept: Arrays,
     gradient: Arrays,
     *,
     to_inputs: bool,
     threads: int,
-) -> tuple[Arrays | None, Layers[Arrays]]:
+) -> tuple[Arrays | None, RecurrentLayers[Arrays]]:
     """From the gradient by the last states, those by the sequences, if asked for, and by the layers. Kernels only."""
     by_x = np.zeros_like(x.values) if to_inputs else None
-    found = Layers(*([np.empty_like(one) for one in part] for part in layers))
+    found = RecurrentLayers(*([np.empty_like(one) for one in part] for part in layers))
     kernels.recurrent_backward(
         kind == "lstm",
         *layers,
         *x,
         kept,
         gradient,
-        budget=_BUDGET,
+        budget=_MAX_NUMBERS,
         threads=threads,
         to_x=by_x,
         to_weights=found.weights,

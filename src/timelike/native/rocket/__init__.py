@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import Steps, kernels, use_kernels
+from ..machine import PackedSequences, kernels, use_kernels
 
 TAPS = 9
 TRIPLES = tuple(combinations(range(TAPS), 3))
@@ -23,7 +23,7 @@ GROUPS = 21
 """Kernel k sees the channels of group k modulo this."""
 
 
-class Bank(NamedTuple):
+class KernelBank(NamedTuple):
     """Kernels at some dilations, and the thresholds that their outputs are compared with.
 
     Kernels whose number plus that of the dilation is odd count only where they are wholly inside of the series, unless
@@ -42,19 +42,19 @@ class Bank(NamedTuple):
     """Whether kernels look as far ahead as back, or back only."""
 
     @property
-    def back(self) -> int:
+    def n_past_taps(self) -> int:
         """How many taps are before the one that reads the present step."""
         return TAPS // 2 if self.centred else TAPS - 1
 
-    def counted(self, place: int, kernel: int, length: int) -> tuple[int, int]:
+    def counted_range(self, place: int, kernel: int, length: int) -> tuple[int, int]:
         """The first step at which the outputs of a kernel at a dilation count, and the one after the last."""
         dilation = int(self.dilations[place])
         if (place + kernel) % 2 == 0 or length <= (TAPS - 1) * dilation:
             return 0, length
-        return self.back * dilation, length - (TAPS - 1 - self.back) * dilation
+        return self.n_past_taps * dilation, length - (TAPS - 1 - self.n_past_taps) * dilation
 
 
-def features(steps: Steps, bank: Bank, *, threads: int) -> NDArray[np.float32]:
+def features(steps: PackedSequences, bank: KernelBank, *, threads: int) -> NDArray[np.float32]:
     """Shares of the steps at which outputs exceed thresholds, and of the longest runs of such steps.
 
     (item, feature): as many shares as there are thresholds, and then as many runs. `steps` are float32 (step, channel)
@@ -69,9 +69,9 @@ def features(steps: Steps, bank: Bank, *, threads: int) -> NDArray[np.float32]:
         arrays = (bank.dilations, bank.channels, bank.counts, bank.thresholds)
         kernels.rocket_features(steps, arrays, 0, threads=threads, out=out, centred=bank.centred)
         return out
-    from . import twin
+    from . import fallback
 
     with np.errstate(over="ignore", invalid="ignore"):
         for item, series in enumerate(steps.items()):
-            out[item] = twin.features(series, bank)
+            out[item] = fallback.features(series, bank)
     return out

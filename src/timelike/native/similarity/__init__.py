@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..machine import kernels, use_kernels
 
 
-class Layer(NamedTuple):
+class OutputLayer(NamedTuple):
     """The activation and the layer after it."""
 
     weight: NDArray[Any]
@@ -25,42 +25,42 @@ class Layer(NamedTuple):
     constant: float
 
 
-def scores(left: NDArray[Any], right: NDArray[Any], layer: Layer, *, threads: int) -> NDArray[Any]:
+def scores(left: NDArray[Any], right: NDArray[Any], layer: OutputLayer, *, threads: int) -> NDArray[Any]:
     """S of every left row (left, hidden) and every right row (right, hidden), (left, right), in their dtype."""
-    _refuse(left, right, layer)
+    _validate_sides(left, right, layer)
     out = np.empty((len(left), len(right)), left.dtype)
     if use_kernels():
         kernels.similarity_scores(left, right, layer, threads=threads, out=out)
         return out
-    from . import twin
+    from . import fallback
 
-    return twin.scores(left, right, layer)
+    return fallback.scores(left, right, layer)
 
 
-def best(
-    left: NDArray[Any], right: NDArray[Any], layer: Layer, k: int = 1, *, threads: int
+def best_scores(
+    left: NDArray[Any], right: NDArray[Any], layer: OutputLayer, k: int = 1, *, threads: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """For every right row the k largest of its S and whose they are, each (right, k).
 
     The largest comes first, and of equal ones the earlier row; what is not a number counts as −∞.
     """
-    _refuse(left, right, layer)
+    _validate_sides(left, right, layer)
     if not 1 <= k <= len(left):
         raise ValueError(f"k={k}: expected at least 1 and at most {len(left)}, the number of left rows")
     if use_kernels():
         values, ids = np.empty((len(right), k), left.dtype), np.empty((len(right), k), np.int64)
         kernels.similarity_best(left, right, layer, threads=threads, values=values, ids=ids)
         return values, ids
-    from . import twin
+    from . import fallback
 
-    return twin.best(left, right, layer, k)
+    return fallback.best_scores(left, right, layer, k)
 
 
-def maxima(
-    left: NDArray[Any], right: NDArray[Any], layer: Layer, starts: NDArray[np.int64], *, threads: int
+def group_maxima(
+    left: NDArray[Any], right: NDArray[Any], layer: OutputLayer, starts: NDArray[np.int64], *, threads: int
 ) -> NDArray[Any]:
     """For every right row the largest S in every group, (right, group); group g is left rows from starts[g] on."""
-    _refuse(left, right, layer)
+    _validate_sides(left, right, layer)
     rising = len(starts) > 0 and starts[0] == 0 and bool((np.diff(starts, append=len(left)) > 0).all())
     if not rising:
         raise ValueError(f"starts={starts}: expected numbers that rise from 0 and are below {len(left)}, the left rows")
@@ -68,12 +68,12 @@ def maxima(
         out = np.empty((len(right), len(starts)), left.dtype)
         kernels.similarity_maxima(left, right, layer, starts, threads=threads, out=out)
         return out
-    from . import twin
+    from . import fallback
 
-    return twin.maxima(left, right, layer, starts)
+    return fallback.group_maxima(left, right, layer, starts)
 
 
-def _refuse(left: NDArray[Any], right: NDArray[Any], layer: Layer) -> None:
+def _validate_sides(left: NDArray[Any], right: NDArray[Any], layer: OutputLayer) -> None:
     hidden = len(layer.weight)
     for side, name in ((left, "left"), (right, "right")):
         if side.ndim != 2 or side.shape[1] != hidden or not hidden:

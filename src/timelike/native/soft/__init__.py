@@ -10,97 +10,105 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..elastic.program import Window
-from ..machine import Steps, kernels, refuse_mismatch, use_kernels
+from ..elastic.program import WarpingBand
+from ..machine import PackedSequences, kernels, refuse_mismatch, use_kernels
 
-BUDGET = 1 << 27  # bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
-KEPT = 1 << 27  # bytes of totals kept from the forward pass for the backward one; beyond it the latter begins anew
+MAX_BACKWARD_BYTES = (
+    1 << 27
+)  # bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
+MAX_KEPT_BYTES = (
+    1 << 27
+)  # bytes of totals kept from the forward pass for the backward one; beyond it the latter begins anew
 Lengths = NDArray[np.int64]
 
 
-class Soft(NamedTuple):
+class SoftMinimum(NamedTuple):
     """How soft the minimum is, and which cells may be visited."""
 
     gamma: float
-    window: Window = Window()
+    band: WarpingBand = WarpingBand()
 
     def numbers(self) -> tuple[float, int, int, float]:
         """As the kernels take them."""
-        return float(self.gamma), *self.window.numbers()
+        return float(self.gamma), *self.band.numbers()
 
 
 def costs(x: NDArray[Any], y: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1) -> NDArray[Any]:
     """Squared distances of the frames of x (pair, n, channel) and y (pair, m, channel); 0 beyond the lengths."""
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.on_arrays(twin.costs, x, y)[0]
+        return fallback.apply_to_arrays(fallback.costs, x, y)[0]
     out = np.zeros((len(x), x.shape[1], y.shape[1]), x.dtype)
     kernels.soft_costs(x, y, n, m, out, threads)
     return out
 
 
-def totals(soft: Soft, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1) -> NDArray[Any]:
+def totals(soft: SoftMinimum, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1) -> NDArray[Any]:
     """Soft-DTW of every pair, (pair,)."""
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.on_arrays(lambda given: twin.totals(soft, given, n, m), costs)[0]
+        return fallback.apply_to_arrays(lambda given: fallback.totals(soft, given, n, m), costs)[0]
     out = np.empty(len(costs), costs.dtype)
     kernels.soft_totals(soft.numbers(), costs, n, m, out, threads)
     return out
 
 
 def visits(
-    soft: Soft, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
+    soft: SoftMinimum, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Soft-DTW (pair,) and its gradient by the costs (pair, n, m): how often each cell is visited in the mean."""
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        found = twin.on_arrays(lambda given: twin.visits(soft, given, n, m), costs)
+        found = fallback.apply_to_arrays(lambda given: fallback.visits(soft, given, n, m), costs)
         return found[0], found[1]
     totals, out = np.empty(len(costs), costs.dtype), np.zeros_like(costs)
-    kernels.soft_visits(soft.numbers(), costs, n, m, totals, out, BUDGET, threads)
+    kernels.soft_visits(soft.numbers(), costs, n, m, totals, out, MAX_BACKWARD_BYTES, threads)
     return totals, out
 
 
-def product(
-    soft: Soft, costs: NDArray[Any], direction: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
+def hessian_product(
+    soft: SoftMinimum, costs: NDArray[Any], direction: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
 ) -> NDArray[Any]:
     """The Hessian by the costs times `direction`: how the visits change when the costs do."""
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.on_arrays(lambda c, z: twin.product(soft, c, z, n, m), costs, direction)[0]
+        return fallback.apply_to_arrays(lambda c, z: fallback.hessian_product(soft, c, z, n, m), costs, direction)[0]
     out = np.zeros_like(costs)
-    kernels.soft_product(soft.numbers(), costs, direction, n, m, out, BUDGET, threads)
+    kernels.soft_product(soft.numbers(), costs, direction, n, m, out, MAX_BACKWARD_BYTES, threads)
     return out
 
 
-def pairs(soft: Soft, x: Steps, y: Steps, rows: Lengths, columns: Lengths, threads: int = 1) -> NDArray[Any]:
+def pair_totals(
+    soft: SoftMinimum, x: PackedSequences, y: PackedSequences, rows: Lengths, columns: Lengths, threads: int = 1
+) -> NDArray[Any]:
     """Soft-DTW of the sequences x[rows[p]] and y[columns[p]], (pair,), without a matrix of costs."""
     refuse_mismatch(x, y)
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.pairs(soft, x, y, rows, columns)
+        return fallback.pair_totals(soft, x, y, rows, columns)
     out = np.empty(len(rows), x.values.dtype)
     kernels.soft_pairs(soft.numbers(), *x, *y, rows, columns, out, threads)
     return out
 
 
-def keep(soft: Soft, x: Steps, y: Steps, threads: int = 1) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def totals_with_tables(
+    soft: SoftMinimum, x: PackedSequences, y: PackedSequences, threads: int = 1
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Soft-DTW of the p-th of x and of y, and what `gradients` need not compute again, if it is small. Kernels only."""
     refuse_mismatch(x, y)
     out = np.empty(len(x.lengths), x.values.dtype)
-    return out, kernels.soft_keep(soft.numbers(), *x, *y, out, KEPT, threads)
+    return out, kernels.soft_keep(soft.numbers(), *x, *y, out, MAX_KEPT_BYTES, threads)
 
 
 def gradients(
-    soft: Soft,
-    x: Steps,
-    y: Steps,
+    soft: SoftMinimum,
+    x: PackedSequences,
+    y: PackedSequences,
     scales: NDArray[Any],
     tables: NDArray[Any] | None = None,
     threads: int = 1,
@@ -109,12 +117,12 @@ def gradients(
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
     """The gradient of Σ scales · soft-DTW by the values of x and of y, shaped as these; sequences must not overlap.
 
-    `tables` are those of `keep` with the same sequences and threads; what is not `wanted` is None.
+    `tables` are those of `totals_with_tables` with the same sequences and threads; what is not `wanted` is None.
     """
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.gradients(soft, x, y, scales)
+        return fallback.gradients(soft, x, y, scales)
     first, second = (np.zeros_like(s.values) if asked else None for s, asked in zip((x, y), wanted, strict=True))
-    kernels.soft_gradients(soft.numbers(), *x, *y, scales, tables, first, second, BUDGET, threads)
+    kernels.soft_gradients(soft.numbers(), *x, *y, scales, tables, first, second, MAX_BACKWARD_BYTES, threads)
     return first, second

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import COSTS, Cost, compiled, kernels
+from ..machine import COSTS, Cost, is_native_enabled, kernels
 
-_CELLS = 1 << 25  # of one compiled call: a tenth of a second where samples are taken one by one, then Ctrl-C is heard
+_MAX_CELLS = (
+    1 << 25
+)  # of one compiled call: a tenth of a second where samples are taken one by one, then Ctrl-C is heard
 
 
-class State(NamedTuple):
+class StreamState(NamedTuple):
     """What one sample leaves for the next, changed in place: O(query) numbers however long the stream.
 
     For every prefix of the query, `distances` of the best subsequence that ends here and their `starts` (as doubles,
@@ -26,12 +28,12 @@ class State(NamedTuple):
     place: NDArray[np.int64]
 
     @classmethod
-    def fresh(cls, length: int, seen: int = 0) -> State:
+    def from_length(cls, length: int, seen: int = 0) -> StreamState:
         """No path yet, `seen` samples gone by."""
         return cls(np.full(length, np.inf), np.full(length, -1.0), np.array([np.inf]), np.array([-1, -1, seen]))
 
 
-class Ends(NamedTuple):
+class MatchEnds(NamedTuple):
     """For every sample the best match that ends there: `distances`, `starts`, and the earliest start of any path."""
 
     distances: NDArray[np.float64]
@@ -39,38 +41,38 @@ class Ends(NamedTuple):
     floors: NDArray[np.float64]
 
     @classmethod
-    def unknown(cls, length: int) -> Ends:
+    def empty(cls, length: int) -> MatchEnds:
         """Nothing has been looked at."""
         return cls(np.full(length, np.inf), np.full(length, -1.0), np.full(length, -1.0))
 
 
 def advance(
-    query: NDArray[np.float64], samples: NDArray[Any], cost: Cost, threshold: float, state: State
+    query: NDArray[np.float64], samples: NDArray[Any], cost: Cost, threshold: float, state: StreamState
 ) -> list[tuple[int, int, float]]:
     """The matches (start, stop, distance) that became certain with these samples (time, channel)."""
-    if not compiled():
-        from . import twin
+    if not is_native_enabled():
+        from . import fallback
 
-        return twin.advance(query, samples, cost, threshold, state)
-    rows, kind = _rows(query), COSTS.index(cost)
+        return fallback.advance(query, samples, cost, threshold, state)
+    rows, kind = _rows_per_call(query), COSTS.index(cost)
     found = []
     for begin in range(0, len(samples), rows):
         found += kernels.advance(query, samples[begin : begin + rows], kind, threshold, *state)
     return found
 
 
-def scan(query: NDArray[np.float64], samples: NDArray[Any], begin: int, end: int, cost: Cost, ends: Ends) -> None:
+def scan(query: NDArray[np.float64], samples: NDArray[Any], begin: int, end: int, cost: Cost, ends: MatchEnds) -> None:
     """Fill `ends` from `begin` to `end` with matches that start at `begin` or later.
 
     It stops where no path of an earlier scan started before `begin`: from there on the values are the same.
     """
-    state = State.fresh(len(query))
-    if not compiled():
-        from . import twin
+    state = StreamState.from_length(len(query))
+    if not is_native_enabled():
+        from . import fallback
 
-        twin.scan(query, samples, begin, end, cost, state, ends)
+        fallback.scan(query, samples, begin, end, cost, state, ends)
         return
-    rows, now = _rows(query), begin
+    rows, now = _rows_per_call(query), begin
     while now < end:
         until = min(end, now + rows)
         reached = kernels.scan(
@@ -81,5 +83,7 @@ def scan(query: NDArray[np.float64], samples: NDArray[Any], begin: int, end: int
         now = until
 
 
-def _rows(query: NDArray[Any]) -> int:
-    return max(16, _CELLS // query.size // 16 * 16)  # whole blocks: the compiled loop takes up to 16 samples together
+def _rows_per_call(query: NDArray[Any]) -> int:
+    return max(
+        16, _MAX_CELLS // query.size // 16 * 16
+    )  # whole blocks: the compiled loop takes up to 16 samples together

@@ -21,13 +21,13 @@ from ..machine import kernels, use_kernels
 
 Doubles = NDArray[np.float64]
 
-_LARGEST = 1e50  # products of powers of numbers up to it stay finite
+_MAX_VALUE = 1e50  # products of powers of numbers up to it stay finite
 
 SLOPE, SINE, SIGMOID = range(3)
 """Families of activations: s·z below 0 and z above it; sin z; ½ + ½ erf(z / 2.402…)."""
 
 
-class Network(NamedTuple):
+class WideNetwork(NamedTuple):
     """A wide network: what its layers compute, and which of its kernels is meant."""
 
     branches: tuple[tuple[int, float], ...]
@@ -40,12 +40,12 @@ class Network(NamedTuple):
     """The tangent kernel, else the conjugate one."""
 
     @property
-    def cone(self) -> bool:
+    def is_cone(self) -> bool:
         """Whether only the angle between points goes through its layers: one activation of two slopes, no bias."""
         return len(self.branches) == 1 and self.branches[0][0] == SLOPE and self.bias == 0
 
 
-class Slopes(NamedTuple):
+class KernelSlopes(NamedTuple):
     """A matrix (x, y) and what its derivatives are made of, each (x, y)."""
 
     values: Doubles
@@ -56,21 +56,23 @@ class Slopes(NamedTuple):
     near: NDArray[np.bool_]
 
 
-def matrix(x: Doubles, y: Doubles | None, network: Network, *, threads: int) -> Doubles:
+def matrix(x: Doubles, y: Doubles | None, network: WideNetwork, *, threads: int) -> Doubles:
     """The kernel of x (row, feature) and y (row, feature); of x with itself, exactly symmetric, where y is None."""
-    x, other = _ready(x, x if y is None else y)
+    x, other = _validate_sides(x, x if y is None else y)
     if use_kernels():
         out = np.empty((len(x), len(other)))
         kernels.tangent_matrix(network, x, other, symmetric=y is None, threads=threads, out=out)
         return out
-    from . import twin
+    from . import fallback
 
-    return twin.matrix(x, None if y is None else other, network)
+    return fallback.matrix(x, None if y is None else other, network)
 
 
-def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network, *, threads: int) -> tuple[Doubles, Doubles]:
+def weighted_sums(
+    x: Doubles, y: Doubles, weights: Doubles, network: WideNetwork, *, threads: int
+) -> tuple[Doubles, Doubles]:
     """Σ_j w_j k(x_i, y_j), (x,), and its gradient by x_i, (x, feature); weights are (y,) or (x, y)."""
-    x, y = _ready(x, y)
+    x, y = _validate_sides(x, y)
     if weights.shape not in ((len(y),), (len(x), len(y))):
         raise ValueError(f"weights have shape {weights.shape}: expected ({len(y)},) or ({len(x)}, {len(y)})")
     if use_kernels():
@@ -78,41 +80,41 @@ def pulled(x: Doubles, y: Doubles, weights: Doubles, network: Network, *, thread
         shares = np.ascontiguousarray(np.atleast_2d(weights), np.float64)
         kernels.tangent_pulled(network, x, y, shares, threads=threads, values=values, gradients=gradients)
         return values, gradients
-    from . import twin
+    from . import fallback
 
-    return twin.pulled(x, y, weights, network)
+    return fallback.weighted_sums(x, y, weights, network)
 
 
-def slopes(x: Doubles, y: Doubles, network: Network, *, threads: int, both: bool = True) -> Slopes:
-    """The matrix with all that `pushed` needs to give its gradients, by both sides or by x alone."""
-    x, y = _ready(x, y)
+def kernel_slopes(x: Doubles, y: Doubles, network: WideNetwork, *, threads: int, both: bool = True) -> KernelSlopes:
+    """The matrix with all that `weighted_gradients` needs to give its gradients, by both sides or by x alone."""
+    x, y = _validate_sides(x, y)
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.slopes(x, y, network)
+        return fallback.kernel_slopes(x, y, network)
     shape = len(x), len(y)
     values, turn, own_x = (np.empty(shape) for _ in range(3))
-    found = Slopes(values, turn, own_x, np.empty(shape) if both else None, np.empty(shape, bool))
+    found = KernelSlopes(values, turn, own_x, np.empty(shape) if both else None, np.empty(shape, bool))
     kernels.tangent_slopes(network, x, y, threads=threads, **found._asdict())
     return found
 
 
-def pushed(
+def weighted_gradients(
     x: Doubles,
     y: Doubles,
-    found: Slopes,
+    found: KernelSlopes,
     weights: Doubles,
-    network: Network,
+    network: WideNetwork,
     *,
     threads: int,
     wanted: tuple[bool, bool] = (True, True),
 ) -> tuple[Doubles | None, Doubles | None]:
     """The gradients of Σ_ij w_ij k(x_i, y_j) by x and by y, those that are wanted."""
-    x, y = _ready(x, y)
+    x, y = _validate_sides(x, y)
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.pushed(x, y, found, weights, network, wanted)
+        return fallback.weighted_gradients(x, y, found, weights, network, wanted)
     by_x, by_y = (np.empty(side.shape) if asked else None for side, asked in zip((x, y), wanted, strict=True))
     if by_x is not None:
         given = found.turn, found.own_x, found.near, weights
@@ -124,14 +126,16 @@ def pushed(
     return by_x, by_y
 
 
-def _ready(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+def _validate_sides(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
     """Both sides as the kernels read them."""
     for side, name in ((x, "x"), (y, "y")):
         if side.ndim != 2 or side.shape[1] != x.shape[1] or not side.shape[1]:
             raise ValueError(f"{name} has shape {side.shape}: expected (row, feature), with as many features as x")
         if side.dtype != np.float64:
             raise ValueError(f"{name} is {side.dtype}: expected float64; use {name}.astype(np.float64)")
-        if side.size and not max(-side.min(), side.max()) < _LARGEST:  # also where it is not a number
-            raise ValueError(f"{name} has numbers beyond {_LARGEST:g}, whose squares are infinite, or none: rescale it")
+        if side.size and not max(-side.min(), side.max()) < _MAX_VALUE:  # also where it is not a number
+            raise ValueError(
+                f"{name} has numbers beyond {_MAX_VALUE:g}, whose squares are infinite, or none: rescale it"
+            )
     one = np.ascontiguousarray(x)
     return one, one if y is x else np.ascontiguousarray(y)

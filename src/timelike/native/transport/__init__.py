@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import COSTS, Cost, Report, Steps, kernels, refuse_mismatch, use_kernels
+from ..machine import COSTS, Cost, PackedSequences, ProgressCallback, kernels, refuse_mismatch, use_kernels
 
 _LANES = 16  # as in transport/table.hpp
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaling:
+class SinkhornOptions:
     """A ground cost and how its plan is regularised; r = i/n − j/m, positions counted from 1.
 
     C = D − similarity/(r² + 1) + spread r²/(1/n² + 1/m²) + weight |r|, with D the `cost` of two frames. `counted` says
@@ -43,7 +43,7 @@ class Scaling:
         return np.asarray(away + self.weight * np.abs(r))
 
 
-class Miss(NamedTuple):
+class MarginalErrors(NamedTuple):
     """How many plans miss their marginals by more than the tolerance, and of the worst where it is and by how much."""
 
     number: int
@@ -53,45 +53,54 @@ class Miss(NamedTuple):
 
 
 def pairwise(
-    how: Scaling, x: Steps, y: Steps, *, symmetric: bool, threads: int, out: NDArray[Any], report: Report
-) -> Miss:
+    how: SinkhornOptions,
+    x: PackedSequences,
+    y: PackedSequences,
+    *,
+    symmetric: bool,
+    threads: int,
+    out: NDArray[Any],
+    report: ProgressCallback,
+) -> MarginalErrors:
     """The costs of the plans of all pairs into `out`; x and y are float64, and `symmetric` says that y is x."""
     refuse_mismatch(x, y)
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return Miss(*twin.pairwise(how, x, y, symmetric=symmetric, out=out, report=report))
+        return MarginalErrors(*fallback.pairwise(how, x, y, symmetric=symmetric, out=out, report=report))
     given = (how.numbers(), *x, *y)
-    return Miss(
+    return MarginalErrors(
         *kernels.transport_pairs(*given, symmetric=symmetric, threads=threads, out=out, plan=None, report=report)
     )
 
 
-def align(how: Scaling, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], float]:
+def align(
+    how: SinkhornOptions, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64], float]:
     """Cost, plan (n, m) and deviation of one pair, x (n, channel), y (m, channel)."""
-    refuse_mismatch(Steps.alone(x), Steps.alone(y))
+    refuse_mismatch(PackedSequences.from_sequence(x), PackedSequences.from_sequence(y))
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        return twin.pair(how, x, y)
+        return fallback.solve_pair(how, x, y)
     out, plan = np.empty((1, 1)), np.empty((len(x), len(y)))
-    given = (how.numbers(), *Steps.alone(x), *Steps.alone(y))
+    given = (how.numbers(), *PackedSequences.from_sequence(x), *PackedSequences.from_sequence(y))
     miss = kernels.transport_pairs(*given, symmetric=False, threads=1, out=out, plan=plan, report=None)
     return float(out[0, 0]), plan, miss[3]
 
 
 def plans(
-    how: Scaling, costs: NDArray[np.float64], n: NDArray[np.int64], m: NDArray[np.int64], threads: int
+    how: SinkhornOptions, costs: NDArray[np.float64], n: NDArray[np.int64], m: NDArray[np.int64], threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Plans (item, n, m) and their deviations, from ground costs of which item b has n[b] rows and m[b] columns."""
     found, deviations = np.zeros_like(costs), np.zeros(len(costs))
     if use_kernels():
         kernels.transport_plans(how.numbers(), costs, n, m, threads=threads, plans=found, deviations=deviations)
         return found, deviations
-    from . import twin
+    from . import fallback
 
     for b, (rows, columns) in enumerate(zip(n.tolist(), m.tolist(), strict=True)):
-        found[b, :rows, :columns], deviations[b] = twin.plan(how, costs[b, :rows, :columns])
+        found[b, :rows, :columns], deviations[b] = fallback.solve_plan(how, costs[b, :rows, :columns])
     return found, deviations
 
 
@@ -103,7 +112,7 @@ class Marginal(NamedTuple):
     sums: NDArray[np.float64]
 
 
-def padded(columns: int) -> int:
+def padded_width(columns: int) -> int:
     """The numbers that a row of so many costs has in `plan_sums`: whole registers."""
     return -(-columns // _LANES) * _LANES
 
@@ -113,15 +122,15 @@ def plan_sums(
 ) -> None:
     """Add Σ_j b_j exp(f_i + g_j − shrink C_ij) to the sums of rows, and Σ_i a_i exp(…) to those of columns.
 
-    The costs (row, `padded`(column)) are infinite past the columns. `symmetric` says that the first columns are the
-    rows themselves: an entry C_ij among these is read for C_ji too, and of such a point the sums of its row and of its
-    column are to be added up, as they are where both have the same memory. A sum that is beyond all numbers is infinite
-    or nan.
+    The costs (row, `padded_width`(column)) are infinite past the columns. `symmetric` says that the first columns are
+    the rows themselves: an entry C_ij among these is read for C_ji too, and of such a point the sums of its row and of
+    its column are to be added up, as they are where both have the same memory. A sum that is beyond all numbers is
+    infinite or nan.
     """
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        twin.plan_sums(costs, rows, columns, shrink, symmetric=symmetric)
+        fallback.plan_sums(costs, rows, columns, shrink, symmetric=symmetric)
         return
     given = (rows.potentials, columns.potentials, rows.weights, columns.weights, shrink)
     kernels.transport_sums(
@@ -129,7 +138,7 @@ def plan_sums(
     )
 
 
-def project(
+def project_gradients(
     plans: NDArray[np.float64],
     gradients: NDArray[np.float64],
     n: NDArray[np.int64],
@@ -141,9 +150,9 @@ def project(
     if use_kernels():
         kernels.transport_project(plans, gradients, n, m, threads=threads, out=out)
         return out
-    from . import twin
+    from . import fallback
 
     for b, (rows, columns) in enumerate(zip(n.tolist(), m.tolist(), strict=True)):
         inside = slice(rows), slice(columns)
-        out[b][inside] = twin.project(plans[b][inside], gradients[b][inside])
+        out[b][inside] = fallback.project_gradient(plans[b][inside], gradients[b][inside])
     return out

@@ -8,14 +8,14 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine import Report, kernels, use_kernels
+from ..machine import ProgressCallback, kernels, use_kernels
 
 Penalty = Literal["squared", "absolute", "huber"]
 PENALTIES: tuple[Penalty, ...] = get_args(Penalty)
 Floats = NDArray[np.float64]
 
 
-class Problems(NamedTuple):
+class WarpProblems(NamedTuple):
     """Sequences one behind the other, their clocks from 0 to 1, which are compared, and each pair's numbers.
 
     `lambdas`, slopes and bounds have a value per knot of every pair, pair after pair from `knots` on; those that belong
@@ -46,7 +46,7 @@ class Problems(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Options:
+class WarpOptions:
     """How warps are looked for: `grid` values per knot (0: by the lengths), then ever closer around the best."""
 
     penalty: Penalty = "squared"
@@ -63,7 +63,7 @@ class Options:
         return (code, self.delta, self.free_ends, self.grid, self.refinements, self.shrink, self.polish)
 
 
-class Conflict(NamedTuple):
+class WarpConflict(NamedTuple):
     """No warp fits: at this knot of this pair a bound is out of reach from below, or from above."""
 
     pair: int
@@ -72,7 +72,7 @@ class Conflict(NamedTuple):
 
 
 @dataclass
-class Warps:
+class WarpSolutions:
     """Warp values of all pairs, one behind the other, with objectives, KKT residuals and the active constraints."""
 
     phi: Floats
@@ -84,7 +84,7 @@ class Warps:
     crossing: NDArray[np.int32]
 
     @classmethod
-    def empty(cls, problems: Problems) -> Warps:
+    def empty(cls, problems: WarpProblems) -> WarpSolutions:
         """Memory for the answers, which are to be written."""
         knots, count = problems.n_knots, len(problems.x_ids)
         # zeros where the last interval of a pair is not written: pairs lie one behind the other, knot by knot
@@ -92,8 +92,8 @@ class Warps:
         return cls(values, np.empty(count), np.empty(count), *flags, *places)
 
 
-class Gradients(NamedTuple):
-    """By every step of x and y of every pair, and by every number of `Problems` that has a value per knot."""
+class WarpGradients(NamedTuple):
+    """By every step of x and y of every pair, and by every number of `WarpProblems` that has a value per knot."""
 
     x: Floats
     y: Floats
@@ -105,14 +105,19 @@ class Gradients(NamedTuple):
 
 
 def solve(
-    problems: Problems, options: Options, *, threads: int, report: Report = None, isa: str | None = None
-) -> Warps | Conflict:
+    problems: WarpProblems,
+    options: WarpOptions,
+    *,
+    threads: int,
+    report: ProgressCallback = None,
+    isa: str | None = None,
+) -> WarpSolutions | WarpConflict:
     """The best warp of every pair, or the first conflict among its constraints."""
-    found = Warps.empty(problems)
+    found = WarpSolutions.empty(problems)
     if not use_kernels():
-        from . import twin
+        from . import fallback
 
-        conflict = twin.solve(problems, options, found, report)
+        conflict = fallback.solve(problems, options, found, report)
         return found if conflict is None else conflict
     pair, knot, from_below = kernels.warp(
         problems,
@@ -128,17 +133,23 @@ def solve(
         report=report,
         isa=isa,
     )
-    return found if pair < 0 else Conflict(pair, knot, from_below)
+    return found if pair < 0 else WarpConflict(pair, knot, from_below)
 
 
 def gradients(
-    problems: Problems, options: Options, found: Warps, of_phi: Floats, of_objective: Floats, *, threads: int
-) -> Gradients:
+    problems: WarpProblems,
+    options: WarpOptions,
+    found: WarpSolutions,
+    of_phi: Floats,
+    of_objective: Floats,
+    *,
+    threads: int,
+) -> WarpGradients:
     """Gradients of a function of warp values and objectives, given its gradients with respect to these."""
     x_rows = np.concatenate([[0], np.cumsum(problems.x_lengths[problems.x_ids])])
     y_rows = np.concatenate([[0], np.cumsum(problems.y_lengths[problems.y_ids])])
     channels, knots = problems.x.shape[1], problems.n_knots
-    result = Gradients(
+    result = WarpGradients(
         np.zeros((x_rows[-1], channels)), np.zeros((y_rows[-1], channels)), *(np.zeros(knots) for _ in range(5))
     )
     state = (found.phi, found.pins, found.glues, found.segments, found.crossing)
@@ -147,6 +158,6 @@ def gradients(
             problems, options.numbers(), threads, *state, of_phi, of_objective, *result, x_rows[:-1], y_rows[:-1]
         )
         return result
-    from . import twin
+    from . import fallback
 
-    return twin.gradients(problems, options, found, of_phi, of_objective)
+    return fallback.gradients(problems, options, found, of_phi, of_objective)

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import clocks, doors
-from ..arguments import RandomState, generator
+from ...core.random import RandomState, check_random_state
+from ...core.validation import arrays
+from .. import timestamps
 from ..container import Sequences
 
 Matrix = NDArray[np.float64]
 
 
-class Augmented(NamedTuple):
+class AugmentedArray(NamedTuple):
     """A new sequence: `values` (new_time, *frame) and its `alignment` (new_time, old_time) with the old one."""
 
     values: NDArray[Any]
@@ -38,41 +39,41 @@ class Augmentation(ABC):
     @overload
     def __call__(self, x: Sequences, *, random_state: RandomState = None) -> AugmentedSequences: ...
     @overload
-    def __call__(self, x: Any, *, random_state: RandomState = None) -> Augmented: ...
-    def __call__(self, x: Any, *, random_state: RandomState = None) -> Augmented | AugmentedSequences:
-        rng = generator(random_state)
+    def __call__(self, x: Any, *, random_state: RandomState = None) -> AugmentedArray: ...
+    def __call__(self, x: Any, *, random_state: RandomState = None) -> AugmentedArray | AugmentedSequences:
+        rng = check_random_state(random_state)
         if isinstance(x, Sequences):
-            return _each(self, x, rng)
-        sequence = doors.one_sequence(x, "x")
-        step = doors.first_step(sequence, np.isinf)
+            return _augment_each(self, x, rng)
+        sequence = arrays.validate_sequence(x, "x")
+        step = arrays.find_first_step(sequence, np.isinf)
         if step is not None:
             raise ValueError(f"x is infinite at time step {step}: expected finite values; nan means missing")
-        values, alignment = self._apply(_floating(sequence), rng)
-        return Augmented(values[:, 0] if np.ndim(x) == 1 else values, alignment)
+        values, alignment = self._apply(_as_float(sequence), rng)
+        return AugmentedArray(values[:, 0] if np.ndim(x) == 1 else values, alignment)
 
     @abstractmethod
-    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> AugmentedArray:
         """One sequence in floating point, changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Temporal(Augmentation):
+class TemporalAugmentation(Augmentation):
     """An augmentation of time alone: the new values are `alignment @ x`."""
 
-    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> AugmentedArray:
         alignment = self._alignment(len(x), rng)
-        return Augmented(_mixed(alignment, x), alignment)
+        return AugmentedArray(_apply_alignment(alignment, x), alignment)
 
     @abstractmethod
     def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
         """How the new steps are made of `length` old ones."""
 
 
-def _floating(x: NDArray[Any]) -> NDArray[Any]:
-    return np.array(x, doors.computed_dtype(x.dtype))
+def _as_float(x: NDArray[Any]) -> NDArray[Any]:
+    return np.array(x, arrays.computed_dtype(x.dtype))
 
 
-def _mixed(alignment: Matrix, x: NDArray[Any]) -> NDArray[Any]:
+def _apply_alignment(alignment: Matrix, x: NDArray[Any]) -> NDArray[Any]:
     """`alignment @ x` in which a missing value spoils only what it has a share in (0 · nan would spoil all)."""
     flat = x.reshape(len(x), -1)
     gaps = np.isnan(flat)
@@ -82,8 +83,8 @@ def _mixed(alignment: Matrix, x: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(mixed, x.dtype).reshape(-1, *x.shape[1:])
 
 
-def _each(augmentation: Augmentation, s: Sequences, rng: np.random.Generator) -> AugmentedSequences:
-    done = [augmentation._apply(_floating(x), rng) for x in s]
+def _augment_each(augmentation: Augmentation, s: Sequences, rng: np.random.Generator) -> AugmentedSequences:
+    done = [augmentation._apply(_as_float(x), rng) for x in s]
     if not done:
         raise ValueError("x is empty: expected at least one sequence")
     alignments = [one.alignment for one in done]
@@ -91,12 +92,12 @@ def _each(augmentation: Augmentation, s: Sequences, rng: np.random.Generator) ->
     clock = None
     if s.times is not None:
         old = np.split(s.times, s.offsets[1:-1])
-        clock = np.concatenate([_mixed_times(a, times) for a, times in zip(alignments, old, strict=True)])
-        clocks.refuse_disorder(clock, lengths)
+        clock = np.concatenate([_align_times(a, times) for a, times in zip(alignments, old, strict=True)])
+        timestamps.refuse_disorder(clock, lengths)
     return AugmentedSequences(s._with_values(np.concatenate([one.values for one in done]), lengths, clock), alignments)
 
 
-def _mixed_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
+def _align_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
     """Averaged from the first on: a nanosecond since 1970 has more digits than a float64."""
     since = times - times[0]
     if times.dtype.kind == "M":
@@ -106,7 +107,7 @@ def _mixed_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class _Several(Augmentation):
+class _CompositeAugmentation(Augmentation):
     steps: tuple[Augmentation, ...]
 
     def __post_init__(self) -> None:
@@ -118,32 +119,32 @@ class _Several(Augmentation):
 
 
 @dataclass(frozen=True)
-class Chain(_Several):
+class Compose(_CompositeAugmentation):
     """One augmentation after the other; see `compose`."""
 
-    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> AugmentedArray:
         whole_way = np.eye(len(x))
         for step in self.steps:
             x, alignment = step._apply(x, rng)
             whole_way = alignment @ whole_way
-        return Augmented(x, whole_way)
+        return AugmentedArray(x, whole_way)
 
 
 @dataclass(frozen=True)
-class Choice(_Several):
+class RandomChoice(_CompositeAugmentation):
     """One of several augmentations, drawn anew for every sequence; see `choose`."""
 
-    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> AugmentedArray:
         return self.steps[int(rng.integers(len(self.steps)))]._apply(x, rng)
 
 
-def _listed(steps: Any) -> tuple[Augmentation, ...]:
+def _as_steps(steps: Any) -> tuple[Augmentation, ...]:
     if not isinstance(steps, Iterable):
         raise TypeError(f"steps is {steps!r:.60}: expected a list of augmentations, such as [Crop(), Jitter()]")
     return tuple(steps)
 
 
-def compose(steps: Iterable[Augmentation]) -> Chain:
+def compose(steps: Iterable[Augmentation]) -> Compose:
     """All `steps` in order; their alignments multiply, the last one leftmost.
 
     >>> from ..augment import Crop, Jitter
@@ -152,14 +153,14 @@ def compose(steps: Iterable[Augmentation]) -> Chain:
     array([[0., 0., 1., 0.],
            [0., 0., 0., 1.]])
     """
-    return Chain(_listed(steps))
+    return Compose(_as_steps(steps))
 
 
-def choose(steps: Iterable[Augmentation]) -> Choice:
+def choose(steps: Iterable[Augmentation]) -> RandomChoice:
     """One of `steps`, drawn with equal chances for every sequence: TAP's blur *or* merge.
 
     >>> from ..augment import Blur, Merge
     >>> choose([Blur(), Merge()])
     Choice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
     """
-    return Choice(_listed(steps))
+    return RandomChoice(_as_steps(steps))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import real
-from .base import Augmentation, Augmented
+from ...core.parameters import check_float
+from .base import Augmentation, AugmentedArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,37 +23,37 @@ class Jitter(Augmentation):
     std: float = 0.05
 
     def __post_init__(self) -> None:
-        real(self.std, "std", 0.0)
+        check_float(self.std, "std", 0.0)
 
-    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> AugmentedArray:
         with np.errstate(over="ignore"):
             noisy = (x + self.std * rng.normal(size=x.shape)).astype(x.dtype)
-        return _finite(noisy, self.std)
+        return _check_finite(noisy, self.std)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaling(Augmentation):
+class RandomScaling(Augmentation):
     """Every channel times a random factor exp(std·z), z standard normal. The alignment is the identity.
 
-    >>> Scaling(std=0.0)([1.0, 2.0], random_state=0).values
+    >>> RandomScaling(std=0.0)([1.0, 2.0], random_state=0).values
     array([1., 2.])
     """
 
     std: float = 0.1
 
     def __post_init__(self) -> None:
-        real(self.std, "std", 0.0)
+        check_float(self.std, "std", 0.0)
 
-    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> Augmented:
+    def _apply(self, x: NDArray[Any], rng: np.random.Generator) -> AugmentedArray:
         with np.errstate(over="ignore", invalid="ignore"):
             factors = np.exp(self.std * rng.normal(size=(x.shape[1], *[1] * (x.ndim - 2))))
             scaled = (x * factors).astype(x.dtype)
-        return _finite(np.where(x == 0, x, scaled), self.std)
+        return _check_finite(np.where(x == 0, x, scaled), self.std)
 
 
-def _finite(values: NDArray[Any], std: float) -> Augmented:
+def _check_finite(values: NDArray[Any], std: float) -> AugmentedArray:
     if np.isinf(values).any():
         raise ValueError(
             f"std={std} makes values infinite in {values.dtype}: use a smaller one, or standardize() first"
         )
-    return Augmented(values, np.eye(len(values)))
+    return AugmentedArray(values, np.eye(len(values)))

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arguments import real, whole
-from .base import Matrix, Temporal
+from ...core.parameters import check_float, check_int
+from .base import Matrix, TemporalAugmentation
 from .warps import random_warps
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blur(Temporal):
+class Blur(TemporalAugmentation):
     """Random blur: a moving weighted average with a random kernel that falls off from its middle.
 
     The size is drawn from `sizes` (odd; those longer than the sequence are left out, and where none is left the longest
@@ -35,7 +35,7 @@ class Blur(Temporal):
             if not isinstance(entries, tuple) or not entries:
                 raise TypeError(f"{name}={entries!r}: expected a tuple of integers")
             for entry in entries:
-                whole(entry, name, 1)
+                check_int(entry, name, 1)
         if any(size % 2 == 0 for size in self.sizes):
             raise ValueError(f"sizes={self.sizes}: expected odd sizes, which have a middle")
 
@@ -53,7 +53,7 @@ class Blur(Temporal):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(Temporal):
+class Merge(TemporalAugmentation):
     """Random merge: the sequence is cut into L′ stretches at random and each becomes one weighted mean.
 
     L′ is drawn from the integers in [shortest·L, longest·L], at least 1; the weights inside a stretch are the softmax
@@ -73,10 +73,10 @@ class Merge(Temporal):
     even: bool = False
 
     def __post_init__(self) -> None:
-        _refuse_shares(self.shortest, self.longest)
+        _check_shares(self.shortest, self.longest)
 
     def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
-        n_parts = _drawn_length(length, self.shortest, self.longest, rng)
+        n_parts = _sample_length(length, self.shortest, self.longest, rng)
         cuts = np.sort(rng.permutation(length - 1)[: n_parts - 1]) + 1
         part = np.zeros(length, np.int64)
         part[cuts] = 1
@@ -88,10 +88,10 @@ class Merge(Temporal):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crop(Temporal):
+class RandomCrop(TemporalAugmentation):
     """A random stretch of L′ steps, L′ drawn from the integers in [shortest·L, longest·L], at least 1.
 
-    >>> Crop(shortest=0.5, longest=0.5)([0.0, 1.0, 2.0, 3.0], random_state=0).values
+    >>> RandomCrop(shortest=0.5, longest=0.5)([0.0, 1.0, 2.0, 3.0], random_state=0).values
     array([2., 3.])
     """
 
@@ -99,22 +99,22 @@ class Crop(Temporal):
     longest: float = 1.0
 
     def __post_init__(self) -> None:
-        _refuse_shares(self.shortest, self.longest)
+        _check_shares(self.shortest, self.longest)
 
     def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
-        kept = _drawn_length(length, self.shortest, self.longest, rng)
+        kept = _sample_length(length, self.shortest, self.longest, rng)
         start = int(rng.integers(length - kept + 1))
         return np.eye(length)[start : start + kept]
 
 
-def _refuse_shares(shortest: float, longest: float) -> None:
+def _check_shares(shortest: float, longest: float) -> None:
     for name, share in (("shortest", shortest), ("longest", longest)):
-        real(share, name, above=0.0, most=1.0)
+        check_float(share, name, above=0.0, most=1.0)
     if shortest > longest:
         raise ValueError(f"shortest={shortest}, longest={longest}: expected shortest to be at most longest")
 
 
-def _drawn_length(length: int, shortest: float, longest: float, rng: np.random.Generator) -> int:
+def _sample_length(length: int, shortest: float, longest: float, rng: np.random.Generator) -> int:
     # 0.8 · 5 and its like round to either side of an integer
     least, most = int(np.ceil(shortest * length - 1e-9)), int(np.floor(longest * length + 1e-9))
     most = max(most, 1)
@@ -122,7 +122,7 @@ def _drawn_length(length: int, shortest: float, longest: float, rng: np.random.G
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeWarp(Temporal):
+class TimeWarp(TemporalAugmentation):
     """Time runs faster and slower, smoothly: x(φ(t)) by linear interpolation, φ increasing, the ends and length kept.
 
     The speed dφ/dt is the exponential of a random smooth curve of standard deviation `strength`, at most 2.
@@ -134,7 +134,7 @@ class TimeWarp(Temporal):
     strength: float = 0.3
 
     def __post_init__(self) -> None:
-        real(self.strength, "strength", 0.0, 2.0)
+        check_float(self.strength, "strength", 0.0, 2.0)
 
     def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
         positions = random_warps(1, length, self.strength, rng)[0] * (length - 1)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import RandomState, generator, real, whole
+from ...core.parameters import check_float, check_int
+from ...core.random import RandomState, check_random_state
 
 Points = NDArray[np.float64]
 
@@ -26,8 +27,8 @@ def eight_gaussians(n: int = 500, *, radius: float = 5.0, std: float = 0.5, rand
     >>> problem.source.shape, problem.target.shape
     ((100, 2), (100, 2))
     """
-    n, radius, std = whole(n, "n", 1), real(radius, "radius", 0.0), real(std, "std", 0.0)
-    rng = generator(random_state)
+    n, radius, std = check_int(n, "n", 1), check_float(radius, "radius", 0.0), check_float(std, "std", 0.0)
+    rng = check_random_state(random_state)
     source = rng.normal(size=(n, 2))
     turn = 2 * np.pi * rng.integers(8, size=n) / 8
     centre = radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
@@ -43,10 +44,10 @@ def letters(n: int = 500, *, size: int = 128, random_state: RandomState = None) 
     >>> letters(100, random_state=0).target.shape
     (100, 2)
     """
-    x, y = _pixels(size)
-    letter_a = (_strokes(x, y, _A) < 0.1).astype(float)
-    letter_b = (_strokes(x, y, _B) < 0.1).astype(float)
-    return _sampled(letter_a, letter_b, n, generator(random_state))
+    x, y = _pixel_centres(size)
+    letter_a = (_stroke_distances(x, y, _A) < 0.1).astype(float)
+    letter_b = (_stroke_distances(x, y, _B) < 0.1).astype(float)
+    return _sample_clouds(letter_a, letter_b, n, check_random_state(random_state))
 
 
 def densities(n: int = 500, *, size: int = 128, random_state: RandomState = None) -> Clouds:
@@ -55,12 +56,12 @@ def densities(n: int = 500, *, size: int = 128, random_state: RandomState = None
     >>> densities(100, random_state=0).source.shape
     (100, 2)
     """
-    x, y = _pixels(size)
+    x, y = _pixel_centres(size)
     crescent = (np.hypot(x, y) < 0.85) & (np.hypot(x - 0.35, y) > 0.65)
     distance = np.hypot(x, y)
     arms = np.cos(3 * np.arctan2(y, x) - 7 * distance).clip(0) ** 2
     spiral = arms * np.exp(-((distance / 0.5) ** 2)) * (distance < 0.95)
-    return _sampled(crescent * (1.2 + y), spiral, n, generator(random_state))
+    return _sample_clouds(crescent * (1.2 + y), spiral, n, check_random_state(random_state))
 
 
 # ends of straight strokes, (x, y) to (x, y); the bows of the B are many short ones
@@ -77,15 +78,15 @@ def _bow(low: float, high: float, width: float) -> Points:
 _B = np.concatenate([[[[-0.45, -0.72], [-0.45, 0.72]]], _bow(-0.72, 0.02, 0.55), _bow(0.02, 0.72, 0.42)])
 
 
-def _pixels(size: int) -> tuple[Points, Points]:
+def _pixel_centres(size: int) -> tuple[Points, Points]:
     """Coordinates of the centres, x to the right and y upwards."""
-    size = whole(size, "size", 16)
+    size = check_int(size, "size", 16)
     centres = (np.arange(size) + 0.5) / size * 2 - 1
     x, y = np.meshgrid(centres, -centres)
     return x, y
 
 
-def _strokes(x: Points, y: Points, ends: Points) -> Points:
+def _stroke_distances(x: Points, y: Points, ends: Points) -> Points:
     """Distance of every pixel from the nearest stroke."""
     points = np.stack([x, y], axis=-1)[..., None, :]
     begin, along = ends[:, 0], ends[:, 1] - ends[:, 0]
@@ -94,14 +95,14 @@ def _strokes(x: Points, y: Points, ends: Points) -> Points:
     return np.asarray(np.linalg.norm(points - nearest, axis=-1).min(-1))
 
 
-def _sampled(source: Points, target: Points, n: int, rng: np.random.Generator) -> Clouds:
-    n = whole(n, "n", 1)
-    return Clouds(*(_from_drawing(darkness, n, rng) for darkness in (source, target)))
+def _sample_clouds(source: Points, target: Points, n: int, rng: np.random.Generator) -> Clouds:
+    n = check_int(n, "n", 1)
+    return Clouds(*(_sample_points(darkness, n, rng) for darkness in (source, target)))
 
 
-def _from_drawing(darkness: Points, n: int, rng: np.random.Generator) -> Points:
+def _sample_points(darkness: Points, n: int, rng: np.random.Generator) -> Points:
     size = len(darkness)
-    x, y = _pixels(size)
+    x, y = _pixel_centres(size)
     pixel = rng.choice(darkness.size, size=n, p=darkness.ravel() / darkness.sum())
     centres = np.stack([x.ravel()[pixel], y.ravel()[pixel]], axis=1)
     return np.asarray(centres + rng.normal(size=(n, 2)) / size)

@@ -12,23 +12,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats import arrays, limits
-from ..resizing import resized
+from ...core import memory
+from ..image_resize import resize_image
+from ..io.formats import npz, text
 
 _TEST_SHARE = 0.2
 _IDX_BYTES = 0x08
 _IDX_FILES = {"train": "train", "test": "t10k"}
 
 
-def digit_images(source: Any, split: str) -> tuple[NDArray[Any], NDArray[Any], float]:
+def load_digit_images(source: Any, split: str) -> tuple[NDArray[Any], NDArray[Any], float]:
     """Images (image, height, width), their labels, and the value that stands for white."""
     if source is None:
-        return *_part(*_known(), split), 16.0
+        return *_take_split(*_load_sklearn_digits(), split), 16.0
     if isinstance(source, str | Path):
         path = Path(source).absolute()
-        images, labels = _from_file(path, split, _stamp(path))
+        images, labels = _load_file(path, split, _file_stamp(path))
     else:
-        images, labels = _part(*_given(source), split)
+        images, labels = _take_split(*_validate_pair(source), split)
     _refuse_mismatch(images, labels)
     return images, labels, 255.0 if images.dtype.kind in "iu" else 1.0
 
@@ -37,7 +38,7 @@ def digit_images(source: Any, split: str) -> tuple[NDArray[Any], NDArray[Any], f
 
 
 @lru_cache(maxsize=1)
-def _known() -> tuple[NDArray[Any], NDArray[Any]]:
+def _load_sklearn_digits() -> tuple[NDArray[Any], NDArray[Any]]:
     from sklearn.datasets import load_digits
 
     known = load_digits()
@@ -45,11 +46,11 @@ def _known() -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 @lru_cache(maxsize=2)  # a training and a test part
-def _from_file(path: Path, split: str, stamp: object) -> tuple[NDArray[Any], NDArray[Any]]:
-    return _from_folder(path, split) if path.is_dir() else _from_npz(path, split)
+def _load_file(path: Path, split: str, stamp: object) -> tuple[NDArray[Any], NDArray[Any]]:
+    return _load_idx_folder(path, split) if path.is_dir() else _load_npz(path, split)
 
 
-def _stamp(path: Path) -> object:
+def _file_stamp(path: Path) -> object:
     """What changes when a file, or a file of a folder, does."""
     files = sorted(path.glob("*-ubyte*")) if path.is_dir() else [path]
     there = [(file.name, file.stat()) for file in files if file.is_file()]
@@ -63,14 +64,14 @@ def _refuse_mismatch(images: NDArray[Any], labels: NDArray[Any]) -> None:
         )
 
 
-def _part(images: NDArray[Any], labels: NDArray[Any], split: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _take_split(images: NDArray[Any], labels: NDArray[Any], split: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """The last fifth is for testing: neighbouring images may be by the same hand."""
     border = len(images) - round(_TEST_SHARE * len(images))
     rows = slice(0, border) if split == "train" else slice(border, None)
     return images[rows], labels[rows]
 
 
-def _given(source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _validate_pair(source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if not isinstance(source, tuple) or len(source) != 2:
         raise TypeError(f"digits is a {type(source).__name__}: expected None, a path, or a pair (images, labels)")
     images, labels = np.asarray(source[0]), np.asarray(source[1])
@@ -78,12 +79,12 @@ def _given(source: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return images, labels
 
 
-def _from_npz(path: Path, split: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _load_npz(path: Path, split: str) -> tuple[NDArray[Any], NDArray[Any]]:
     if not path.is_file():
         raise FileNotFoundError(f"digits={str(path)!r} is not there: expected a .npz file or a folder of idx files")
     names = (f"X_{split}", f"y_{split}")
     try:
-        found, _ = arrays.members(path, names)
+        found, _ = npz.read_members(path, names)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ValueError(f"{path.name} cannot be read as .npz: {error}") from None
     images, labels = (found.get(name) for name in names)
@@ -92,18 +93,18 @@ def _from_npz(path: Path, split: str) -> tuple[NDArray[Any], NDArray[Any]]:
     return images, labels
 
 
-def _from_folder(folder: Path, split: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def _load_idx_folder(folder: Path, split: str) -> tuple[NDArray[Any], NDArray[Any]]:
     stem = _IDX_FILES[split]
-    return _idx(folder, f"{stem}-images-idx3-ubyte"), _idx(folder, f"{stem}-labels-idx1-ubyte")
+    return _read_idx(folder, f"{stem}-images-idx3-ubyte"), _read_idx(folder, f"{stem}-labels-idx1-ubyte")
 
 
-def _idx(folder: Path, name: str) -> NDArray[Any]:
+def _read_idx(folder: Path, name: str) -> NDArray[Any]:
     """LeCun's format: 0 0 type n_axes, the sizes as big-endian 32-bit integers, the bytes."""
     path = next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
     if path is None:
         raise FileNotFoundError(f"digits folder {folder.name!r} has no {name} (or {name}.gz)")
     try:
-        data = _unpacked(path) if path.suffix == ".gz" else path.read_bytes()
+        data = _decompress(path) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} cannot be unpacked: {error}") from None
     if len(data) < 4 or data[:3] != bytes([0, 0, _IDX_BYTES]):
@@ -115,16 +116,16 @@ def _idx(folder: Path, name: str) -> NDArray[Any]:
     return np.frombuffer(data, np.uint8, offset=header).reshape(shape)
 
 
-def _unpacked(path: Path) -> bytes:
+def _decompress(path: Path) -> bytes:
     """A byte more than allowed at most: nothing in a .gz file that can be relied on tells how long it is."""
     with gzip.open(path) as file:
-        data = file.read(limits.most(path) + 1)
-    limits.refuse_claim(path, len(data))
+        data = file.read(memory.max_file_bytes(path) + 1)
+    text.refuse_large_claim(path, len(data))
     return data
 
 
-def in_size(images: NDArray[Any], size: int) -> NDArray[np.float64]:
+def resize_digits(images: NDArray[Any], size: int) -> NDArray[np.float64]:
     """Images (…, size, size), interpolated where they shrink too: every seed keeps the digits that it always gave."""
     *many, height, width = images.shape
     as_channels = np.asarray(images, np.float64).reshape(-1, height, width).transpose(1, 2, 0)  # all in one product
-    return resized(as_channels, (size, size), average=False).transpose(2, 0, 1).reshape(*many, size, size)
+    return resize_image(as_channels, (size, size), average=False).transpose(2, 0, 1).reshape(*many, size, size)

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import RandomState, flag, generator, one_of, real, span, whole
+from ...core.parameters import check_bool, check_choice, check_float, check_int, check_range
+from ...core.random import RandomState, check_random_state
 from ..container import Sequences
-from .bouncing import Array, any_direction, bounced, inwards, reflected, whole_steps
-from .digit_images import digit_images, in_size
-from .drawing import brightness, draw_digits
+from .bounces import Array, bounce_paths, integer_velocities, inward_rule, random_directions, reflect_paths
+from .digit_images import load_digit_images, resize_digits
+from .rasterization import check_pixel_dtype, rasterize_digits
 
 _MOST_BOUNCES = 100_000  # some seconds
 _MOST_IN_ORDERS = 5  # digits: a sixth would make 720 videos of each
@@ -34,16 +35,16 @@ class MovingDigits(NamedTuple):
     patches: NDArray[np.float32]
     subpixel: bool = True
 
-    def swapped(self, dynamics_of: MovingDigits) -> NDArray[Any]:
+    def swap(self, dynamics_of: MovingDigits) -> NDArray[Any]:
         """The truth of a content swap: frames (order, n, time, 1, size, size) of these digits on the paths of others.
 
         Of several digits nobody can say which one should take which path, so there is a truth for each order, two for
         two digits. The one that is closest to a forecast counts, chosen for every item and by the score in question
-        (Franceschi's thesis, 2022, C.4.3), which is what `score.best_of` does. There are as many frames as in
+        (Franceschi's thesis, 2022, C.4.3), which is what `score.best_of_n` does. There are as many frames as in
         `dynamics_of`; those after the conditioning are what `model.swap` forecasts.
 
         >>> one, other = (moving_digits(4, 15, size=32, random_state=seed) for seed in (0, 1))
-        >>> one.swapped(other)[:, :, 5:].shape
+        >>> one.swap(other)[:, :, 5:].shape
         (2, 4, 10, 1, 32, 32)
         """
         if not isinstance(dynamics_of, MovingDigits):
@@ -65,7 +66,7 @@ class MovingDigits(NamedTuple):
             raise ValueError(f"{n_digits} digits have too many orders: use draw_digits with the order you want")
         rules: dict[str, Any] = {"size": frame[-1], "subpixel": dynamics_of.subpixel, "dtype": self.sequences.dtype}
         orders = permutations(range(n_digits))
-        return np.stack([draw_digits(self.patches[:, order], dynamics_of.positions, **rules) for order in orders])
+        return np.stack([rasterize_digits(self.patches[:, order], dynamics_of.positions, **rules) for order in orders])
 
 
 def moving_digits(
@@ -125,35 +126,35 @@ def moving_digits(
            [22., 23.],
            [26., 19.]])
     """
-    n, length, n_digits = whole(n, "n", 1), whole(length, "length", 1), whole(n_digits, "n_digits", 1)
-    size, dtype = whole(size, "size", 8), brightness(dtype)
-    digit_size = max(1, round(size * 28 / 64)) if digit_size is None else whole(digit_size, "digit_size", 1)
+    n, length, n_digits = check_int(n, "n", 1), check_int(length, "length", 1), check_int(n_digits, "n_digits", 1)
+    size, dtype = check_int(size, "size", 8), check_pixel_dtype(dtype)
+    digit_size = max(1, round(size * 28 / 64)) if digit_size is None else check_int(digit_size, "digit_size", 1)
     if digit_size >= size:
         raise ValueError(f"digit_size={digit_size}, size={size}: expected digits smaller than the frame")
-    speeds = None if isinstance(speed, str) and speed == "integer" else _speeds(speed)
-    interval, repeat = real(interval, "interval", above=0.0), flag(repeat, "repeat")
-    source, names, white = digit_images(digits, one_of(split, "split", ("train", "test")))
-    rng = generator(random_state)
-    images = _chosen(len(source), n, n_digits, repeat, rng)
-    patches = in_size(source[images] / white, digit_size).clip(0, 1).astype(np.float32)
+    speeds = None if isinstance(speed, str) and speed == "integer" else _check_speeds(speed)
+    interval, repeat = check_float(interval, "interval", above=0.0), check_bool(repeat, "repeat")
+    source, names, white = load_digit_images(digits, check_choice(split, "split", ("train", "test")))
+    rng = check_random_state(random_state)
+    images = _sample_images(len(source), n, n_digits, repeat, rng)
+    patches = resize_digits(source[images] / white, digit_size).clip(0, 1).astype(np.float32)
     times = interval * np.arange(length, dtype=np.float64)
-    paths = _paths(n * n_digits, size - digit_size, speeds, _fastest(size), times, stochastic, rng)
+    paths = _simulate_paths(n * n_digits, size - digit_size, speeds, _max_speed(size), times, stochastic, rng)
     positions = paths.reshape(n, n_digits, length, 2).swapaxes(1, 2)
-    frames = draw_digits(patches, positions, size=size, subpixel=subpixel, dtype=dtype)
+    frames = rasterize_digits(patches, positions, size=size, subpixel=subpixel, dtype=dtype)
     return MovingDigits(Sequences(frames), positions, names[images], images, patches, bool(subpixel))
 
 
-def _speeds(speed: Any) -> tuple[float, float]:
+def _check_speeds(speed: Any) -> tuple[float, float]:
     if isinstance(speed, str):
         raise ValueError(f"speed={speed!r}: expected a number, (low, high) or 'integer'")
-    return span(speed, "speed", above=0.0)
+    return check_range(speed, "speed", above=0.0)
 
 
-def _fastest(size: int) -> int:
+def _max_speed(size: int) -> int:
     return max(1, round(_FASTEST * size))
 
 
-def _chosen(there: int, n: int, n_digits: int, repeat: bool, rng: np.random.Generator) -> NDArray[np.int64]:
+def _sample_images(there: int, n: int, n_digits: int, repeat: bool, rng: np.random.Generator) -> NDArray[np.int64]:
     if repeat:
         return rng.integers(there, size=(n, n_digits))
     if n * n_digits > there:
@@ -164,7 +165,7 @@ def _chosen(there: int, n: int, n_digits: int, repeat: bool, rng: np.random.Gene
     return rng.permutation(there)[: n * n_digits].reshape(n, n_digits)
 
 
-def _paths(
+def _simulate_paths(
     n: int,
     limit: int,
     speeds: tuple[float, float] | None,
@@ -175,20 +176,20 @@ def _paths(
 ) -> Array:
     """Upper left corners (n, time, 2); in whole numbers if no speeds are given."""
     if speeds is None:
-        start, draw = rng.integers(limit + 1, size=(n, 2)).astype(np.float64), whole_steps(fastest, rng)
+        start, draw = rng.integers(limit + 1, size=(n, 2)).astype(np.float64), integer_velocities(fastest, rng)
     else:
-        start, draw = rng.uniform(0, limit, size=(n, 2)), any_direction(speeds, rng)
+        start, draw = rng.uniform(0, limit, size=(n, 2)), random_directions(speeds, rng)
     velocity = draw(n)
     if stochastic:
-        _refuse_many(speeds[1] if speeds else fastest, times[-1], limit)
-        paths = bounced(start, velocity, limit, times, inwards(draw))
+        _refuse_many_bounces(speeds[1] if speeds else fastest, times[-1], limit)
+        paths = bounce_paths(start, velocity, limit, times, inward_rule(draw))
     else:
-        paths = reflected(start, velocity, limit, times)
+        paths = reflect_paths(start, velocity, limit, times)
     # nine digits first: halves that were computed from thirds are still rounded as halves are
     return np.round(np.round(paths, 9)) if speeds is None else paths
 
 
-def _refuse_many(speed: float, duration: float, limit: float) -> None:
+def _refuse_many_bounces(speed: float, duration: float, limit: float) -> None:
     bounces = speed * duration / limit
     if bounces > _MOST_BOUNCES:
         raise ValueError(

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import RandomState, generator, one_of, real, span, whole
+from ...core.parameters import check_choice, check_float, check_int, check_range
+from ...core.random import RandomState, check_random_state
 from ..container import Sequences
 
 Matrix = NDArray[np.float64]
 
-_HELD = 2  # rows at each border that the five-point difference does not reach
-_STABLE = 2 * np.sqrt(2)  # a step of Runge–Kutta times the fastest frequency: beyond it waves grow without end
+_FIXED_ROWS = 2  # rows at each border that the five-point difference does not reach
+_MAX_PHASE = 2 * np.sqrt(2)  # a step of Runge–Kutta times the fastest frequency: beyond it waves grow without end
 
 
 class Waves(NamedTuple):
@@ -47,8 +48,8 @@ def waves(
 ) -> Waves:
     """Waves from a fading source in the middle of a square: ∂²w/∂t² = c²∇²w + f₀ e^(−t/T₀) on a disc.
 
-    The WaveEq data of Franceschi's thesis (2022, C.4.1): c ~ U(300, 400), f₀ ~ U(1, 30), T₀ = `decay`, w = ∂w/∂t = 0 at
-    first. ∇² is the five-point difference of order 4 in each direction.
+    The WaveEq data of Franceschi's thesis (2022, C.4.1): c ~ U(300, 400), f₀ ~ U(1, 30), T₀ = `weight_decay`, w = ∂w/∂t
+    = 0 at first. ∇² is the five-point difference of order 4 in each direction.
 
     - `border="fixed"` is the authors' data, for rows beside the thesis: the two outermost rows and columns, which the
       difference does not reach, stay 0; the source is on the pixels nearer than `radius` to the middle (69 of them);
@@ -67,27 +68,27 @@ def waves(
     >>> made.sequences
     Sequences(2 sequences, length 5, frames (1, 16, 16), float32)
     """
-    n, length, substeps = whole(n, "n", 1), whole(length, "length", 1), whole(substeps, "substeps", 1)
-    interval, decay = real(interval, "interval", above=0.0), real(decay, "decay", above=0.0)
-    radius, border = real(radius, "radius", 0.0), one_of(border, "border", ("free", "fixed", "odd"))
-    size = whole(size, "size", 2 * _HELD + 1 if border == "fixed" else 2)
-    speeds, forces = span(celerity, "celerity", above=0.0), span(amplitude, "amplitude", above=0.0)
-    rng = generator(random_state)
+    n, length, substeps = check_int(n, "n", 1), check_int(length, "length", 1), check_int(substeps, "substeps", 1)
+    interval, decay = check_float(interval, "interval", above=0.0), check_float(decay, "decay", above=0.0)
+    radius, border = check_float(radius, "radius", 0.0), check_choice(border, "border", ("free", "fixed", "odd"))
+    size = check_int(size, "size", 2 * _FIXED_ROWS + 1 if border == "fixed" else 2)
+    speeds, forces = check_range(celerity, "celerity", above=0.0), check_range(amplitude, "amplitude", above=0.0)
+    rng = check_random_state(random_state)
     c, f = rng.uniform(*speeds, size=n), rng.uniform(*forces, size=n)
-    chosen = _chosen_pixels(pixels, size, rng)
+    chosen = _sample_pixels(pixels, size, rng)
     shape = (1, size, size) if chosen is None else (len(chosen),)
     values = np.empty((n, length, *shape), np.float32)
-    basis, laplacian = _held_modes(size) if border == "fixed" else _mirrored_modes(size, border)
-    source = basis @ _disc(size, radius, border) @ basis.T
+    basis, laplacian = _fixed_modes(size) if border == "fixed" else _mirrored_modes(size, border)
+    source = basis @ _source_disc(size, radius, border) @ basis.T
     step = interval / substeps
     if border == "fixed":
         _refuse_unstable(speeds[1] * np.sqrt(-2 * laplacian.min()), step, substeps)
     for i in range(n):
         omega = c[i] * np.sqrt(-np.add.outer(laplacian, laplacian))
         if border == "fixed":
-            swings = _stepped(omega, step, decay, length, substeps)
+            swings = _stepped_amplitudes(omega, step, decay, length, substeps)
         else:
-            swings = _exact(omega, interval * np.arange(length), decay)
+            swings = _exact_amplitudes(omega, interval * np.arange(length), decay)
         frames = f[i] * (basis.T @ (source * swings) @ basis)
         if normalize:
             low, high = frames.min(), frames.max()
@@ -96,11 +97,11 @@ def waves(
     return Waves(Sequences(values), c, f, chosen)
 
 
-def _chosen_pixels(pixels: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
+def _sample_pixels(pixels: Any, size: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
     if pixels is None:
         return None
     if np.ndim(pixels) == 0:
-        count = whole(pixels, "pixels", 1)
+        count = check_int(pixels, "pixels", 1)
         if count > size * size:
             raise ValueError(f"pixels={count} of {size} × {size}: expected at most {size * size}")
         return np.stack(np.divmod(rng.permutation(size * size)[:count], size), axis=1)
@@ -114,13 +115,13 @@ def _chosen_pixels(pixels: Any, size: int, rng: np.random.Generator) -> NDArray[
     return given.astype(np.int64)
 
 
-def _disc(size: int, radius: float, border: str) -> NDArray[np.bool_]:
+def _source_disc(size: int, radius: float, border: str) -> NDArray[np.bool_]:
     """Where the source is: up to the circle, or, as the authors draw it, inside of it."""
     squares = np.add.outer(*[(np.arange(size) - size // 2) ** 2] * 2)
     return np.asarray(squares < radius**2 if border == "fixed" else squares <= radius**2)
 
 
-def _exact(omega: Matrix, times: NDArray[Any], decay: float) -> NDArray[np.float64]:
+def _exact_amplitudes(omega: Matrix, times: NDArray[Any], decay: float) -> NDArray[np.float64]:
     """How much of each mode there is at each time, (time, mode, mode), for a source of amplitude 1 in each.
 
     A mode obeys q″ = −ω²q + e^(−t/T), q(0) = q′(0) = 0, hence
@@ -134,7 +135,7 @@ def _exact(omega: Matrix, times: NDArray[Any], decay: float) -> NDArray[np.float
     return np.asarray(swings / (omega**2 + decay**-2))
 
 
-def _stepped(omega: Matrix, step: float, decay: float, length: int, substeps: int) -> NDArray[np.float64]:
+def _stepped_amplitudes(omega: Matrix, step: float, decay: float, length: int, substeps: int) -> NDArray[np.float64]:
     """The same by steps of the 3/8 rule (Kutta, 1901): what they give, up to rounding, without taking each of them.
 
     With x = (q, q′) and x′ = Ax without a source, a step is xₙ₊₁ = M xₙ + ρⁿ p, where M = R(hA), ρ = e^(−h/T),
@@ -171,8 +172,8 @@ def _first_step(omega: Matrix, h: float, rho: float) -> tuple[Matrix, Matrix]:
 
 
 def _refuse_unstable(fastest: float, step: float, substeps: int) -> None:
-    if fastest * step > _STABLE:
-        enough = int(np.ceil(substeps * fastest * step / _STABLE))
+    if fastest * step > _MAX_PHASE:
+        enough = int(np.ceil(substeps * fastest * step / _MAX_PHASE))
         raise ValueError(
             f"substeps={substeps} of {step:g} are too long for the fastest wave, which would grow without end: use "
             f'substeps >= {enough}, a shorter interval, or border="odd", which takes no steps'
@@ -189,13 +190,13 @@ def _mirrored_modes(size: int, border: str) -> tuple[Matrix, Matrix]:
     return basis, np.where(theta > 0, laplacian, 0.0)  # which the cosines give only up to rounding
 
 
-def _held_modes(size: int) -> tuple[Matrix, Matrix]:
+def _fixed_modes(size: int) -> tuple[Matrix, Matrix]:
     """The same for a grid whose outermost rows stay 0: they are 0 in every wave."""
-    inner = size - 2 * _HELD
+    inner = size - 2 * _FIXED_ROWS
     near = np.abs(np.subtract.outer(np.arange(inner), np.arange(inner)))
     weights = np.array([-5 / 2, 4 / 3, -1 / 12, 0.0])
     laplacian, waves = np.linalg.eigh(weights[np.minimum(near, 3)])
-    return np.pad(waves.T, ((0, 0), (_HELD, _HELD))), laplacian
+    return np.pad(waves.T, ((0, 0), (_FIXED_ROWS, _FIXED_ROWS))), laplacian
 
 
 class Heat(NamedTuple):
@@ -230,12 +231,12 @@ def heat(
     >>> bool(np.allclose(made.sequences[0], made.time[0].T @ made.space[0]))
     True
     """
-    n, length, size = whole(n, "n", 1), whole(length, "length", 1), whole(size, "size", 2)
-    n_modes, highest = whole(n_modes, "n_modes", 1), whole(highest, "highest", 1)
-    interval, c = real(interval, "interval", above=0.0), real(conductivity, "conductivity", above=0.0)
+    n, length, size = check_int(n, "n", 1), check_int(length, "length", 1), check_int(size, "size", 2)
+    n_modes, highest = check_int(n_modes, "n_modes", 1), check_int(highest, "highest", 1)
+    interval, c = check_float(interval, "interval", above=0.0), check_float(conductivity, "conductivity", above=0.0)
     if n_modes > highest:
         raise ValueError(f"n_modes={n_modes}, highest={highest}: expected at most as many modes as there are")
-    rng = generator(random_state)
+    rng = check_random_state(random_state)
     modes = rng.permuted(np.tile(np.arange(1, highest + 1), (n, 1)), axis=1)[:, :n_modes]
     wave = modes[..., None] * np.pi
     space = rng.normal(size=(n, n_modes, 1)) * np.sin(wave * np.linspace(0, 1, size))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ..arguments import RandomState, generator, one_of, real, span, whole
+from ...core.parameters import check_choice, check_float, check_int, check_range
+from ...core.random import RandomState, check_random_state
 from ..container import Sequences
 
 Array = NDArray[np.float64]
@@ -84,37 +85,37 @@ def pendulum(
     >>> pendulum(n=500, length=15, **torqued, noise=0.1, observe="picture", random_state=0).sequences
     Sequences(500 sequences, length 15, frames (1, 16, 16), float32)
     """
-    n, length, size = whole(n, "n", 1), whole(length, "length", 1), whole(size, "size", 4)
-    interval, gravity = real(interval, "interval", above=0.0), real(gravity, "gravity", above=0.0)
-    damping, noise = real(damping, "damping", 0.0), real(noise, "noise", 0.0)
-    rods_range, angle_range = span(rod, "rod", above=0.0), span(angle, "angle", 0.0)
-    velocity_range = span(velocity, "velocity", 0.0)
+    n, length, size = check_int(n, "n", 1), check_int(length, "length", 1), check_int(size, "size", 4)
+    interval, gravity = check_float(interval, "interval", above=0.0), check_float(gravity, "gravity", above=0.0)
+    damping, noise = check_float(damping, "damping", 0.0), check_float(noise, "noise", 0.0)
+    rods_range, angle_range = check_range(rod, "rod", above=0.0), check_range(angle, "angle", 0.0)
+    velocity_range = check_range(velocity, "velocity", 0.0)
     if angle_range[1] > np.pi:
         raise ValueError(f"angle={angle}: expected at most pi, where the pendulum stands upright")
-    one_of(observe, "observe", tuple(_NAMES))
-    rng = generator(random_state)
+    check_choice(observe, "observe", tuple(_NAMES))
+    rng = check_random_state(random_state)
     rods = rng.uniform(*rods_range, size=n)
     start = np.zeros((2, n))
-    start[0] = _either_way(angle_range, n, rng)
+    start[0] = _sample_signed(angle_range, n, rng)
     if velocity_range[1]:
-        start[1] = _either_way(velocity_range, n, rng)
-    torques = _torques(torque, (n, length - 1), rng)
+        start[1] = _sample_signed(velocity_range, n, rng)
+    torques = _resolve_torques(torque, (n, length - 1), rng)
     pull, push = gravity / rods, torques / rods[:, None] ** 2
-    substeps = _substeps(start[1], pull, push, damping, interval, length)
-    states = _swung(start, pull, push, damping, interval / substeps, substeps)
+    substeps = _n_substeps(start[1], pull, push, damping, interval, length)
+    states = _simulate(start, pull, push, damping, interval / substeps, substeps)
     energies = states[..., 1] ** 2 / 2 + pull[:, None] * (1 - np.cos(states[..., 0]))
-    seen = _seen(states, rods, rods_range[1], observe, size)
+    seen = _observe(states, rods, rods_range[1], observe, size)
     seen = (seen + noise * rng.normal(size=seen.shape)).astype(np.float32 if observe == "picture" else np.float64)
     return Pendulum(Sequences(seen, channel_names=_NAMES[observe]), states, rods, energies, torques)
 
 
-def _either_way(bounds: tuple[float, float], n: int, rng: np.random.Generator) -> Array:
+def _sample_signed(bounds: tuple[float, float], n: int, rng: np.random.Generator) -> Array:
     return np.asarray(rng.uniform(*bounds, size=n) * rng.choice([-1.0, 1.0], size=n))
 
 
-def _torques(torque: Any, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+def _resolve_torques(torque: Any, shape: tuple[int, int], rng: np.random.Generator) -> Array:
     if np.ndim(torque) == 0:
-        most = real(torque, "torque", 0.0)
+        most = check_float(torque, "torque", 0.0)
         return rng.uniform(-most, most, size=shape) if most else np.zeros(shape)
     given = np.asarray(torque)
     if given.dtype.kind not in "iuf" or not np.isfinite(given).all():
@@ -127,7 +128,7 @@ def _torques(torque: Any, shape: tuple[int, int], rng: np.random.Generator) -> A
         ) from None
 
 
-def _substeps(start: Array, pull: Array, push: Array, damping: float, interval: float, length: int) -> int:
+def _n_substeps(start: Array, pull: Array, push: Array, damping: float, interval: float, length: int) -> int:
     """Steps between two frames, short enough for the fastest pendulum at about its fastest.
 
     An estimate: pushes in time with the swings, which cancel in the sum, make it faster still. The bound, the sum of
@@ -145,7 +146,7 @@ def _substeps(start: Array, pull: Array, push: Array, damping: float, interval: 
     return int(np.ceil(steps))
 
 
-def _swung(start: Array, pull: Array, push: Array, damping: float, h: float, substeps: int) -> Array:
+def _simulate(start: Array, pull: Array, push: Array, damping: float, h: float, substeps: int) -> Array:
     """Angles and velocities (n, time, 2), every pendulum at once."""
     states = np.empty((len(pull), push.shape[1] + 1, 2))
     states[:, 0] = start.T
@@ -170,7 +171,7 @@ def _swung(start: Array, pull: Array, push: Array, damping: float, h: float, sub
     return states
 
 
-def _seen(states: Array, rods: Array, longest: float, observe: str, size: int) -> Array:
+def _observe(states: Array, rods: Array, longest: float, observe: str, size: int) -> Array:
     if observe == "state":
         return states
     theta = states[..., 0]
@@ -178,12 +179,12 @@ def _seen(states: Array, rods: Array, longest: float, observe: str, size: int) -
         return np.asarray(rods[:, None, None] * np.stack([np.sin(theta), -np.cos(theta)], -1))
     pixels = (size / 2 - _MARGIN * _SPOT * size) * rods[:, None] / longest
     return (
-        _light(pixels * np.cos(theta), size)[..., None, :, None]
-        * _light(pixels * np.sin(theta), size)[..., None, None, :]
+        _spot_profile(pixels * np.cos(theta), size)[..., None, :, None]
+        * _spot_profile(pixels * np.sin(theta), size)[..., None, None, :]
     )
 
 
-def _light(place: Array, size: int) -> Array:
+def _spot_profile(place: Array, size: int) -> Array:
     """exp(−x²/2s²) around a place, counted from the middle in pixels, averaged over each of `size` pixels."""
     spread = _SPOT * size
     edges = np.arange(size + 1) - size / 2

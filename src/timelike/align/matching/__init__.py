@@ -1,0 +1,1 @@
+"""One sequence found inside another: subsequences, live streams, and the matrix profile."""

@@ -1,0 +1,67 @@
+"""`Agglomerative`: clusters that are joined two by two."""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import cluster
+
+from ..align.base import Metric
+from ..core.parameters import store_parameters
+from ..models import options
+from ..models.aliases import Alias, accept_aliases
+from .precomputed import PrecomputedClustering, _relabel_by_occurrence
+
+Linkage = Literal["average", "complete", "single"]
+
+
+class Agglomerative(PrecomputedClustering):
+    """Clusters joined two by two, the nearest first, until k are left or all are farther apart than a threshold.
+
+    Two clusters are as far apart as their members in the mean ("average", UPGMA), the two farthest ("complete") or the
+    two nearest ("single"). The work is scikit-learn's `AgglomerativeClustering`.
+
+    Parameters
+    ----------
+    k : int
+        How many clusters; not looked at where a threshold is given.
+    metric : Metric or str
+        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+    linkage : {"average", "complete", "single"}
+    threshold : float, optional
+        Clusters that are so far apart, or farther, are not joined.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.cluster.Agglomerative(2).fit_predict([[0, 0, 1], [0, 1], [9, 8], [9, 9, 8], [0, 1, 1]])
+    array([0, 0, 1, 1, 0])
+    """
+
+    k = options.integer(1)
+    n_clusters = Alias("k")
+    linkage = options.choice(*get_args(Linkage))
+    threshold = options.nullable(options.real(0.0))
+
+    @accept_aliases(n_clusters="k")
+    def __init__(
+        self,
+        k: int = 8,
+        *,
+        metric: Metric | str = "dtw",
+        linkage: Linkage = "average",
+        threshold: float | None = None,
+        n_clusters: int | None = None,
+    ) -> None:
+        store_parameters(self, locals())
+
+    def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
+        if self.threshold is None:
+            self._refuse_too_many("k", len(distances))
+        if len(distances) == 1:  # of which scikit-learn makes no tree
+            return np.zeros(1)
+        wanted = {"n_clusters": self.k} if self.threshold is None else {"n_clusters": None}
+        method = cluster.AgglomerativeClustering(
+            metric="precomputed", linkage=self.linkage, distance_threshold=self.threshold, **wanted
+        )
+        return _relabel_by_occurrence(method.fit_predict(distances))

@@ -1,0 +1,127 @@
+"""`elbow`: clusterings with several numbers of clusters, and what speaks for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..align import metric_names
+from ..core.parameters import check_int
+from ..models import Model
+from ..score import silhouette
+from ..sequences.validation import validate_sequences
+from .kmedoids import KMedoids
+from .precomputed import symmetric_distances
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Elbow(NamedTuple):
+    """Clusterings by their number of clusters `ks`: `inertias`, and mean `silhouettes` (nan where there is none)."""
+
+    ks: NDArray[np.int64]
+    inertias: NDArray[np.float64]
+    silhouettes: NDArray[np.float64]
+
+    @property
+    def knee(self) -> int:
+        """Where more clusters stop paying: the point farthest below the line from the first to the last inertia.
+
+        Both axes are scaled to 0 … 1 (Satopää et al., "Finding a Kneedle in a haystack", 2011).
+        """
+        fall = self.inertias[0] - self.inertias[-1]
+        if not fall > 0:  # nothing is won by more of them
+            return int(self.ks[0])
+        along = (self.ks - self.ks[0]) / (self.ks[-1] - self.ks[0])
+        down = (self.inertias[0] - self.inertias) / fall
+        return int(self.ks[(down - along).argmax()])
+
+    @property
+    def best(self) -> int:
+        """The number of clusters with the largest silhouette; of equal ones the smallest."""
+        if np.isnan(self.silhouettes).all():
+            raise ValueError("no silhouette is known: expected a k of at least 2 and below the number of sequences")
+        return int(self.ks[np.nanargmax(self.silhouettes)])
+
+    def plot(self, *, dark: bool = False) -> Figure:
+        """Inertia and silhouette over the number of clusters, with the knee and the best marked."""
+        from ..plotting import curves
+
+        known = ~np.isnan(self.silhouettes)
+        best = self.best if known.any() else None
+        return curves.plot_cluster_numbers(
+            self.ks, self.inertias, self.silhouettes, knee=self.knee, best=best, dark=dark
+        )
+
+
+def elbow(model: Any, X: Any, ks: Iterable[int] = range(1, 11)) -> Elbow:
+    """Cluster X with each number of clusters, and give inertia and silhouette of each under the metric of the model.
+
+    Look at both: where the inertia has its knee, and where the silhouette is largest. Where they disagree, or the
+    silhouette is low throughout, the data may have no clusters. Distances are computed once for all.
+
+    Parameters
+    ----------
+    model : KMeans, KMedoids, Agglomerative or Spectral
+        Its `k` is replaced; the model itself is not fitted. Inertia is the model's own, or the summed distance from the
+        medoid of each cluster where it has none.
+    X : Sequences
+    ks : iterable of int
+        At least two numbers of clusters, none above the number of sequences.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> X = [[0, 0, 1], [0, 1.1], [9, 8], [9, 9, 8.1], [0, 1.2, 1], [20, 20], [20, 21]]
+    >>> found = tl.cluster.elbow(tl.KMedoids(random_state=0), X, range(1, 6))
+    >>> found.knee, found.best
+    (3, 3)
+    """
+    if not isinstance(model, Model) or not {"k", "metric"} <= set(type(model).options()):
+        raise TypeError(f"model={model!r:.80}: expected a clustering with k and a metric, such as KMedoids()")
+    sequences = validate_sequences(X)
+    numbers = _check_ks(ks, len(sequences))
+    metric = metric_names.fit_metric_copy(model.metric, sequences)
+    distances = symmetric_distances(metric, sequences)
+    found = [
+        _evaluate_clustering(clone(model).set_params(k=k, metric=metric), sequences, distances)
+        for k in numbers.tolist()
+    ]
+    inertias, silhouettes = np.transpose(found)
+    return Elbow(numbers, inertias, silhouettes)
+
+
+def _evaluate_clustering(model: Any, sequences: Any, distances: NDArray[np.float64]) -> tuple[float, float]:
+    """Inertia and silhouette of one clustering."""
+    model = model._fit_distances(sequences, distances) if isinstance(model, KMedoids) else model.fit(sequences)
+    labels = model.labels_
+    inertia = float(model.inertia_) if hasattr(model, "inertia_") else _medoid_inertia(distances, labels)
+    known = 2 <= len(np.unique(labels)) < len(labels)
+    return inertia, silhouette(distances, labels) if known else np.nan
+
+
+def _medoid_inertia(distances: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Summed distances of all items from the best centre among the items of their cluster.
+
+    >>> _medoid_inertia(np.array([[0.0, 1, 5], [1, 0, 4], [5, 4, 0]]), np.array([0, 0, 0]))
+    5.0
+    """
+    parts = (np.flatnonzero(labels == label) for label in np.unique(labels))
+    return float(sum(distances[np.ix_(part, part)].sum(axis=0).min() for part in parts))
+
+
+def _check_ks(ks: Iterable[int], n_items: int) -> NDArray[np.int64]:
+    try:
+        given = sorted({check_int(k, "ks", 1) for k in ks})
+    except TypeError:
+        raise TypeError(f"ks={ks!r:.80}: expected several numbers of clusters, such as range(1, 11)") from None
+    if len(given) < 2:
+        raise ValueError(f"ks={ks!r:.80}: expected at least two numbers of clusters to compare")
+    if given[-1] > n_items:
+        raise ValueError(f"ks={ks!r:.80}: expected at most {n_items}, the number of sequences")
+    return np.array(given)

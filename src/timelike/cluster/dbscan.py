@@ -1,0 +1,64 @@
+"""`DBSCAN`: clusters of dense regions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import cluster
+
+from ..align.base import Metric
+from ..core.parameters import store_parameters
+from ..models import options, schema
+from .precomputed import PrecomputedClustering
+
+
+class DBSCAN(PrecomputedClustering):
+    """Clusters where sequences lie densely, of any shape and number; what lies alone is noise, −1 (Ester et al., 1996).
+
+    A sequence with `min_samples` others (itself included) within `eps` is a core; cores within `eps` of each other are
+    of one cluster, and so is what is within `eps` of a core. The work is scikit-learn's `DBSCAN`.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+    eps : float, optional
+        How near is near; otherwise the distance within which 90 % of the sequences have `min_samples`, kept as `eps_`.
+    min_samples : int
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.cluster.DBSCAN(eps=1.0, min_samples=2).fit_predict([[0, 0, 1], [0, 1], [9, 8], [9, 9, 8], [50, 50]])
+    array([ 0,  0,  1,  1, -1])
+    """
+
+    eps = options.nullable(options.real(above=0))
+    min_samples = options.integer(1)
+
+    eps_: float = schema.real(0)
+    core_sample_indices_: NDArray[np.int64] = schema.indices("core", below="item")
+
+    def __init__(self, metric: Metric | str = "dtw", *, eps: float | None = None, min_samples: int = 5) -> None:
+        store_parameters(self, locals())
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The cluster of the nearest core, or −1 where none is within `eps_`: as if it had been fitted too."""
+        asked = self._validate_predict_input(X)
+        if not len(self.core_sample_indices_):
+            return np.full(len(asked), -1, np.int64)
+        found = self.metric_.neighbors(self.sequences_[self.core_sample_indices_], asked)
+        cores = self.labels_[self.core_sample_indices_]
+        return np.where(found.distances[:, 0] <= self.eps_, cores[found.ids[:, 0]], -1)
+
+    def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
+        self.eps_ = self._choose_eps(distances) if self.eps is None else float(self.eps)
+        method = cluster.DBSCAN(eps=self.eps_, min_samples=self.min_samples, metric="precomputed").fit(distances)
+        self.core_sample_indices_ = np.asarray(method.core_sample_indices_, np.int64)
+        return np.asarray(method.labels_)
+
+    def _choose_eps(self, distances: NDArray[np.float64]) -> float:
+        """A distance that makes nine of ten sequences cores."""
+        place = min(self.min_samples, len(distances)) - 1
+        reach = float(np.quantile(np.partition(distances, place, axis=1)[:, place], 0.9))
+        return reach if reach > 0 else float(np.finfo(np.float64).tiny)  # copies only: each is near itself

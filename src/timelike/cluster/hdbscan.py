@@ -1,0 +1,54 @@
+"""`HDBSCAN`: clusters of dense regions of any density."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import cluster
+
+from ..align.base import Metric
+from ..core.parameters import store_parameters
+from ..models import options, schema
+from .precomputed import PrecomputedClustering, _relabel_by_occurrence
+
+
+class HDBSCAN(PrecomputedClustering):
+    """Clusters where sequences lie densely, each at its own density; the rest is noise, −1 (Campello et al., 2013).
+
+    No `eps` has to be chosen: of the clusters at all densities, those that last longest are kept. The work is
+    scikit-learn's `HDBSCAN`; `probabilities_` says how firmly each sequence belongs to its cluster.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+    min_cluster_size : int
+        What is smaller is noise.
+    min_samples : int, optional
+        How many neighbours (itself included) make a density; `min_cluster_size` unless given.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> items = [[0, 1], [0, 0, 1.1], [0, 0.9], [9, 8], [9, 8.1], [9, 9, 8.2], [400, 300]]
+    >>> tl.cluster.HDBSCAN(min_cluster_size=3).fit_predict(items)
+    array([ 0,  0,  0,  1,  1,  1, -1])
+    """
+
+    min_cluster_size = options.integer(2)
+    min_samples = options.nullable(options.integer(1))
+
+    probabilities_: NDArray[np.float64] = schema.array("item", least=0, most=1)
+
+    def __init__(
+        self, metric: Metric | str = "dtw", *, min_cluster_size: int = 5, min_samples: int | None = None
+    ) -> None:
+        store_parameters(self, locals())
+
+    def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
+        self._refuse_too_many("min_cluster_size" if self.min_samples is None else "min_samples", len(distances))
+        method = cluster.HDBSCAN(
+            min_cluster_size=self.min_cluster_size, min_samples=self.min_samples, metric="precomputed", copy=True
+        ).fit(distances)
+        self.probabilities_ = np.asarray(method.probabilities_, np.float64)
+        return _relabel_by_occurrence(method.labels_)

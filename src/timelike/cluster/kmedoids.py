@@ -1,0 +1,115 @@
+"""`KMedoids`: clusters around members of the training data, under any distance."""
+
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ..align import metric_names
+from ..align.base import Metric
+from ..core.parameters import check_choice, store_parameters
+from ..models import options, schema
+from ..models.aliases import accept_aliases
+from ..sequences.container import Sequences
+from .base import CentroidClustering, to_legacy_seed
+from .faster_pam import MedoidInit, init_medoids, swap_medoids
+
+
+def _check_init_positions(init: Any, name: str) -> Any:
+    """A word, or positions; whether there are as many sequences is known when there are sequences."""
+    if isinstance(init, str):
+        return check_choice(init, name, get_args(MedoidInit))
+    if np.ndim(init) != 1 or np.asarray(init).dtype.kind not in "iu":
+        raise ValueError(f"{name}={init!r:.80}: expected a word, or k different positions, one for each medoid")
+    return init
+
+
+class KMedoids(CentroidClustering):
+    """k of the sequences, chosen so that the others are near one of them: FasterPAM (Schubert and Rousseeuw, 2021).
+
+    inertia = Σ_i min_m d(x_i, m) over medoids m; one is exchanged for another sequence as long as that lowers it.
+    Distances are computed once, so it works with any metric and needs memory for all pairs.
+
+    Parameters
+    ----------
+    k : int
+        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
+    metric : Metric or str
+        As in `Neighbors`.
+    init : {"k-medoids++", "random", "build"} or array of k positions
+        Seeds far from each other, any seeds, seeds that each lower the inertia most, or the ones given.
+    n_init : int
+        Random beginnings tried; the best result is kept.
+    max_iter : int
+        Passes over all sequences at most, looking for an exchange.
+    progress : bool or None
+        Whether a bar shows how far the distances are; None does so on a terminal, where it takes over two seconds.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> groups = tl.KMedoids(2, random_state=0).fit([[0, 0, 1], [0, 1], [9, 8], [9, 9, 8], [0, 1, 1]])
+    >>> groups.labels_
+    array([1, 1, 0, 0, 1])
+    >>> groups.inertia_
+    0.0
+    """
+
+    metric = metric_names.metric_option()
+    init = options.Option(_check_init_positions, "training")
+
+    medoids_: Sequences = schema.sequences("k")
+    medoid_indices_: NDArray[np.int64] = schema.indices("k", below="item")
+
+    @accept_aliases(n_clusters="k")
+    def __init__(
+        self,
+        k: int = 8,
+        *,
+        metric: Metric | str = "dtw",
+        init: MedoidInit | Any = "k-medoids++",
+        n_init: int = 5,
+        max_iter: int = 100,
+        random_state: Any = None,
+        progress: bool | None = None,
+        n_clusters: int | None = None,
+    ) -> None:
+        store_parameters(self, locals())
+
+    def _takes_missing(self) -> bool:
+        """If the metric does."""
+        return metric_names.takes_missing(self)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the medoids of X."""
+        return self._fit_distances(X, None)
+
+    def _fit_distances(self, X: Any, distances: NDArray[Any] | None) -> Self:
+        """The same where the distances of all pairs may be known already."""
+        with self._atomic_fit():
+            sequences, rng = self._validate_training(X), check_random_state(to_legacy_seed(self.random_state))
+            self.metric_ = metric_names.fit_metric_copy(self.metric, sequences)
+            if distances is None:
+                distances = self.metric_.pairwise(sequences, progress=self.progress)
+            chance = isinstance(self.init, str) and self.init != "build"
+            tries = [
+                swap_medoids(distances, init_medoids(distances, self.k, self.init, rng), self.max_iter)
+                for _ in range(self.n_init if chance else 1)
+            ]
+            best = min(tries, key=lambda found: found.inertia)
+            self.medoid_indices_ = np.sort(best.medoids)
+            self.medoids_ = sequences[self.medoid_indices_]
+            self.labels_ = distances[:, self.medoid_indices_].argmin(axis=1)
+            self.labels_[self.medoid_indices_] = np.arange(self.k)  # copies of a sequence: each medoid is in its own
+            self.inertia_, self.n_iter_ = best.inertia, best.n_iter
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The cluster with the nearest medoid."""
+        asked = self._validate_predict_input(X)
+        return np.asarray(self.metric_.pairwise(asked, self.medoids_).argmin(axis=1))
+
+    def _cluster_centers(self) -> tuple[Sequences, list[str]]:
+        names = self.medoid_indices_ if self.medoids_.ids is None else self.medoids_.ids
+        return self.medoids_, [f"medoid {name}" for name in names.tolist()]

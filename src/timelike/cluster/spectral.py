@@ -1,0 +1,67 @@
+"""`Spectral`: clusters of a graph of similarities."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import cluster
+
+from ..align.base import Metric
+from ..core.parameters import store_parameters
+from ..models import options, schema
+from ..models.aliases import Alias, accept_aliases
+from ..neighbors.elastic_kernel import inverse_median
+from .base import check_seed, to_legacy_seed
+from .precomputed import PrecomputedClustering, _relabel_by_occurrence
+
+
+class Spectral(PrecomputedClustering):
+    """k clusters of the graph in which similar sequences, exp(−γ d), are joined (von Luxburg, 2007).
+
+    The first k eigenvectors of the graph's Laplacian are clustered: parts that hang together may have any shape. The
+    work is scikit-learn's `SpectralClustering`.
+
+    Parameters
+    ----------
+    k : int
+        How many clusters; `n_clusters`, as in scikit-learn, is another name for it.
+    metric : Metric or str
+        As in `Neighbors`. A distance that is not symmetric counts as the mean of its two directions.
+    gamma : float, optional
+        γ; otherwise 1 / median of the distances between different sequences, kept as `gamma_`.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.cluster.Spectral(2, random_state=0).fit_predict([[0, 0, 1], [0, 1], [9, 8], [9, 9, 8], [0, 1, 1]])
+    array([0, 0, 1, 1, 0])
+    """
+
+    k = options.integer(1)
+    n_clusters = Alias("k")
+    gamma = options.nullable(options.real(above=0))
+    random_state = options.Option(check_seed, "free")
+
+    gamma_: float = schema.real(0)
+
+    @accept_aliases(n_clusters="k")
+    def __init__(
+        self,
+        k: int = 8,
+        *,
+        metric: Metric | str = "dtw",
+        gamma: float | None = None,
+        random_state: Any = None,
+        n_clusters: int | None = None,
+    ) -> None:
+        store_parameters(self, locals())
+
+    def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
+        self._refuse_too_many("k", len(distances))
+        self.gamma_ = inverse_median(distances) if self.gamma is None else float(self.gamma)
+        if self.k in (1, len(distances)):  # fewer eigenvectors than the solver could give
+            return np.zeros(len(distances)) if self.k == 1 else np.arange(self.k)
+        method = cluster.SpectralClustering(
+            self.k, affinity="precomputed", assign_labels="cluster_qr", random_state=to_legacy_seed(self.random_state)
+        )
+        return _relabel_by_occurrence(method.fit_predict(np.exp(-self.gamma_ * distances)))

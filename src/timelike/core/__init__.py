@@ -1,0 +1,3 @@
+"""What every package builds on and that knows nothing of sequences: validation, parameters, files, threads,
+progress.
+"""

@@ -1,0 +1,69 @@
+"""Memory: what the machine has, what a file may claim by its headers, and refusals before anything is allocated."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+LIMIT_VARIABLE = "TIMELIKE_LOAD_LIMIT_MB"
+LIMIT_MB = 500  # unless the variable says otherwise
+SIZE_FACTOR = 20  # the file's own size may be claimed in any case: numbers that are data are hardly packed tighter
+
+
+def refuse_large_total(claimed: int, what: str, smaller: str) -> None:
+    """The same for many files that were looked at: half of the machine's memory, unless the variable says otherwise."""
+    limit = max_total_bytes()
+    if claimed > limit:
+        raise ValueError(
+            f"{what} would take {claimed / 1e6:.1f} MB, and the limit is {limit / 1e6:.1f} MB: ask for less with "
+            f"{smaller}, load a part at a time, or raise it with the environment variable {LIMIT_VARIABLE}"
+        )
+
+
+def max_total_bytes() -> int:
+    """Bytes that many files may take together."""
+    return bytes_from_environment(LIMIT_VARIABLE, max(LIMIT_MB, total_memory() / 2e6))
+
+
+def total_memory() -> int:
+    """Bytes of memory that the machine has; 0 where that is not known."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return 0
+
+
+def max_file_bytes(path: Path) -> int:
+    """Bytes that a file may claim."""
+    return max(bytes_from_environment(LIMIT_VARIABLE, LIMIT_MB), SIZE_FACTOR * path.stat().st_size)
+
+
+def bytes_from_environment(variable: str, usual: float) -> int:
+    """Bytes, from an environment variable that counts megabytes.
+
+    >>> bytes_from_environment("TIMELIKE_NEVER_SET", 2.5)
+    2500000
+    """
+    given = os.environ.get(variable, str(usual))
+    try:
+        return int(float(given) * 1e6)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{variable}={given!r}: expected a number of megabytes") from None
+
+
+def refuse_beyond_memory(need: int, what: str, way_out: str) -> None:
+    """An error, before anything is allocated, if this machine has less than `min_past_steps` bytes."""
+    have = total_memory() if need > 1 << 24 else 0
+    if have and need > have:
+        raise MemoryError(f"{what} needs {need / 2**30:.1f} GiB and this machine has {have / 2**30:.1f}: {way_out}")
+
+
+def available_memory() -> float:
+    """Bytes that are free, or can be freed, on this machine; without bounds where it does not tell."""
+    try:
+        with open("/proc/meminfo") as told:
+            lines = dict(line.split(":", 1) for line in told)
+        return int(lines["MemAvailable"].split()[0]) * 1024.0
+    except (OSError, KeyError, ValueError):
+        return total_memory() or math.inf

@@ -1,0 +1,47 @@
+"""Random generators and seeds from `random_state`."""
+
+from typing import Any
+
+import numpy as np
+
+MAX_RESAMPLES = 10**8  # permutations and resamples at most: p-values as small as that need days, and more is a mistake
+RandomState = None | int | np.random.Generator
+
+
+def check_random_state(random_state: RandomState) -> np.random.Generator:
+    """The source of randomness that `random_state` stands for: None (fresh), a seed, or a Generator (used as it is)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        old = isinstance(random_state, np.random.RandomState)
+        hint = "; make one with numpy.random.default_rng(random_state.randint(2**31))" if old else ""
+        raise TypeError(
+            f"random_state is a {type(random_state).__name__}: expected None, an integer or a numpy.random.Generator"
+            + hint
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state={random_state}: expected a seed of at least 0")
+    return np.random.default_rng(int(random_state))
+
+
+def check_seed(value: Any, name: str) -> RandomState:
+    """None, an integer or a Generator, as it came."""
+    check_random_state(value)  # says what it is not
+    given: RandomState = value
+    return given
+
+
+def sample_seed(random_state: RandomState) -> int:
+    """One number from which a whole run follows.
+
+    >>> sample_seed(0) == sample_seed(0), sample_seed(0) == sample_seed(1)
+    (True, False)
+    """
+    return int(check_random_state(random_state).integers(2**62))
+
+
+def spawn_kernel_rng(rng: np.random.Generator) -> np.random.Generator:
+    """The source of what kernels draw, apart from that of permutations: the same seed then settles the same kernel."""
+    return np.random.default_rng(int(rng.integers(2**62)))

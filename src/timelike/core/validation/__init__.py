@@ -1,0 +1,1 @@
+"""Whatever the caller has → checked arrays and labels."""

@@ -1,0 +1,142 @@
+"""`NTK` and `ConjugateKernel`: the kernels of networks of infinite width, and their gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...core.parameters import check_float, check_int
+from ...native import tangent, thread_count
+from ..kernels.base import Kernel, Matrix
+from .activation_names import Activation, activation_branches, closed_form_families, refuse_unknown_activation
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WideNetworkKernel(Kernel):
+    """A kernel of a multilayer perceptron of infinite width, in the NTK parameterisation; a subclass says which."""
+
+    activation: Activation = "relu"
+    depth: int = 3
+    bias: float = 1.0
+    weight: float = 1.0
+
+    _is_tangent: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        refuse_unknown_activation(self.activation)
+        if any(map(callable, activation_branches(self.activation))):
+            from .recursion import refuse_non_activations
+
+            refuse_non_activations(self.activation)
+        self._set_options(
+            activation=self.activation,
+            depth=check_int(self.depth, "depth", 1),
+            bias=check_float(self.bias, "bias", 0.0),
+            weight=check_float(self.weight, "weight", above=0.0),
+        )
+
+    def __repr__(self) -> str:
+        """With functions by their names: where they are in memory says nothing."""
+        said = super().__repr__()
+        for one in filter(callable, activation_branches(self.activation)):
+            said = said.replace(repr(one), getattr(one, "__name__", repr(one)))
+        return said
+
+    @property
+    def _native_network(self) -> tangent.WideNetwork | None:
+        """As the kernels of `native` take it, or None where an activation has no closed form."""
+        families = closed_form_families(self.activation)
+        if families is None:
+            return None
+        return tangent.WideNetwork(families, self.depth, self.bias, self.weight, self._is_tangent)
+
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
+        network = self._native_network
+        if network is None:
+            return self._quadrature_matrix(x, y)
+        return tangent.matrix(x, y, network, threads=thread_count())
+
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
+        network = self._native_network
+        if network is None:
+            from . import recursion
+
+            return recursion.recursion_matrix(x.flatten(1), y.flatten(1), self)
+        from . import autograd
+
+        return autograd.kernel_matrix(x.flatten(1), y.flatten(1), network)
+
+    def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+        network = self._native_network
+        if network is None:
+            return super()._weighted_sums(x, y, weights)
+        rows, others = (np.ascontiguousarray(side.reshape(len(side), -1), np.float64) for side in (x, y))
+        shares = np.ascontiguousarray(weights, np.float64)
+        values, gradients = tangent.weighted_sums(rows, others, shares, network, threads=thread_count())
+        return values, gradients.reshape(x.shape)
+
+    def _quadrature_matrix(self, x: Any, y: Any | None) -> Matrix:
+        import torch
+
+        with torch.no_grad():
+            sides = [torch.tensor(side) for side in (x, x if y is None else y)]  # copies: samples are read-only
+            found = self._kernel_tensor(*sides).numpy()
+        return np.asarray((found + found.T) / 2 if y is None else found)
+
+
+class NTK(WideNetworkKernel):
+    """The neural tangent kernel of a perceptron of infinite width: how alike two points are to its training.
+
+    From layer to layer, with (u, v) Gaussian of the covariances Σ of what the units of a layer take in,
+
+        Σ ← w² E[φ(u) φ(v)] + b²        Θ ← Σ + w² E[φ′(u) φ′(v)] Θ        Σ = Θ = w² ⟨x, y⟩ / d + b² at first,
+
+    and without b² after the last hidden layer (Jacot et al., "Neural Tangent Kernel", 2018; the activations' means: Cho
+    and Saul, 2009, Williams, 1998). The kernel of infinitely wide discriminators: gradient descent on such a network is
+    kernel regression with it. Points need not be apart: angles are found from distances, and a gradient at x = y is
+    that of all but the cusp which ReLU's kernels have there.
+
+    Parameters
+    ----------
+    activation : str, callable or tuple of these
+        "relu", "leaky_relu" (slope 0.01 below 0), "abs", "sigmoid" (½ + ½ erf(z / 2.402), the closest to the logistic
+        function: thesis of J.-Y. Franceschi, D.146), "sine" and "gelu". A function of torch with a derivative, such as
+        `torch.tanh`, by Hermite series: 11 digits where it is smooth, and where its only kink is at 0 (a leaky ReLU of
+        another slope); an ELU, whose second derivative jumps, has 4 where points nearly coincide, and one with kinks
+        elsewhere (hardtanh) may lose percents there, which a warning tells. Several are branches in every layer, each
+        with weights and a bias of its own that lead into the next: their moments, and their b², are added.
+    depth : int
+        Hidden layers.
+    bias, weight : float
+        b and w, the factors before standard normal biases and weights. Without bias ReLU's kernel is homogeneous: it
+        tells no multiples of a point from each other.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.distributions.NTK(depth=1, bias=0.0)([[3.0, 4.0]]).round(4)
+    array([[12.5]])
+    """
+
+    _is_tangent = True
+
+
+class ConjugateKernel(WideNetworkKernel):
+    """The conjugate kernel of a perceptron of infinite width: the covariance of its outputs over random weights.
+
+        Σ ← w² E[φ(u) φ(v)] + b²        Σ = w² ⟨x, y⟩ / d + b² at first,   without b² after the last hidden layer
+
+    (Neal, 1996; Lee et al., "Deep Neural Networks as Gaussian Processes", 2018): the kernel of a network of which only
+    the last layer is trained. Smoother than `NTK`: ReLU's has no cusp at x = y. The options are those of `NTK`.
+
+    >>> import timelike as tl
+    >>> tl.distributions.ConjugateKernel(depth=1, bias=0.0)([[3.0, 4.0]]).round(4)
+    array([[6.25]])
+    """
+
+    _is_tangent = False

@@ -1,0 +1,57 @@
+"""Vectors by a network: sequences in batches of similar lengths, the same bits in any company."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..sequences import Sequences
+from ..sequences.moments import RESCALE_HINT
+from ..train.base import double_precision_copy, torch_threads
+from ..train.batches import similar_length_batches
+
+BATCH_STEPS = 1 << 17  # of a batch to encode, so that memory stays bounded
+
+
+def encode_batches(
+    network: nn.Module,
+    ready: Sequences,
+    threads: int,
+    *,
+    is_batch_invariant: bool = False,
+    batch_steps: int = BATCH_STEPS,
+    call: Callable[[Any, Tensor, Any], Tensor] | None = None,
+) -> NDArray[np.float32]:
+    """Vectors (item, feature) of standardized sequences by a network (x, lengths) → vectors.
+
+    Computed in double precision and rounded once, unless the network rounds alike in any company; `call` is how the
+    network is asked, where that is not by calling it.
+
+    >>> import timelike as tl
+    >>> network = tl.encode.CausalNetwork(1, n_features=4, channels=2, depth=1, reduced_size=3)
+    >>> encode_batches(network, tl.Sequences([[1.0, 2.0], [3.0]]), 1).shape
+    (2, 4)
+    """
+    asked = network if is_batch_invariant else double_precision_copy(network)
+    dtype = next((weight.dtype for weight in asked.parameters()), torch.float64)
+    vectors = np.empty((0, 0), np.float32)
+    with torch_threads(threads), torch.no_grad():
+        for chosen in similar_length_batches(ready.lengths, batch_steps):
+            x, lengths = ready[chosen].to_tensor()
+            known = None if bool((lengths == x.shape[1]).all()) else lengths
+            found = (asked(x.to(dtype), known) if call is None else call(asked, x.to(dtype), lengths)).numpy()
+            if found.ndim != 2 or len(found) != len(chosen):
+                name, shape = type(network).__name__, tuple(x.shape)
+                raise ValueError(f"{name} gives {found.shape} for sequences {shape}: expected (item, feature)")
+            if not vectors.size:
+                vectors = np.empty((len(ready), found.shape[1]), np.float32)
+            vectors[chosen] = found
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(bad):
+        raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {RESCALE_HINT}")
+    return vectors

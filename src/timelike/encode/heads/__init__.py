@@ -1,0 +1,1 @@
+"""Classifiers and regressors on the vectors of an encoder."""

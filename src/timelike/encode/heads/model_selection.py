@@ -1,0 +1,111 @@
+"""Which head decides best about vectors that it has not seen: least squares, logistic regression or an RBF machine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.svm import SVC
+
+from .numpy_heads import Codes, Floats, LogisticHead, SVMHead, standardize_features
+from .ridge_loo import fit_ridge_loo
+
+_MIN_VECTORS = 20  # vectors to compare heads with: of fewer, folds say nothing
+_MAX_VECTORS = 1000
+_WIDE_FEATURES = 2000  # features from which on least squares are usual, and an RBF machine would keep too many numbers
+_N_FOLDS = 5
+_PENALTIES = (1.0, 10.0, 100.0)  # of RBF machines; the one that is chosen searches further
+
+HEADS: dict[str, Callable[[Floats, Codes], Any]] = {
+    "ridge": LogisticHead.fit_least_squares,
+    "logistic": LogisticHead.fit,
+    "svm": SVMHead.fit,
+}
+PredictionRule = Callable[[Floats, Codes, Floats], NDArray[Any]]
+"""From vectors, their classes and other vectors to the classes of these."""
+
+
+def fit_best_head(vectors: Floats, codes: Codes) -> LogisticHead | SVMHead:
+    """The usual head, unless another is clearly better in 5 folds.
+
+    Usual is logistic regression up to 2000 features, and beyond it least squares. Clearly is by more vectors than the
+    square root of those on which the two disagree, one standard error of a coin. An RBF machine is another up to 2000
+    features. Nothing is compared below 20 vectors, nor where no class has two members, which is left to least squares;
+    of many vectors 1000 are. A class with one member is always wrong when it is held out, for every head alike.
+
+    >>> x = np.random.default_rng(0).standard_normal((60, 2))
+    >>> ring = (np.square(x).sum(axis=1) > 1.4).astype(np.int64)  # not what a line could tell
+    >>> type(fit_best_head(x, ring)).__name__
+    'SupportVectors'
+    """
+    head: LogisticHead | SVMHead = HEADS[select_head(vectors, codes)](vectors, codes)
+    return head
+
+
+def select_head(vectors: Floats, codes: Codes) -> str:
+    """The name of the best head."""
+    candidates = _candidate_rules(vectors.shape[1])
+    usual = next(iter(candidates))
+    if np.bincount(codes).max() < 2:
+        return "ridge"
+    if len(codes) < _MIN_VECTORS:
+        return usual
+    if len(codes) > _MAX_VECTORS:
+        kept = _stratified_subset(codes)
+        vectors, codes = vectors[kept], codes[kept]
+    folds = StratifiedKFold(min(_N_FOLDS, int(np.bincount(codes).max())), shuffle=True, random_state=0)
+    points = gram_coordinates(standardize_features(vectors))
+    right = {name: np.zeros(len(codes), bool) for name in candidates}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        for known, held in folds.split(points, codes):
+            if len(np.unique(codes[known])) < 2:  # all of the others are of one class, and there is nothing to tell
+                continue
+            for name, rule in candidates.items():
+                right[name][held] = rule(points[known], codes[known], points[held]) == codes[held]
+    best = max(right, key=lambda name: int(right[name].sum()))
+    gained = int(right[best].sum()) - int(right[usual].sum())
+    return best.split()[0] if gained > np.sqrt((right[best] != right[usual]).sum()) else usual
+
+
+def _stratified_subset(codes: Codes) -> NDArray[np.int64]:
+    """As many as are compared, each class with its share where that is possible."""
+    stratify = codes if np.bincount(codes).min() > 1 else None
+    kept, _ = train_test_split(np.arange(len(codes)), train_size=_MAX_VECTORS, stratify=stratify, random_state=0)
+    return np.sort(kept)
+
+
+def gram_coordinates(x: Floats) -> Floats:
+    """Vectors with the same lengths and angles and no more numbers than there are vectors: the heads need no more."""
+    if len(x) >= x.shape[1]:
+        return x
+    values, axes = eigh(x @ x.T, overwrite_a=True, check_finite=False, driver="evd")
+    return np.asarray(axes * np.sqrt(np.maximum(values, 0)))
+
+
+def _candidate_rules(n_features: int) -> dict[str, PredictionRule]:
+    """The usual one first."""
+    logistic = _sklearn_rule(LogisticRegression(max_iter=300))
+    if n_features > _WIDE_FEATURES:
+        return {"ridge": _ridge_rule, "logistic": logistic}
+    machines = {f"svm {c}": _sklearn_rule(SVC(C=c, gamma=1 / n_features)) for c in _PENALTIES}
+    return {"logistic": logistic, "ridge": _ridge_rule, **machines}
+
+
+def _sklearn_rule(machine: Any) -> PredictionRule:
+    return lambda x, codes, asked: np.asarray(machine.fit(x, codes).predict(asked))
+
+
+def _ridge_rule(x: Floats, codes: Codes, asked: Floats) -> NDArray[Any]:
+    classes = np.unique(codes)
+    mean, targets = x.mean(axis=0), np.where(codes[:, None] == classes, 1.0, -1.0)
+    found = fit_ridge_loo(x - mean, targets)
+    return np.asarray(classes[((asked - mean) @ found.weights + targets.mean(axis=0)).argmax(axis=1)])

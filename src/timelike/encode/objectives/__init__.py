@@ -1,0 +1,1 @@
+"""What encoders are trained for without labels: crops, views and their losses."""

@@ -1,0 +1,327 @@
+"""Objectives over crops: the T-Loss of the thesis, a softmax over the series of a batch, decorrelated features."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ...models import fingerprint
+from ...sequences import Sequences
+from ...train import Batch, Objective, OptimizerStep, shuffled_batches
+from ...train.objective import FORWARD_SHARE
+from .crops import (
+    CropAugmentation,
+    Crops,
+    CropTransform,
+    Ints,
+    encode_padded_batches,
+    extract_crops,
+    sample_crop_pairs,
+    sample_triplets,
+)
+
+_MIN_VALIDATION_CROPS = (
+    64  # anchors of the fixed crops at least by which a training is judged, where there are as many series
+)
+_MAX_VALIDATION_ROUNDS = 4  # over the series held out at most
+_SIDES = ("first", "second")
+_CHUNK_SIZE = 2  # crops at a time where memory is short
+
+
+class CropObjective(Objective):
+    """A loss of crops; judged, where series are held out, by the loss of crops of these that stay the same."""
+
+    higher_is_better = False
+
+    def __init__(
+        self,
+        network: nn.Module,
+        sequences: Sequences,
+        *,
+        batch_size: int,
+        learning_rate: float,
+        is_low_memory: bool,
+        held_out: Sequences | None = None,
+    ) -> None:
+        self.module, self.sequences, self.is_low_memory = network, sequences, is_low_memory
+        self.batch_size, self.learning_rate = batch_size, learning_rate
+        self.steps, self.held_out = _packed_steps(sequences), held_out
+        self.validation_batches: list[Batch] = []
+
+    @abstractmethod
+    def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
+        """Crops of the series at `ids`, cut from packed steps."""
+
+    def optimizers(self) -> torch.optim.Optimizer:
+        """Adam, as in the paper."""
+        return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate)
+
+    def identity(self) -> dict[str, str | int]:
+        """What is learned from, and what decides which crops are drawn."""
+        data = fingerprint(self.sequences.lengths, self.sequences.values)
+        return {"sequences": data, "batch_size": self.batch_size}
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Every series once as the one that is looked at."""
+        for ids in self._batch_positions(len(self.sequences), rng):
+            yield self.sample_batch(self.sequences, self.steps, ids, rng)
+
+    def _batch_positions(self, count: int, rng: np.random.Generator) -> Iterator[Ints]:
+        return shuffled_batches(count, self.batch_size, rng)
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether anything is held out."""
+        return self.held_out is not None
+
+    def validation_steps(self) -> float:
+        """A forward pass for each batch of fixed crops."""
+        n_held_out = 0 if self.held_out is None else len(self.held_out)
+        return FORWARD_SHARE * _validation_rounds(n_held_out) * n_held_out / self.batch_size
+
+    def validate(self) -> float:
+        """The mean loss of crops that were drawn once."""
+        self.validation_batches = self.validation_batches or self._sample_validation_batches()
+        losses = [
+            (len(batch), _loss_value(self.loss(batch.match_module(self.module)))) for batch in self.validation_batches
+        ]
+        return sum(size * loss for size, loss in losses) / sum(size for size, _ in losses)
+
+    def _sample_validation_batches(self) -> list[Batch]:
+        assert self.held_out is not None
+        held, rng = self.held_out, np.random.default_rng(0)
+        steps, rounds = _packed_steps(held), _validation_rounds(len(held))
+        return [
+            self.sample_batch(held, steps, ids, rng)
+            for _ in range(rounds)
+            for ids in self._batch_positions(len(held), rng)
+        ]
+
+
+def _packed_steps(sequences: Sequences) -> Tensor:
+    base, _, _ = sequences.buffers()
+    return torch.tensor(base.reshape(len(base), -1), dtype=torch.float32)
+
+
+def _validation_rounds(n_held_out: int) -> int:
+    """How often crops of every series held out are drawn."""
+    return min(_MAX_VALIDATION_ROUNDS, -(-_MIN_VALIDATION_CROPS // max(n_held_out, 1)))
+
+
+def _loss_value(found: Tensor | Mapping[str, Any]) -> float:
+    return float(found["loss"] if isinstance(found, Mapping) else found)
+
+
+def _crop_tensors(steps: Tensor, **sides: Crops) -> dict[str, Any]:
+    """Named crops and their lengths, as a batch holds them."""
+    rows: dict[str, Any] = {}
+    for name, crops in sides.items():
+        rows[name], rows[f"{name}_lengths"] = extract_crops(steps, crops), crops.lengths.copy()
+    return rows
+
+
+def _roll_crops(batch: Batch, name: str) -> Batch | None:
+    """The batch with the crops of this name moved on by one series; None where there is only one."""
+    if len(np.unique(batch.ids)) < 2:
+        return None
+    moved = {key: batch[key].roll(1, 0) for key in (name, f"{name}_lengths")}
+    return Batch(batch.ids, **(batch.tensors | moved))
+
+
+class TLossObjective(CropObjective):
+    """−log σ(fᵀf⁺) − 1/K Σ_k log σ(−fᵀf⁻_k), averaged over a batch (Franceschi et al., 2019, eq. 3.1).
+
+    f, f⁺ and f⁻ are the representations of an anchor, of a part of it, and of crops of any series: K for every anchor,
+    or where they are `shares_negatives` K for all anchors of a batch.
+    """
+
+    def __init__(
+        self, network: nn.Module, sequences: Sequences, *, n_negatives: int, shares_negatives: bool = False, **rest: Any
+    ) -> None:
+        super().__init__(network, sequences, **rest)
+        self.n_negatives, self.shares_negatives = n_negatives, shares_negatives
+
+    def identity(self) -> dict[str, str | int]:
+        """What is learned from, and what decides which crops are drawn."""
+        known = super().identity() | {"n_negatives": self.n_negatives}
+        return known | ({"shared": 1} if self.shares_negatives else {})
+
+    def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
+        """Anchors, parts of them, and crops of others."""
+        found = sample_triplets(sequences, ids, self.n_negatives, rng, shared=self.shares_negatives)
+        sides = zip(("anchor", "positive", "negative"), found, strict=True)
+        return Batch(ids, **_crop_tensors(steps, **dict(sides)))
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """Every anchor with the part of another series."""
+        return _roll_crops(batch, "positive")
+
+    def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
+        """Every `world_size`-th series; negatives that are shared go to all."""
+        if not self.shares_negatives:
+            return super().process_share(batch, rank, world)
+        own = {name: tensor for name, tensor in batch.tensors.items() if not name.startswith("negative")}
+        some = Batch(batch.ids, **own).take(np.arange(rank, len(batch), world))
+        return Batch(some.ids, **(batch.tensors | some.tensors))
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Equation 3.1."""
+        sides = [(batch[name], batch[f"{name}_lengths"]) for name in ("anchor", "positive", "negative")]
+        negatives, lengths = sides[2]
+        sides[2] = negatives.flatten(0, 1), lengths.flatten()
+        anchor, positive, negative = encode_padded_batches(self.module, sides)
+        return _logistic_term(anchor, positive[:, None], 1.0) + _logistic_term(
+            anchor, negative.reshape(*lengths.shape, -1), -1.0
+        )
+
+    def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Tensor | float]:
+        """At once; or where memory is short term by term, so that it does not grow with the number of negatives."""
+        if not self.is_low_memory:
+            return super().step(batch, optimizer_step)
+        (anchor,) = encode_padded_batches(self.module, [(batch["anchor"], batch["anchor_lengths"])])
+        held = anchor.detach().requires_grad_()  # gradients gather here and go through the anchor's network once
+        (positive,) = encode_padded_batches(self.module, [(batch["positive"], batch["positive_lengths"])])
+        term = _logistic_term(held, positive[:, None], 1.0)
+        total = float(term.detach())
+        optimizer_step.backward(term)
+        del term, positive
+        for k in range(self.n_negatives):
+            crops, lengths = batch["negative"][:, k], batch["negative_lengths"][:, k]
+            (negative,) = encode_padded_batches(self.module, [(crops, lengths)])
+            term = _logistic_term(held, negative[:, None], -1.0) / self.n_negatives
+            total += float(term.detach())
+            optimizer_step.backward(term)
+            del term, negative
+        assert held.grad is not None
+        share = (
+            optimizer_step.weight or 1.0
+        )  # of several processes: already in what has gathered, and not to count twice
+        optimizer_step.backward((anchor * (held.grad / share)).sum())
+        optimizer_step.step()
+        return {"loss": total}
+
+
+def _logistic_term(anchor: Tensor, others: Tensor, sign: float) -> Tensor:
+    """−log σ(±fᵀg), averaged over anchors (item, feature) and the others (item or 1, other, feature) of each."""
+    products = torch.einsum("if,iof->io", anchor, others.expand(len(anchor), -1, -1))
+    return -F.logsigmoid(sign * products).mean()
+
+
+class TwoCropObjective(CropObjective):
+    """A loss of two crops of every series of a batch, which a subclass compares.
+
+    Noted beside it, of directions of vectors: `alignment`, the mean of ‖f − f⁺‖² over the two crops of a series, and
+    `uniformity`, log mean exp(−2‖f − g‖²) over crops of different ones (Wang and Isola, 2020).
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        sequences: Sequences,
+        *,
+        min_crop: float,
+        augmentation: CropAugmentation | CropTransform | None = None,
+        **rest: Any,
+    ) -> None:
+        super().__init__(network, sequences, **rest)
+        self.min_crop, self.augmentation = min_crop, augmentation
+
+    @abstractmethod
+    def crop_pair_loss(self, first: Tensor, second: Tensor) -> Tensor:
+        """The loss of the vectors (item, feature) of the first crops and of the second."""
+
+    def _batch_positions(self, count: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """Batches of nearly one size: one of two series would compare each with a single other."""
+        if count == 1:  # then crops of the one series are all there is to tell apart
+            return iter([np.zeros(self.batch_size, np.int64)])
+        return iter(np.array_split(rng.permutation(count), max(1, count // max(2, self.batch_size))))
+
+    def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
+        """Two crops of every series, perhaps changed."""
+        rows: dict[str, Any] = {}
+        for name, crops in zip(("first", "second"), sample_crop_pairs(sequences, ids, self.min_crop, rng), strict=True):
+            x, lengths = extract_crops(steps, crops), crops.lengths.copy()
+            rows[name], rows[f"{name}_lengths"] = (
+                (x, lengths) if self.augmentation is None else self.augmentation(x, lengths, rng)
+            )
+        return Batch(ids, **rows)
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """The first crop of every series with the second of another."""
+        return _roll_crops(batch, "second")
+
+    def loss(self, batch: Batch) -> Mapping[str, Tensor]:
+        """What the subclass says, and by what it is judged."""
+        return self._loss_and_diagnostics(
+            encode_padded_batches(self.module, [(batch[name], batch[f"{name}_lengths"]) for name in _SIDES])
+        )
+
+    def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Tensor | float]:
+        """At once; or where memory is short a few crops at a time, each twice: for the loss, then for the gradients."""
+        if not self.is_low_memory:
+            return super().step(batch, optimizer_step)
+        pieces = [slice(i, i + _CHUNK_SIZE) for i in range(0, len(batch), _CHUNK_SIZE)]
+        crops = [(batch[name][some], batch[f"{name}_lengths"][some]) for name in _SIDES for some in pieces]
+        with torch.no_grad():
+            held = torch.cat([encode_padded_batches(self.module, [some])[0] for some in crops])
+        found = self._loss_and_diagnostics(list(held.requires_grad_().chunk(2)))
+        (slope,) = torch.autograd.grad(found["loss"], held)
+        for some, own in zip(crops, torch.split(slope, [len(x) for x, _ in crops]), strict=True):
+            optimizer_step.backward((encode_padded_batches(self.module, [some])[0] * own).sum())
+        optimizer_step.step()
+        return {name: number.detach() for name, number in found.items()}
+
+    def _loss_and_diagnostics(self, sides: list[Tensor]) -> dict[str, Tensor]:
+        u, v = (F.normalize(side.detach(), dim=1) for side in sides)
+        apart = (2 - 2 * u @ v.T).clamp(min=0)
+        far = torch.exp(-2 * apart[~torch.eye(len(u), dtype=torch.bool, device=u.device)])
+        uniformity = far.mean().log() if len(far) else far.new_zeros(())
+        return {"loss": self.crop_pair_loss(*sides), "alignment": apart.diagonal().mean(), "uniformity": uniformity}
+
+
+class NTXentObjective(TwoCropObjective):
+    """−log exp(cos(f, f⁺)/τ) / Σ_g exp(cos(f, g)/τ), averaged over a batch (Chen et al., "SimCLR", 2020, eq. 1).
+
+    f and f⁺ are the representations of two crops of one series, each once in the place of f, and g those of all other
+    crops of the batch.
+    """
+
+    def __init__(self, network: nn.Module, sequences: Sequences, *, temperature: float, **rest: Any) -> None:
+        super().__init__(network, sequences, **rest)
+        self.temperature = temperature
+
+    def crop_pair_loss(self, first: Tensor, second: Tensor) -> Tensor:
+        """The formula."""
+        count, directions = len(first), F.normalize(torch.cat([first, second]), dim=1)
+        itself = torch.eye(2 * count, dtype=torch.bool, device=first.device)
+        logits = (directions @ directions.T / self.temperature).masked_fill(itself, -torch.inf)
+        return F.cross_entropy(logits, torch.arange(2 * count, device=first.device).roll(count))
+
+
+class VICRegObjective(TwoCropObjective):
+    """25 mean (f − f⁺)² + 25 mean_i max(0, 1 − σ_i) + 5/d Σ_{i≠j} C_ij², for d features of a batch.
+
+    Two crops of a series are to have one vector, every feature a deviation σ of at least 1 over the batch, and features
+    covariances C of 0; σ and C terms are means over both sides (Bardes, Ponce and LeCun, "VICReg", ICLR 2022, with 1
+    for 5). Nothing is pushed away from anything else, so that series of one kind may be alike.
+    """
+
+    def crop_pair_loss(self, first: Tensor, second: Tensor) -> Tensor:
+        """The formula."""
+        spread = sum(_variance_covariance_loss(side) for side in (first, second)) / 2
+        return 25 * F.mse_loss(first, second) + spread
+
+
+def _variance_covariance_loss(features: Tensor) -> Tensor:
+    count, width = features.shape
+    centred = features - features.mean(0)
+    covariance = centred.T @ centred / max(1, count - 1)
+    sizes = covariance.diagonal()
+    deviations = torch.sqrt(sizes + 1e-4)  # the root has no slope at 0
+    return 25 * F.relu(1 - deviations).mean() + 5 * (covariance.square().sum() - sizes.square().sum()) / width

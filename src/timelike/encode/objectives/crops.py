@@ -1,0 +1,181 @@
+"""Crops of series: where they are drawn, how they are cut, and how many of them go through a network in a few calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ...sequences import Sequences
+
+Ints = NDArray[np.int64]
+
+_MAX_CALLS = 6  # calls of the network at most: each has its overhead
+_MIN_SAVING = 0.05  # share of the steps that one more call must save
+
+
+class Crops(NamedTuple):
+    """Where crops begin in the packed steps, and how long they are; arrays of one shape."""
+
+    starts: Ints
+    lengths: Ints
+
+
+class CropTriplets(NamedTuple):
+    """Of each series in a batch: an anchor (item,), a part of it (item,), and crops of others (item, negative)."""
+
+    anchors: Crops
+    positives: Crops
+    negatives: Crops
+
+
+def sample_triplets(
+    sequences: Sequences, ids: Ints, n_negatives: int, rng: np.random.Generator, *, shared: bool = False
+) -> CropTriplets:
+    """Anchors anywhere in the series at `ids`, positives inside them, negatives anywhere in any series.
+
+    Negatives are (item, negative), or (1, negative) where all items share them.
+
+    Series of equal lengths share one length of anchors, and one of positives and negatives, so that a batch is two
+    arrays; otherwise every crop has a length of its own. Lengths cover the full range, from one step to all of them.
+    """
+    _, starts, lengths = sequences.buffers()
+    own, shape = lengths[ids], (1 if shared else len(ids), n_negatives)
+    others = rng.integers(len(lengths), size=shape)
+    equal = bool((lengths == lengths[0]).all())
+    many = 1 if equal else len(ids)
+    positive = np.broadcast_to(rng.integers(1, own[:many] + 1), len(ids))
+    anchor = np.broadcast_to(rng.integers(positive[:many], own[:many] + 1), len(ids))
+    negative = np.broadcast_to(positive[: shape[0], None], shape) if equal else rng.integers(1, lengths[others] + 1)
+    begin = rng.integers(0, own - anchor + 1)
+    inside = rng.integers(0, anchor - positive + 1)
+    elsewhere = rng.integers(0, lengths[others] - negative + 1)
+    return CropTriplets(
+        Crops(starts[ids] + begin, anchor),
+        Crops(starts[ids] + begin + inside, positive),
+        Crops(starts[others] + elsewhere, negative),
+    )
+
+
+def sample_crop_pairs(
+    sequences: Sequences, ids: Ints, min_share: float, rng: np.random.Generator
+) -> tuple[Crops, Crops]:
+    """Two crops of each of the series at `ids`, anywhere in it, each at least the share `min_share` of it, and one
+    step.
+    """
+    _, starts, lengths = sequences.buffers()
+    own = lengths[ids]
+    shortest = np.maximum(1, np.ceil(min_share * own).astype(np.int64))
+    drawn = [rng.integers(shortest, own + 1) for _ in range(2)]
+    first, second = (Crops(starts[ids] + rng.integers(0, own - size + 1), size) for size in drawn)
+    return first, second
+
+
+CropTransform = Callable[[Tensor, Ints, np.random.Generator], tuple[Tensor, Ints]]
+"""Crops (crop, time, channel) and their lengths, to crops that are changed, each in its own way."""
+
+
+class CropAugmentation(NamedTuple):
+    """What a crop may be changed by and stay of the same kind, in units of deviations, factors and speeds.
+
+    x(t) becomes (1 + s) x(v t) + ε: s normal with deviation `scaling`, one for each channel, v log-uniform up to
+    `stretch` both ways, ε white with deviation `jitter`.
+    """
+
+    jitter: float = 0.1
+    scaling: float = 0.2
+    stretch: float = 1.25
+
+    def __call__(self, x: Tensor, lengths: Ints, rng: np.random.Generator) -> tuple[Tensor, Ints]:
+        """Crops (crop, time, channel) with lengths (crop,), each changed in its own way; zeros past their ends."""
+        count, _, channels = x.shape
+        most = np.log(self.stretch)
+        sizes = np.maximum(1, np.rint(lengths * np.exp(rng.uniform(-most, most, count)))).astype(np.int64)
+        found = _resample_crops(x, lengths, sizes)
+        factors = 1 + self.scaling * rng.standard_normal((count, 1, channels), np.float32)
+        noise = self.jitter * rng.standard_normal(tuple(found.shape), np.float32)
+        beyond = torch.from_numpy(np.arange(found.shape[1]) >= sizes[:, None])
+        changed = found * torch.from_numpy(factors) + torch.from_numpy(noise)
+        return changed.masked_fill(beyond[..., None], 0.0), sizes
+
+
+def _resample_crops(x: Tensor, lengths: Ints, sizes: Ints) -> Tensor:
+    """Crops of `lengths` by linear interpolation as ones of `sizes`: the first step stays the first, the last last."""
+    last = (lengths - 1)[:, None]
+    places = np.arange(sizes.max()) * (last / np.maximum(1, sizes - 1)[:, None])
+    before = np.minimum(places.astype(np.int64), last)
+    after, item = np.minimum(before + 1, last), np.arange(len(x))[:, None]
+    share = torch.from_numpy((places - before).clip(0, 1).astype(np.float32))[..., None]
+    return x[item, before] * (1 - share) + x[item, after] * share
+
+
+def extract_crops(steps: Tensor, crops: Crops) -> Tensor:
+    """(crop, time, channel) of packed steps (time, channel), zeros past the end of each."""
+    longest = int(crops.lengths.max())
+    ahead = np.arange(longest)
+    places = crops.starts[..., None] + np.minimum(ahead, crops.lengths[..., None] - 1)
+    found = steps[torch.from_numpy(places)]
+    if (crops.lengths == longest).all():
+        return found
+    beyond = torch.from_numpy(ahead >= crops.lengths[..., None])
+    return found.masked_fill(beyond[..., None], 0.0)
+
+
+def encode_padded_batches(network: nn.Module, sides: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
+    """Representations of several padded batches (item, time, channel) with lengths (item,), in one go.
+
+    Where padding costs time, all are sorted by length and cut into a few groups, each as long as its longest.
+    """
+    longest = max(x.shape[1] for x, _ in sides)
+    steps = torch.cat([F.pad(x, (0, 0, 0, longest - x.shape[1])) for x, _ in sides])
+    lengths = torch.cat([side for _, side in sides])
+    if has_padding_cost(network):
+        order = torch.argsort(lengths, stable=True)
+        found = [
+            _encode_group(network, steps, lengths, order[group]) for group in group_by_length(lengths[order].tolist())
+        ]
+        features = torch.cat(found)[torch.argsort(order)]
+    else:
+        features = network(steps, lengths)
+    return list(torch.split(features, [len(side) for _, side in sides]))
+
+
+def has_padding_cost(network: nn.Module) -> bool:
+    """Whether steps past a length cost a network time and memory; to those with kernels they do not."""
+    known = getattr(network, "has_padding_cost", None)
+    return known is None or bool(known())
+
+
+def _encode_group(network: nn.Module, steps: Tensor, lengths: Tensor, chosen: Tensor) -> Tensor:
+    own = lengths[chosen]
+    longest = int(own[-1])
+    features: Tensor = network(steps[chosen, :longest], None if int(own[0]) == longest else own)
+    return features
+
+
+def group_by_length(lengths: list[int]) -> list[slice]:
+    """Sorted lengths cut where padding to a group's longest would waste most.
+
+    >>> group_by_length([3, 3, 4, 90, 100])
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    parts = [slice(0, len(lengths))]
+    while len(parts) < _MAX_CALLS:
+        saved, where, number = max((*_best_split(lengths, part), number) for number, part in enumerate(parts))
+        if saved <= _MIN_SAVING * sum(lengths):
+            break
+        part = parts[number]
+        parts[number : number + 1] = [slice(part.start, where), slice(where, part.stop)]
+    return parts
+
+
+def _best_split(lengths: list[int], part: slice) -> tuple[int, int]:
+    """The steps of padding that the best cut of a group saves, and where it is."""
+    last = lengths[part.stop - 1]
+    savings = ((i - part.start) * (last - lengths[i - 1]) for i in range(part.start + 1, part.stop))
+    return max(((saved, part.start + 1 + k) for k, saved in enumerate(savings)), default=(0, part.start))

@@ -1,0 +1,64 @@
+"""Views of images and vectors: small changes after which an item is still what it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .crops import Ints
+
+
+@dataclass(frozen=True)
+class ImageViews:
+    """Images moved by up to a share `shift` of their sides, what comes in being like the border, with white noise.
+
+    `jitter` is the deviation of the noise, in deviations of the standardized values.
+
+    >>> image = torch.arange(4.0).reshape(1, 1, 4)
+    >>> ImageViews((1, 1, 4), shift=0.25, jitter=0.0)(image, np.ones(1), np.random.default_rng(2))[0].tolist()
+    [[[1.0, 2.0, 3.0, 3.0]]]
+    """
+
+    frame: tuple[int, ...]
+    shift: float
+    jitter: float
+
+    def __call__(self, x: Tensor, lengths: Ints, rng: np.random.Generator) -> tuple[Tensor, Ints]:
+        """Each image in its own way."""
+        images = x.reshape(-1, *self.frame)
+        item = np.arange(len(images))[:, None, None, None]
+        channel = np.arange(self.frame[0])[:, None, None]
+        rows, columns = (self._source_positions(len(images), side, rng) for side in self.frame[1:])
+        moved = images[item, channel, rows[:, None, :, None], columns[:, None, None, :]]
+        return _add_noise(moved.reshape(x.shape), self.jitter, rng), lengths
+
+    def _source_positions(self, count: int, side: int, rng: np.random.Generator) -> Ints:
+        """From where the rows, or columns, of every image come."""
+        most = round(self.shift * side)
+        steps = rng.integers(-most, most + 1, (count, 1))
+        return np.clip(np.arange(side) + steps, 0, side - 1)
+
+
+@dataclass(frozen=True)
+class VectorViews:
+    """Vectors of which a share of the numbers is `mask_share`, set to the mean, 0, with white noise of deviation
+    `jitter`.
+
+    >>> VectorViews(masked=0.5, jitter=0.0)(torch.ones(1, 1, 4), np.ones(1), np.random.default_rng(0))[0].tolist()
+    [[[1.0, 0.0, 0.0, 0.0]]]
+    """
+
+    mask_share: float
+    jitter: float
+
+    def __call__(self, x: Tensor, lengths: Ints, rng: np.random.Generator) -> tuple[Tensor, Ints]:
+        """Each vector in its own way."""
+        kept = torch.from_numpy(rng.random(tuple(x.shape)) >= self.mask_share)
+        return _add_noise(x, self.jitter, rng) * kept, lengths
+
+
+def _add_noise(x: Tensor, jitter: float, rng: np.random.Generator) -> Tensor:
+    return x + jitter * torch.from_numpy(rng.standard_normal(tuple(x.shape), np.float32))

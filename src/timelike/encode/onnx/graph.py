@@ -1,0 +1,141 @@
+"""Graph, in which encoders write themselves down as ONNX, for machines without Python or torch."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.files import atomic_write
+from ...core.parameters import check_folder
+
+_OPSET, _IR_VERSION = 17, 8  # what runtimes from 2022 on read
+ONNX_DTYPES = {"float32": 1, "int64": 7, "bool": 9, "float64": 11}
+"""The numbers that ONNX has for dtypes."""
+
+
+def export_encoder(encoder: Any, path: Any) -> None:
+    """Write the graph `x` (item, time, channel) → `features` (item, feature), in float32, for any item and time."""
+    frame = encoder._frame() or (1,)
+    n_features = encoder.encode(np.zeros((1, 1, *frame))).shape[1]
+    graph = OnnxGraph()
+    graph.add("Identity", add_encoder(graph, encoder, "x"), output="features")
+    save_graph(graph, encoder, path, {"features": n_features})
+
+
+def add_encoder(graph: OnnxGraph, encoder: Any, x: str) -> str:
+    """The vectors (item, feature) of x (item, time, channel), resampled first where the encoder does so."""
+    length = getattr(encoder, "length_", None)
+    found: str = encoder._add_to_onnx(graph, x if length is None else graph.resample(x, length))
+    return found
+
+
+def save_graph(
+    graph: OnnxGraph, model: Any, path: Any, outputs: dict[str, int], metadata: dict[str, Any] | None = None
+) -> None:
+    """Write what a model drew into a graph, with outputs (item, number) of these names, as a file.
+
+    What else is `metadata` is in its metadata, as JSON.
+    """
+    file = check_folder(path, "path")
+    n_channels = int(np.prod(model._frame() or (1,)))
+    single = getattr(getattr(model, "encoder_", model), "_single", False)
+    found = graph.to_model(type(model).__name__, [1 if single else "time", n_channels], outputs)
+    graph.onnx.helper.set_model_props(found, {name: json.dumps(value) for name, value in (metadata or {}).items()})
+    with atomic_write(file) as temporary:
+        graph.onnx.checker.check_model(found)
+        graph.onnx.save(found, str(temporary), format="protobuf")
+
+
+def _import_onnx() -> Any:
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("export_onnx needs the package onnx: pip install timelike[onnx]") from error
+    return onnx
+
+
+class OnnxGraph:
+    """Nodes and constants, named by their number."""
+
+    def __init__(self) -> None:
+        self.onnx = _import_onnx()
+        self.nodes: list[Any] = []
+        self.constants: dict[tuple[str, tuple[int, ...], bytes], Any] = {}
+
+    def constant(self, value: Any, dtype: Any = np.float32) -> str:
+        """An array that is part of the graph; equal ones are there once."""
+        array = np.array(value, dtype, order="C")
+        key = (str(array.dtype), array.shape, array.tobytes())
+        if key not in self.constants:
+            name = f"constant{len(self.constants)}"
+            self.constants[key] = self.onnx.numpy_helper.from_array(array, name)
+        found: str = self.constants[key].name
+        return found
+
+    def integers(self, value: Any) -> str:
+        """Whole numbers: sizes, and positions."""
+        return self.constant(value, np.int64)
+
+    def add(self, op_type: str, *inputs: str, output: str | None = None, **options: Any) -> str:
+        """The output of a new node."""
+        name = f"step{len(self.nodes)}" if output is None else output
+        self.nodes.append(self.onnx.helper.make_node(op_type, inputs, [name], **options))
+        return name
+
+    def add_multi_output(self, op_type: str, inputs: list[str], count: int, **options: Any) -> list[str]:
+        """The outputs of a new node that has so many."""
+        names = [f"step{len(self.nodes)}part{k}" for k in range(count)]
+        self.nodes.append(self.onnx.helper.make_node(op_type, inputs, names, **options))
+        return names
+
+    def cast(self, x: str, dtype: str) -> str:
+        """In another precision."""
+        return self.add("Cast", x, to=ONNX_DTYPES[dtype])
+
+    def take(self, x: str, positions: NDArray[Any], axis: int) -> str:
+        """Some positions along an axis."""
+        return self.add("Gather", x, self.integers(positions), axis=axis)
+
+    def slice_axis(self, x: str, first: int, last: int | None, axis: int) -> str:
+        """Positions from the first up to the last, which may count from the end."""
+        end = np.iinfo(np.int64).max if last is None else last
+        return self.add("Slice", x, *(self.integers([number]) for number in (first, end, axis)))
+
+    def standardize(self, x: str, mean: NDArray[Any], scale: NDArray[Any]) -> str:
+        """x less a mean and by a scale, as the library computes it: in double precision, then rounded."""
+        double = self.add("Sub", self.cast(x, "float64"), self.constant(mean.reshape(-1), np.float64))
+        return self.cast(self.add("Div", double, self.constant(scale.reshape(-1), np.float64)), "float32")
+
+    def resample(self, x: str, length: int) -> str:
+        """x (item, time, channel) at so many evenly spaced places from its first step to its last, linear between."""
+        last = self.add("Sub", self.add("Gather", self.add("Shape", x), self.integers(1)), self.integers(1))
+        steps = self.constant(np.arange(length) / max(length - 1, 1), np.float64)
+        exact = self.add("Mul", steps, self.cast(last, "float64"))
+        nearest = self.add("Round", exact)
+        apart = self.add("Abs", self.add("Sub", exact, nearest))
+        # a place that is a step up to rounding is that step, as in `Sequences.resample`
+        places = self.add("Where", self.add("Less", apart, self.constant(1e-9, np.float64)), nearest, exact)
+        low = self.add("Floor", places)
+        share = self.add("Unsqueeze", self.add("Sub", places, low), self.integers([1]))
+        before = self.cast(low, "int64")
+        after = self.add("Min", self.add("Add", before, self.integers(1)), last)
+        near, far = (self.cast(self.add("Gather", x, at, axis=1), "float64") for at in (before, after))
+        rest = self.add("Sub", self.constant(1.0, np.float64), share)
+        return self.cast(self.add("Add", self.add("Mul", near, rest), self.add("Mul", far, share)), "float32")
+
+    def normalize_rows(self, rows: str) -> str:
+        """Rows (item, feature) of length 1; one at the very centre stays there."""
+        length = self.add("Max", self.add("ReduceL2", rows, axes=[1], keepdims=1), self.constant(1e-12))
+        return self.add("Div", rows, length)
+
+    def to_model(self, name: str, axes: list[Any], outputs: dict[str, int]) -> Any:
+        """The graph as a file holds it: x (item, *axes) in, and rows of so many numbers out."""
+        helper, number = self.onnx.helper, ONNX_DTYPES["float32"]
+        given = helper.make_tensor_value_info("x", number, ["item", *axes])
+        found = [helper.make_tensor_value_info(output, number, ["item", size]) for output, size in outputs.items()]
+        graph = helper.make_graph(self.nodes, name, [given], found, list(self.constants.values()))
+        opset = helper.make_opsetid("", _OPSET)
+        return helper.make_model(graph, opset_imports=[opset], producer_name="timelike", ir_version=_IR_VERSION)

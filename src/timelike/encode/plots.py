@@ -1,0 +1,45 @@
+"""The map of an encoder's vectors, by PCA or by what the user brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..plotting import embeddings
+from ..sequences import Sequences
+from ..sequences.validation import validate_targets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .base import Encoder
+
+
+def plot_embedding(encoder: Encoder, sequences: Sequences, y: Any, reducer: Any, dark: bool) -> Figure:
+    """Vectors as they are compared, as points in the plane: see `Encoder.plot`."""
+    if len(sequences) == 0:
+        raise ValueError("X holds no sequences: expected at least one")
+    labels = sequences.labels if y is None else validate_targets(encoder, sequences, y, "label")
+    vectors = encoder._to_euclidean(encoder.encode(sequences))
+    if reducer is None:
+        places, (first, second) = embeddings.principal_components(vectors)
+        names = f"direction 1, {first:.0%} of the variance", f"direction 2, {second:.0%}"
+    else:
+        places, names = _reduce_to_plane(reducer, vectors), ("", "")
+    count = f"{len(sequences)} sequence{'' if len(sequences) == 1 else 's'}"
+    title = f"{count}, {type(encoder).__name__}"
+    return embeddings.plot_points(places, labels, axes_names=names, title=title, dark=dark)
+
+
+def _reduce_to_plane(reducer: Any, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places in the plane by what the user brings."""
+    if isinstance(reducer, type) or not callable(getattr(reducer, "fit_transform", None)):
+        raise TypeError(f"reducer={reducer!r:.80}: expected None, or an object with fit_transform, as TSNE() is")
+    places = np.asarray(reducer.fit_transform(vectors), np.float64)
+    if places.shape != (len(vectors), 2) or not np.isfinite(places).all():
+        raise ValueError(
+            f"reducer={reducer!r:.80} gave an array of shape {places.shape}: expected ({len(vectors)}, 2), all finite"
+        )
+    return places

@@ -1,0 +1,74 @@
+"""Spread: vectors standardized or whitened as those of the training set are, and the same along a stream."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.covariance import ledoit_wolf
+
+from ..models import schema
+from .base import Floats, Stream
+
+VectorScaling = Literal["plain", "standardized", "whitened"]
+"""What an encoder makes of the vectors that its network gives."""
+
+
+class Whitener(NamedTuple):
+    """(v − center) turn: an affine map of vectors (item, feature).
+
+    >>> vectors = np.array([[1.0, 30.0], [3.0, 10.0]])
+    >>> Whitener.of(vectors, "standardized").applied(vectors).tolist()
+    [[-1.0, 1.0], [1.0, -1.0]]
+    """
+
+    center: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+
+    @classmethod
+    def from_vectors(cls, vectors: NDArray[Any], scaling: VectorScaling) -> Whitener:
+        """What brings these vectors to mean 0 and to deviation 1 in every feature, or also free of correlations.
+
+        Whitened is by Σ^(−1/2), which turns vectors no further than it must; Σ is shrunk towards a multiple of the
+        identity (Ledoit and Wolf, 2004), since there are often fewer vectors than features. A feature that never
+        changes is left as it is.
+        """
+        given = np.asarray(vectors, np.float64)
+        center = given.mean(axis=0)
+        if scaling == "standardized":
+            return cls(center, np.diag(1 / _safe_deviations(given.std(axis=0))))
+        if len(given) == 1:  # of which there is no covariance
+            return cls(center, np.eye(len(center)))
+        covariance = ledoit_wolf(given - center, assume_centered=True)[0]
+        sizes, axes = np.linalg.eigh(covariance)
+        return cls(center, (axes / _safe_deviations(np.sqrt(np.maximum(sizes, 0)))) @ axes.T)
+
+    def transform(self, vectors: NDArray[Any]) -> Floats:
+        """The vectors on the map, in float32."""
+        # in double precision, so that rounding once at the end gives a vector the same bits in any company
+        return np.asarray((vectors - self.center) @ self.matrix, np.float32)
+
+
+def _safe_deviations(found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What to divide by: 1 where there is nothing but rounding."""
+    return np.where(found > 1e-6 * found.max(initial=0.0), found, 1.0)
+
+
+WHITENER_SCHEMA = schema.record(
+    Whitener, center=schema.array("n_features"), turn=schema.array("n_features", "n_features")
+)
+"""How an encoder declares it."""
+
+
+class WhitenedStream(Stream):
+    """A stream whose vectors go through an affine map."""
+
+    def __init__(self, stream: Stream, whitener: Whitener) -> None:
+        self._stream, self._whitener = stream, whitener
+
+    def push(self, sample: Any) -> Floats:
+        """The representation (feature,) with this sample."""
+        vector: Floats = self._whitener.transform(self._stream.push(sample)[None])[0]
+        self.n_samples = self._stream.n_samples
+        return vector

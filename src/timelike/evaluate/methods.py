@@ -1,0 +1,228 @@
+"""The methods of a comparison: the usual ones, and what is fitted for a name, a metric, an encoder, an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from ..align import Metric, metric_names
+from ..align.dtw import WarpingDistance
+from ..encode import Encoder
+from ..models import components, registry
+from ..prepare import Resample
+from ..sequences import Sequences
+
+_find_class = registry.find_class
+
+
+def _make_default(name: str) -> Any:
+    return _find_class(name)()
+
+
+@dataclass(frozen=True)
+class ComparedMethod:
+    """A name, and what is fitted under it: an estimator that predicts, or a metric where only distances are asked."""
+
+    name: str
+    model: Any
+    prepare: tuple[Any, ...] = ()
+    """Transformers that the caller put before every method."""
+    steps: tuple[Any, ...] = ()
+    """Transformers of its own, after them."""
+
+    def make_model(self, seed: int, seconds: float | None) -> Any:
+        """A copy that has learned nothing, with a seed and a limit of time where it has none of its own.
+
+        Parts that are fitted already stay as they are.
+        """
+        if not hasattr(self.model, "get_params"):
+            return self.model
+        if isinstance(self.model, Metric) and components.is_fitted(self.model):
+            return self.model
+        wanted = {"random_state": seed} | ({} if seconds is None else {"max_time": seconds})
+        given = self.model.get_params(deep=True)
+        unset = {
+            name: wanted[option]
+            for name, value in given.items()
+            if value is None and (option := name.rpartition("__")[2]) in wanted and self._may_change(name, given)
+        }
+        return clone(self.model).set_params(**unset)
+
+    @property
+    def accepts_time_limit(self) -> bool:
+        """Whether it can be told how long it may train."""
+        given = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
+        return any(
+            value is None and name.rpartition("__")[2] == "max_time" and self._may_change(name, given)
+            for name, value in given.items()
+        )
+
+    def _may_change(self, name: str, given: dict[str, Any]) -> bool:
+        outer = name.split("__")[:-1]
+        inside = ["__".join(outer[: i + 1]) for i in range(len(outer))]
+        return not any(
+            isinstance(given.get(part), FrozenEstimator) or components.is_fitted(given.get(part)) for part in inside
+        )
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it, or a part of it, came fitted and is used as it is."""
+        if isinstance(self.model, Metric):
+            return components.is_fitted(self.model)
+        given = self.model.get_params(deep=False).values() if hasattr(self.model, "get_params") else ()
+        return any(isinstance(part, FrozenEstimator) or components.is_fitted(part) for part in given)
+
+
+# what is tried when nothing is named, the cheapest first; each class is found by its public name when it is made
+DEFAULT_CLASSIFIERS: dict[str, Callable[[], Any]] = {
+    "1-NN Euclidean": lambda: _find_class("Neighbors")("euclidean"),
+    # a slanted band is the usual one for equal lengths, and admits a path between any others
+    "1-NN DTW": lambda: _find_class("Neighbors")(_find_class("DTW")(band="slanted"), select_window=True),
+    "1-NN MSM": lambda: _find_class("Neighbors")("msm"),
+    "statistics + forest": lambda: _find_class("EmbeddingClassifier")(
+        _find_class("StatisticsEncoder")(), head="forest"
+    ),
+    "Rocket + ridge": lambda: _find_class("EmbeddingClassifier")(_find_class("Rocket")(), head="ridge"),
+    "Discriminant": partial(_make_default, "Discriminant"),
+    "Fused": lambda: _find_class("Fused")(
+        [_find_class("DTW")(normalize="length"), _find_class("Discriminant")(classes="open")]
+    ),
+    "T-Loss + head": lambda: _find_class("EmbeddingClassifier")(_find_class("CausalEncoder")()),
+    "SiameseGRU": partial(_make_default, "SiameseGRU"),
+    "Prototypes": partial(_make_default, "Prototypes"),
+    "CoupledGRU": partial(_make_default, "CoupledGRU"),
+    "TAP": partial(_make_default, "TAP"),
+}
+DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # learned metrics are not among them: they need classes
+    "1-NN Euclidean": lambda: _find_class("NeighborsRegressor")("euclidean"),
+    "1-NN DTW": lambda: _find_class("NeighborsRegressor")("dtw"),
+    "1-NN MSM": lambda: _find_class("NeighborsRegressor")("msm"),
+    "statistics + forest": lambda: _find_class("EmbeddingRegressor")(_find_class("StatisticsEncoder")(), head="forest"),
+    "Rocket + ridge": lambda: _find_class("EmbeddingRegressor")(_find_class("Rocket")()),
+    "T-Loss + ridge": lambda: _find_class("EmbeddingRegressor")(_find_class("CausalEncoder")()),
+}
+
+
+_RESAMPLED_SUFFIX = ", resampled"
+"""After one of the usual names: with all sequences brought to the median length of the training part."""
+_RESAMPLED_METHODS = ("1-NN Euclidean", "1-NN MSM", "Rocket + ridge", "Discriminant")
+
+
+def parse_methods(
+    methods: Any, X: Sequences, *, is_regression: bool, needs_predictions: bool, prepare: tuple[Any, ...] = ()
+) -> list[ComparedMethod]:
+    """Every method by its name, as it will be fitted: `needs_predictions` is whether classes or numbers are asked
+    for.
+    """
+    given = _entries_by_name(methods, is_regression, X)
+    if not given:
+        raise ValueError("methods is empty: expected names, metrics, encoders or estimators, or None for all")
+    return [
+        ComparedMethod(name, _as_predictor(one, name, is_regression, needs_predictions), prepare, steps)
+        for name, (one, steps) in given.items()
+    ]
+
+
+MethodEntry = tuple[Any, tuple[Any, ...]]
+"""A method, and its own steps in front of it."""
+
+
+def _entries_by_name(methods: Any, numeric: bool, X: Sequences) -> dict[str, MethodEntry]:
+    if methods is None:
+        methods = _default_names(numeric, ragged=not X.has_equal_lengths)
+    if isinstance(methods, Mapping):
+        return {str(name): _parse_entry(one, numeric, X)[1] for name, one in methods.items()}
+    if isinstance(methods, str) or not isinstance(methods, list | tuple):
+        methods = [methods]
+    found: dict[str, MethodEntry] = {}
+    for one in methods:
+        name, entry = _parse_entry(one, numeric, X)
+        if name in found:
+            raise ValueError(f"methods: two are called {name!r}: give a dict {{name: method}} to tell them apart")
+        found[name] = entry
+    return found
+
+
+def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
+    """Names of what is tried when nothing is named; where lengths differ, also of sequences of one length."""
+    names = list(DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS)
+    if not ragged:
+        return names
+    kept = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
+    return kept + [name + _RESAMPLED_SUFFIX for name in _RESAMPLED_METHODS if name in names]
+
+
+def _parse_entry(one: Any, numeric: bool, X: Sequences) -> tuple[str, MethodEntry]:
+    """What to call it, and the method behind a word: one of the usual names, a public class, or a metric."""
+    if not isinstance(one, str):
+        return _display_name(one), (one, ())
+    word, resampled = one.removesuffix(_RESAMPLED_SUFFIX), one.endswith(_RESAMPLED_SUFFIX)
+    model = _model_from_word(word, one, numeric)
+    return one, (_ignore_missing(model) if X.has_missing else model, (Resample(),) if resampled else ())
+
+
+def _model_from_word(word: str, given: str, numeric: bool) -> Any:
+    usual = DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS
+    if word in usual:
+        return usual[word]()
+    if word in metric_names.metrics_by_name():
+        return metric_names.resolve_metric(word)
+    try:
+        return registry.find_class(word)()
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"methods has {given!r}: expected one of {', '.join(map(repr, usual))}, a metric such as 'dtw', or a "
+            f"public name such as 'SiameseGRU'; {_RESAMPLED_SUFFIX!r} after it brings sequences to one length"
+        ) from None
+
+
+def _ignore_missing(model: Any) -> Any:
+    """With the option that leaves out missing values, where it, or the metric inside, has it."""
+    if isinstance(model, WarpingDistance):
+        return replace(model, missing="ignore")
+    inner = model.get_params(deep=False).get("metric") if hasattr(model, "get_params") else None
+    metric = metric_names.resolve_metric(inner) if isinstance(inner, str) else inner
+    return model.set_params(metric=replace(metric, missing="ignore")) if isinstance(metric, WarpingDistance) else model
+
+
+def _display_name(one: Any) -> str:
+    words = " ".join(repr(one).split())
+    return words if len(words) <= 60 else type(one).__name__
+
+
+def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
+    """An estimator that predicts, where answers are asked for; a metric or an encoder itself where they are not."""
+    if isinstance(one, type):
+        raise TypeError(f"methods: {name!r} is the class {one.__name__}: expected an object, {one.__name__}()")
+    inside = components.unfreeze(one)
+    if isinstance(inside, Metric):
+        if not answers:
+            return inside
+        # vectors that were learned from classes are made for distances; a head is for those that were not
+        plain = isinstance(inside, Encoder) and not inside.__sklearn_tags__().target_tags.required
+        names = ("EmbeddingClassifier", "EmbeddingRegressor") if plain else ("Neighbors", "NeighborsRegressor")
+        return registry.find_class(names[numeric])(one)
+    if not hasattr(one, "fit") or not hasattr(one, "predict"):
+        raise TypeError(
+            f"methods: {name!r} is a {type(one).__name__}: expected a name, a metric, an encoder, or an estimator with "
+            "fit and predict"
+        )
+    return one
+
+
+def find_metric(fitted: Any) -> Metric | None:
+    """By what a fitted method compares sequences, where it does."""
+    if isinstance(fitted, Metric):
+        return fitted
+    made = getattr(fitted, "metric", None)
+    if callable(made):  # a verb of `Prototypes`, whose encoder is not all it compares by
+        return find_metric(made())
+    for inner in ("metric_", "encoder_", "best_estimator_"):
+        if hasattr(fitted, inner):
+            return find_metric(getattr(fitted, inner))
+    return None

@@ -1,0 +1,209 @@
+"""Problem, on which methods are compared: sequences, targets, parts to learn from and to test on, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import check_choice, format_value
+from ..models import fingerprint
+from ..sequences import Sequences
+from ..sequences.concatenation import concatenate
+from ..sequences.metadata import validate_per_item
+from ..sequences.validation import validate_sequences, validate_targets
+from .folds import make_folds, validate_folds
+
+ScoreName = Literal["accuracy", "map", "eer", "mse"]
+HIGHER_IS_BETTER: dict[str, bool] = {"accuracy": True, "map": True, "eer": False, "mse": False}
+"""Whether more is better."""
+
+Rows = NDArray[np.int64]
+_MIN_GROUPS = 5  # groups, to learn from them how much groups differ
+
+
+@dataclass(frozen=True)
+class ComparisonProblem:
+    """Sequences and targets, and for every fold the rows to learn from and those to be tested on."""
+
+    X: Sequences
+    y: NDArray[Any]
+    ids: NDArray[Any]
+    """What every sequence is called in errors: its id, or where it stands in what was given."""
+    folds: tuple[tuple[Rows, Rows], ...]
+    scores: tuple[str, ...]
+    design: str
+    """How the parts were made, in words."""
+    is_official: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether numbers are predicted, not classes."""
+        return "mse" in self.scores
+
+    @property
+    def overlap(self) -> float:
+        """The size of a test part over that of a training part."""
+        return float(np.mean([len(test) / len(train) for train, test in self.folds]))
+
+    @property
+    def needs_predictions(self) -> bool:
+        """Whether methods are asked for a class or a number of every sequence."""
+        return bool({"accuracy", "mse"} & set(self.scores))
+
+    @property
+    def needs_distances(self) -> bool:
+        """Whether methods are asked for distances."""
+        return bool({"map", "eer"} & set(self.scores))
+
+    def select_rows(self, rows: Rows) -> tuple[Sequences, NDArray[Any]]:
+        """Sequences, each with the name that errors call it by, and targets."""
+        return self.X[rows].replace(ids=self.ids[rows]), self.y[rows]
+
+    def resampling_units(self, rows: Rows) -> NDArray[Any] | None:
+        """The groups of rows, to be drawn whole; None where there are none, or too few to draw from."""
+        groups = None if self.X.groups is None else self.X.groups[rows]
+        return None if groups is None or len(np.unique(groups)) < _MIN_GROUPS else groups
+
+    def tested_units(self) -> NDArray[Any] | None:
+        """What the tested rows of all folds, one fold after the other, are of; None where each is independent.
+
+        Groups of a single part are those that are drawn. Of several folds all groups count, however few, and a row that
+        several folds test is one witness.
+        """
+        rows = np.concatenate([test for _, test in self.folds])
+        if len(self.folds) == 1:
+            return self.resampling_units(rows)
+        if self.X.groups is not None:
+            return np.asarray(self.X.groups[rows])
+        return rows if len(np.unique(rows)) < len(rows) else None
+
+    def identity(self) -> str:
+        """Sixteen letters that are others for other data, targets, parts or scores."""
+        text = np.array([*self.scores, self.design])
+        rows = [side for fold in self.folds for side in fold]
+        return str(fingerprint(self.X.lengths, self.X.values, self.y, *rows, text))
+
+
+def parse_problem(
+    X: Any, y: Any, *, groups: Any, test: Any, cv: Any, metric: Any, rng: np.random.Generator
+) -> ComparisonProblem:
+    """The problem behind the arguments of `compare`, or an error that names the one which makes no sense."""
+    scores = _check_scores(metric)
+    sequences = validate_sequences(X)
+    targets = _validate_targets(sequences, y, scores, "y")
+    if test is not None:
+        if cv is not None:
+            raise ValueError("cv and test are both given: an official split is one part to learn from and one to test")
+        return _official_problem(sequences, targets, test, groups, scores)
+    known = _validate_groups(sequences, groups)
+    plain = sequences.replace(groups=known)
+    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
+        folds, design, notes = make_folds(targets, known, None if cv is None else int(cv), scores, rng)
+    else:
+        folds, design, notes = validate_folds(cv, plain, targets, known)
+    ids = np.arange(len(plain)) if plain.ids is None else plain.ids
+    return ComparisonProblem(plain, targets, ids, folds, scores, design, is_official=False, notes=notes)
+
+
+def _check_scores(metric: Any) -> tuple[str, ...]:
+    words = (metric,) if isinstance(metric, str) else tuple(metric) if isinstance(metric, Iterable) else (metric,)
+    if not words:
+        raise ValueError(f"metric={metric!r}: expected one of {', '.join(map(repr, HIGHER_IS_BETTER))}, or several")
+    found = tuple(dict.fromkeys(check_choice(word, "metric", tuple(HIGHER_IS_BETTER)) for word in words))
+    if "mse" in found and len(found) > 1:
+        raise ValueError(f"metric={found!r}: 'mse' is for numbers and the others for classes; compare twice")
+    return found
+
+
+def _validate_targets(sequences: Sequences, y: Any, scores: tuple[str, ...], name: str) -> NDArray[Any]:
+    targets = validate_targets(_CompareCaller(), sequences, y, "target" if "mse" in scores else "class")
+    if "mse" in scores:
+        if targets.dtype.kind not in "biuf":
+            raise ValueError(
+                f"metric='mse' with {name} of dtype {targets.dtype}, such as {format_value(targets.tolist()[0])}: "
+                "expected "
+                "numbers; for classes use metric='accuracy'"
+            )
+        return targets.astype(np.float64)
+    if targets.dtype.kind == "f" and (targets != np.round(targets)).any():
+        odd = float(targets[targets != np.round(targets)][0])
+        raise ValueError(f"metric={scores[0]!r} with {name} that holds {odd}: expected classes; for numbers use 'mse'")
+    if len(np.unique(targets)) < 2 and name == "y":
+        raise ValueError(
+            f"y holds one class, {format_value(targets.tolist()[0])}: expected at least two, or there is nothing to "
+            "tell apart"
+        )
+    return targets
+
+
+class _CompareCaller:
+    """Whose name stands in errors about targets."""
+
+
+_CompareCaller.__name__ = "compare"
+
+
+def _validate_groups(sequences: Sequences, groups: Any) -> NDArray[Any] | None:
+    """Those given, or those that the sequences carry; False for none."""
+    if groups is False:
+        return None
+    return sequences.groups if groups is None else validate_per_item(groups, "groups", len(sequences))
+
+
+def _official_problem(
+    X: Sequences, y: NDArray[Any], test: Any, groups: Any, scores: tuple[str, ...]
+) -> ComparisonProblem:
+    if not isinstance(test, tuple | list) or len(test) not in (1, 2):
+        raise TypeError(f"test={test!r:.60}: expected (X, y), the sequences to test on and their targets")
+    other = validate_sequences(test[0])
+    targets = _validate_targets(other, test[1] if len(test) == 2 else None, scores, "test[1]")
+    if (targets.dtype.kind == "U") != (y.dtype.kind == "U"):
+        raise TypeError(
+            f"y and test[1] mix numbers and text, {format_value(y.tolist()[0])} and {format_value(targets.tolist()[0])}"
+        )
+    if groups is not None and groups is not False:
+        X = X.replace(groups=validate_per_item(groups, "groups", len(X)))
+    both = concatenate([_without_metadata(X), _without_metadata(other)], ["X", "test[0]"])
+    if X.groups is not None and groups is not False:
+        both = _with_groups(both, X, other)
+    rows = np.arange(len(both))
+    folds = ((rows[: len(X)], rows[len(X) :]),)
+    design = f"official split: {len(X)} to learn from, {len(other)} to test"
+    notes = () if "mse" in scores else _unknown_class_notes(y, targets)
+    ids = np.array([*_item_names(X, "X"), *_item_names(other, "test[0]")])
+    return ComparisonProblem(
+        both, np.concatenate([y, targets]), ids, folds, scores, design, is_official=True, notes=notes
+    )
+
+
+def _without_metadata(X: Sequences) -> Sequences:
+    return X.replace(labels=None, groups=None, ids=None, class_names=None)
+
+
+def _item_names(X: Sequences, name: str) -> list[str]:
+    """Ids as text, or the places in the argument."""
+    return [f"{name}[{i}]" for i in range(len(X))] if X.ids is None else list(map(str, X.ids.tolist()))
+
+
+def _with_groups(both: Sequences, X: Sequences, other: Sequences) -> Sequences:
+    """Groups of the training part, as text; those of the test part, or each item for itself where it has none."""
+    assert X.groups is not None
+    known = [f"{group}" for group in X.groups.tolist()]
+    tested = [f"test {i}" for i in range(len(other))] if other.groups is None else list(map(str, other.groups.tolist()))
+    return both.replace(groups=known + tested)
+
+
+def _unknown_class_notes(y: NDArray[Any], tested: NDArray[Any]) -> tuple[str, ...]:
+    new = np.setdiff1d(tested, y)
+    if not len(new):
+        return ()
+    n = int(np.isin(tested, new).sum())
+    return (
+        f"{n} of {len(tested)} test sequences are of classes that the training part has not, such as "
+        f"{format_value(new.tolist()[0])}: no answer about them can be right, and average precision leaves them out",
+    )

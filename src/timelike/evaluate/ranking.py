@@ -1,0 +1,131 @@
+"""`Ranking`: methods over several data sets, by mean ranks and the pairs that cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import score
+from ..plotting import comparisons as drawing, html
+from ..score.rank_tests import FriedmanResult, PostHoc
+from .comparison import Comparison
+from .problem import HIGHER_IS_BETTER
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Methods over data sets: scores (data set, method), mean ranks, Friedman's test, and who is not told apart."""
+
+    sets: tuple[str, ...]
+    methods: tuple[str, ...]
+    scores: NDArray[np.float64]
+    higher_is_better: bool
+    post_hoc: PostHoc
+    excluded: tuple[str, ...] = ()
+    """Methods without a score on every data set."""
+
+    @property
+    def mean_ranks(self) -> NDArray[np.float64]:
+        """Of every method, 1 for the best."""
+        return np.asarray(score.method_ranks(self.scores, higher_is_better=self.higher_is_better).mean(axis=0))
+
+    @property
+    def friedman(self) -> FriedmanResult:
+        """Whether the ranks differ at all."""
+        return score.friedman_test(self.scores if self.higher_is_better else -self.scores)
+
+    @property
+    def cliques(self) -> list[tuple[int, ...]]:
+        """Methods, by position, that cannot be told apart."""
+        given = self.scores if self.higher_is_better else -self.scores
+        return score.cliques(self.mean_ranks, score.significant_pairs(given, post_hoc=self.post_hoc))
+
+    @property
+    def critical_difference(self) -> float:
+        """By how much mean ranks must differ for Nemenyi's test."""
+        return score.critical_difference(len(self.methods), len(self.sets))
+
+    def table(self) -> str:
+        """Mean rank and mean score of every method as Markdown, the best first."""
+        lines = [["method", "mean rank", "mean score", "best on"], ["---", "---:", "---:", "---:"], *self._table_rows()]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+    def _table_rows(self) -> list[list[str]]:
+        ranks = score.method_ranks(self.scores, higher_is_better=self.higher_is_better)
+        first = (ranks == ranks.min(axis=1, keepdims=True)).sum(axis=0)
+        mean, order = self.scores.mean(axis=0), np.argsort(self.mean_ranks, kind="stable")
+        return [[self.methods[i], f"{self.mean_ranks[i]:.2f}", f"{mean[i]:.3f}", str(first[i])] for i in order]
+
+    def __str__(self) -> str:
+        found = self.friedman
+        tests = {"wilcoxon": "Wilcoxon's signed ranks with Holm's correction", "nemenyi": "Nemenyi's test"}
+        groups = "; ".join(", ".join(self.methods[i] for i in clique) for clique in self.cliques) or "none"
+        lines = [
+            f"{len(self.sets)} data sets. Friedman: χ² = {found.statistic:.3g}, p = {found.p_value:.2g}. "
+            f"Not told apart by {tests[self.post_hoc]} at 5 %: {groups}.",
+            *([f"Left out, without a score on every set: {', '.join(self.excluded)}."] if self.excluded else []),
+        ]
+        return f"{self.table()}\n\n" + "\n".join(lines)
+
+    def plot(self) -> Figure:
+        """The critical-difference diagram."""
+        nemenyi = self.critical_difference if self.post_hoc == "nemenyi" else None
+        return drawing.plot_critical_differences(
+            self.methods, self.mean_ranks.tolist(), self.cliques, difference=nemenyi
+        )
+
+    def _repr_html_(self) -> str:
+        shown = html.table(["method", "mean rank", "mean score", "best on"], self._table_rows())
+        said = [html.paragraph(line) for line in str(self).split("\n\n")[-1].split("\n")]
+        return html.join_html(shown, *said, html.figure_html(self.plot(), "Critical differences of mean ranks"))
+
+
+def rank_comparisons(
+    comparisons: Mapping[str, Comparison] | Iterable[Comparison], metric: str | None, post_hoc: PostHoc
+) -> Ranking:
+    """Those of several data sets, by one score."""
+    named: dict[str, Comparison] = (
+        dict(comparisons)
+        if isinstance(comparisons, Mapping)
+        else {f"set {i + 1}": one for i, one in enumerate(comparisons)}
+    )
+    if len(named) < 2:
+        raise ValueError(f"comparisons holds {len(named)}: expected those of two data sets or more")
+    wanted = next(iter(named.values())).scores[0] if metric is None else metric
+    found: list[Mapping[str, float]] = []
+    for name, one in named.items():
+        if wanted not in one.scores:
+            raise ValueError(f"comparisons: {name} was scored by {', '.join(one.scores)}, not by {wanted!r}")
+        found.append({row.method: row.scores[wanted].mean for row in one.ranked_rows(wanted)})
+    return rank_table(
+        dict(zip(named, found, strict=True)), higher_is_better=HIGHER_IS_BETTER[wanted], post_hoc=post_hoc
+    )
+
+
+def rank_table(
+    scores: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True, post_hoc: PostHoc = "wilcoxon"
+) -> Ranking:
+    """A `Ranking` from plain numbers, {data set: {method: score}}: methods that every data set has.
+
+    >>> print(rank_table({"a": {"x": 0.9, "y": 0.8}, "b": {"x": 0.7, "y": 0.6}}).table())
+    | method | mean rank | mean score | best on |
+    | --- | ---: | ---: | ---: |
+    | x | 1.00 | 0.800 | 2 |
+    | y | 2.00 | 0.700 | 0 |
+    """
+    everything: Sequence[str] = list(dict.fromkeys(name for one in scores.values() for name in one))
+    kept = [name for name in everything if all(name in one for one in scores.values())]
+    if len(kept) < 2 or len(scores) < 2:
+        raise ValueError(
+            f"{len(kept)} methods have a score on each of {len(scores)} data sets: expected two of both or more"
+        )
+    table: Any = np.array([[one[name] for name in kept] for one in scores.values()])
+    left_out = tuple(name for name in everything if name not in kept)
+    return Ranking(tuple(scores), tuple(kept), table, higher_is_better, post_hoc, left_out)

@@ -1,0 +1,174 @@
+"""Contestant: a forecaster that is fitted before a cut, as often as asked for, and answers for windows after it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from ..base import Forecaster
+from ..calibration import min_windows, tail_quantiles
+from ..windows import known_futures_after, windows_at_origins
+from .align_channels import ModelInput
+from .origins import Ids, Origins, describe_cut, is_cut_by_steps, sequences_before
+
+
+class WindowForecasts(NamedTuple):
+    """Of some windows: `mean` (window, step, *frame), `samples` with an axis before, `interval` (low, high) or None."""
+
+    mean: NDArray[Any]
+    samples: NDArray[Any]
+    interval: tuple[NDArray[Any], NDArray[Any]] | None
+
+
+class BacktestRequest(NamedTuple):
+    """What a contestant is asked for."""
+
+    horizon: int
+    n_samples: int
+    ensemble: bool
+    level: float
+
+
+class EvaluatedModel:
+    """A model that came fitted, or is fitted here: then it is shown nothing at or after a cut in time."""
+
+    def __init__(self, model: Forecaster, shown: ModelInput, asked: BacktestRequest, *, refit: bool, name: str) -> None:
+        self.model, self.request, self.refit, self.name = model, asked, refit, name
+        self.sequences, self.channels = shown
+        self.is_prefitted = model.__sklearn_is_fitted__()
+        self.notes: list[str] = []
+        self.chosen_options: dict[str, Any] = {}
+        chosen = [option for option in getattr(model, "_auto_options", ()) if getattr(model, option) is None]
+        if refit and chosen:
+            self.notes.append(f"copies of {name} keep the {' and '.join(chosen)} that the first one chose")
+        self._current: tuple[Any, Forecaster] | None = None
+        self._rolling_forecasts: NDArray[Any] | None = None
+        self.has_intervals, self.n_futures = self._resolve_spread()
+
+    def _resolve_spread(self) -> tuple[bool, int]:
+        """Whether it has intervals, and how many futures; notes say why not, where it was calibrated."""
+        drawn = self.request.n_samples if self.model._is_probabilistic else 1
+        if not hasattr(self.model, "calibration_"):
+            return self._has_enough_samples(drawn), drawn
+        if self.refit:
+            self.notes.append(f"{self.name} was calibrated, and copies that are fitted again are not")
+            return self._has_enough_samples(drawn), drawn
+        lacks = self._calibration_shortage(0.5)  # without any errors of the last step none can be drawn either
+        if lacks is None and self.request.ensemble:
+            drawn = self.request.n_samples
+        lacks = lacks or next(filter(None, map(self._calibration_shortage, tail_quantiles(self.request.level))), None)
+        if lacks is not None:
+            self.notes.append(f"{self.name} has no intervals: {lacks}")
+        return lacks is None, drawn
+
+    def _has_enough_samples(self, drawn: int) -> bool:
+        """Whether samples tell the ends of intervals; a note where there are several, and too few."""
+        need = max(min_windows(q) for q in tail_quantiles(self.request.level))
+        if 1 < drawn < need:
+            self.notes.append(
+                f"{self.name} has no intervals: {drawn} samples say nothing about those of level "
+                f"{self.request.level:g}, "
+                f"which take n_samples={need} or more"
+            )
+        return drawn > 1 and drawn >= need
+
+    def _calibration_shortage(self, q: float) -> str | None:
+        """What calibration lacks for a quantile over the whole horizon."""
+        try:
+            self.model._select_calibration(self.request.horizon).margin(q, self.request.horizon)
+        except ValueError as error:
+            return str(error)
+        return None
+
+    # --- fitting -----------------------------------------------------------------------------------------------------
+
+    @property
+    def needs_fit(self) -> bool:
+        """Whether it is fitted here."""
+        return self.refit or not self.is_prefitted
+
+    @property
+    def uses_training_values(self) -> bool:
+        """Whether it is fitted here and learns from values, which may not be later than its forecasts."""
+        return self.needs_fit and getattr(self.model, "_uses_training_values", True)
+
+    @property
+    def has_fitted_copy(self) -> bool:
+        """Whether it has been fitted here already."""
+        return self._current is not None
+
+    def min_past_steps(self, cut: Any) -> int:
+        """How many steps of a past it needs; where it must learn that, it is fitted before the cut."""
+        try:
+            return (clone(self.model) if self.needs_fit else self.model)._min_past_steps()
+        except (AttributeError, NotFittedError):
+            return self.model_at(cut)._min_past_steps()
+
+    def model_at(self, cut: Any) -> Forecaster:
+        """The model for windows after a cut; without refits that of the first cut it is asked for."""
+        if not self.needs_fit:
+            return self.model
+        if self._current is None or (self.refit and self._current[0] != cut):
+            self._current = cut, self._fit(cut)
+        return self._current[1]
+
+    def _fit(self, cut: Any) -> Forecaster:
+        if self._current is not None and not self.chosen_options:
+            # what the first copy chose is what later ones have: a past that was long enough stays so
+            first: Any = self._current[1]
+            self.chosen_options = (
+                first._get_chosen_options(self.request.horizon) if hasattr(first, "_get_chosen_options") else {}
+            )
+        model: Forecaster = clone(self.model).set_params(**self.chosen_options)
+        model._allows_single_steps = True  # the beginnings of longer series: no axis has been mistaken
+        try:
+            return model.fit(sequences_before(self.sequences, cut))
+        except ValueError as error:
+            way = "if that is too little, leave short sequences out or ask for fewer windows"
+            error.add_note(f"backtest: {self.name} was to be fitted on {describe_cut(self.sequences, cut)}; {way}")
+            raise
+
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    def can_roll(self, origins: Origins) -> bool:
+        """Whether it can answer for all windows by refits at once."""
+        return self.refit and hasattr(self.model, "_forecast_rolling") and is_cut_by_steps(self.sequences, origins)
+
+    def roll(self, origins: Origins, first: Any) -> None:
+        """Answer for all windows by refits at once."""
+        model: Any = self.model_at(first)  # its own choices must not know what comes later
+        windows = windows_at_origins(self.sequences, origins.item, origins.origin)
+        known = known_futures_after(model.cells_, self.sequences, windows, self.request.horizon)
+        found = model._forecast_rolling(self.sequences, windows, self.request.horizon, known)
+        self._rolling_forecasts = self._select_channels(model.cells_.whole(np.asarray(found)))
+
+    @property
+    def has_rolled(self) -> bool:
+        """Whether it has."""
+        return self._rolling_forecasts is not None
+
+    def forecast_windows(self, origins: Origins, rows: Ids, cut: Any, rng: np.random.Generator) -> WindowForecasts:
+        """The forecasts of some windows, none of which begins before the cut."""
+        if self._rolling_forecasts is not None:
+            mean = self._rolling_forecasts[rows]
+            return WindowForecasts(mean, mean[None], None)
+        model, asked = self.model_at(cut), self.request
+        windows = windows_at_origins(self.sequences, origins.item[rows], origins.origin[rows])
+        known = known_futures_after(model.cells_, self.sequences, windows, asked.horizon)
+        found = model.predict(
+            windows.pasts, asked.horizon, n_samples=self.n_futures, known_covariates=known, random_state=rng
+        )
+        band = None
+        if self.has_intervals:
+            low, high = found.interval(asked.level)
+            band = self._select_channels(low), self._select_channels(high)
+        samples = self._select_channels(found.samples, 3) if asked.ensemble else found.samples[:0]
+        return WindowForecasts(self._select_channels(found.mean), samples, band)
+
+    def _select_channels(self, frames: NDArray[Any], axis: int = 2) -> NDArray[Any]:
+        """The channels by which all are judged."""
+        return frames if self.channels is None else np.take(frames, self.channels, axis=axis)

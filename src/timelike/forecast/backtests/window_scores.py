@@ -1,0 +1,131 @@
+"""The scores of windows, (window, step) each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import score
+from ...models import fingerprint
+from ...sequences import Sequences
+from .evaluated_model import WindowForecasts
+
+ENSEMBLE_SCORES = ("crps", "energy")
+SCORE_NAMES = ("mse", "mae", "mase", "psnr", "ssim", *ENSEMBLE_SCORES)
+_PERFECT_SCORES = {"mse": 0.0, "mae": 0.0, "mase": 0.0, "ssim": 1.0, "crps": 0.0, "energy": 0.0, "pinball": 0.0}
+"""The best there is, from which skill is counted: PSNR is a logarithm, of which no part is left to be gained."""
+
+ScoreArrays = dict[str, NDArray[np.float64]]
+INTERVAL_SCORES = "coverage", "width"  # scores of intervals, which some contestants have
+ScoreFunction = str | Callable[..., Any]
+
+
+def parse_scores(scores: Any) -> dict[str, ScoreFunction]:
+    """Scores by name: words, and functions `score(truth, forecast, per="each")` such as a partial of `score.psnr`."""
+    given = (scores,) if isinstance(scores, str) or callable(scores) else tuple(scores)
+    found: dict[str, ScoreFunction] = {}
+    for one in given:
+        if isinstance(one, str) and one not in SCORE_NAMES:
+            raise ValueError(
+                f"scores holds {one!r}: expected {', '.join(map(repr, SCORE_NAMES))}, or functions of truth and "
+                "forecast; "
+                "coverage and width of intervals come by themselves"
+            )
+        name = one if isinstance(one, str) else getattr(getattr(one, "func", one), "__name__", None)
+        if name is None or not (isinstance(one, str) or callable(one)):
+            raise TypeError(f"scores holds {one!r}: expected names or functions")
+        if name in found or name in ("coverage", "width"):
+            raise ValueError(f"scores holds {name!r} twice, or for something else: expected each once")
+        found[name] = one
+    if not found:
+        raise ValueError("scores is empty: expected at least one, such as scores=('mse',)")
+    return found
+
+
+def perfect_scores(scores: dict[str, ScoreFunction]) -> dict[str, float]:
+    """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in
+    `perfect_scores`.
+    """
+    found = {name: _perfect_score(name, one) for name, one in scores.items()}
+    return {name: float(best) for name, best in found.items() if best is not None}
+
+
+def is_own_score(name: str, one: ScoreFunction) -> bool:
+    """Whether it is a score of this library, as a word, a function or a partial of one."""
+    return isinstance(one, str) or getattr(one, "func", one) is getattr(score, name, None)
+
+
+def _perfect_score(name: str, one: ScoreFunction) -> float | None:
+    if is_own_score(name, one):
+        return _PERFECT_SCORES.get(name)
+    return getattr(one, "perfect_scores", getattr(getattr(one, "func", one), "perfect_scores", None))
+
+
+def score_identities(scores: dict[str, ScoreFunction]) -> list[str]:
+    """Words that are others for other scores, or for other arguments of theirs; an error where there are none."""
+    return [one if isinstance(one, str) else _function_identity(name, one) for name, one in scores.items()]
+
+
+def _function_identity(name: str, one: Callable[..., Any]) -> str:
+    whole = getattr(one, "func", one)
+    where = f"{getattr(whole, '__module__', '')}.{getattr(whole, '__qualname__', '<')}"
+    if "<" in where:  # a lambda, or made inside of a function: another one would have the same name
+        raise ValueError(
+            f"checkpoint: the score {name!r} cannot be told from another, which a folder must: give a function of a "
+            "module, or a partial of one, or no checkpoint"
+        )
+    args = [*enumerate(getattr(one, "args", ())), *sorted(getattr(one, "keywords", {}).items())]
+    return f"{where}({', '.join(f'{key}={_argument_identity(value, name)}' for key, value in args)})"
+
+
+def _argument_identity(value: Any, name: str) -> str:
+    if isinstance(value, np.ndarray):
+        return str(fingerprint(value))
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or isinstance(plain, str | int | float | bool):
+        return repr(plain)
+    if isinstance(plain, tuple | list):
+        return f"[{', '.join(_argument_identity(one, name) for one in plain)}]"
+    raise ValueError(
+        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be told from another: expected "
+        "numbers, words or arrays, or no checkpoint"
+    )
+
+
+def score_windows(
+    truth: NDArray[Any], answers: WindowForecasts, pasts: Sequences, scores: dict[str, ScoreFunction]
+) -> ScoreArrays:
+    """Every score of every window and step; of intervals, where there are any, how much they cover and how wide."""
+    found = {name: _score_each(name, one, truth, answers, pasts) for name, one in scores.items()}
+    if answers.interval is not None:
+        low, high = (np.where(np.isnan(truth), np.nan, end) for end in answers.interval)
+        of_band = score.coverage(truth, low, high, per="each"), score.interval_width(low, high, per="each")
+        found |= dict(zip(INTERVAL_SCORES, map(np.asarray, of_band), strict=True))
+    return found
+
+
+def _score_each(
+    name: str, one: ScoreFunction, truth: NDArray[Any], answers: WindowForecasts, pasts: Sequences
+) -> NDArray[np.float64]:
+    plain = {"mse": score.mse, "mae": score.mae, "psnr": score.psnr, "ssim": score.ssim}
+    if one == "mase":
+        return _mase_scores(truth, answers.mean, pasts)
+    if one in ENSEMBLE_SCORES:
+        several = score.crps if one == "crps" else score.energy_score
+        return np.asarray(several(truth, answers.samples, per="each"))
+    call = plain[one] if isinstance(one, str) else one
+    each = np.asarray(call(truth, answers.mean, per="each"), np.float64)
+    if each.shape != truth.shape[:2]:
+        raise ValueError(f"the score {name!r} gave the shape {each.shape}: expected (item, step), {truth.shape[:2]}")
+    return each
+
+
+def _mase_scores(truth: NDArray[Any], mean: NDArray[Any], pasts: Sequences) -> NDArray[np.float64]:
+    try:
+        return np.asarray(score.mase(truth, mean, pasts, per="each"))
+    except ValueError as error:
+        error.add_note("backtest: these sequences are the pasts of windows; without 'mase' in scores it goes on")
+        raise

@@ -1,0 +1,125 @@
+"""Frames of forecasts as pictures to be shown: from 0 to 1, of one channel or three, the best and the worst sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import check_float
+from ..score import rank_samples
+from .result import Forecast, check_position, item_truth
+
+_MAX_SAMPLES = 3  # rows of samples where nothing says which is the best
+_RANGE_TOLERANCE = 0.01  # by how much of the range pictures may be beyond it
+
+RankingScore = tuple[str | Callable[..., Any], bool | None]
+"""A score, and whether more is better."""
+
+
+def image_rows(
+    forecast: Forecast,
+    item: int,
+    truth: Any,
+    judge: RankingScore,
+    others: Mapping[str, Forecast],
+    value_range: float,
+    channel: int | None,
+) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+    """Pictures by the name of their row, (frame, channel, height, width) from 0 to 1, and those of the past."""
+    past = to_images(forecast.past[item], value_range, channel, "the past")
+    known = None if truth is None else _truth_images(forecast, item, truth, value_range, channel)
+    rows = {} if known is None else {"truth": known}
+    rows |= _choose_samples(
+        _sample_images(forecast, item, value_range, channel), known, judge, forecast.frames_per_step
+    )
+    for name, other in _validate_others(others).items():
+        if other.samples.shape[1:] != forecast.samples.shape[1:]:
+            came, expected = other.samples.shape[1:], forecast.samples.shape[1:]
+            raise ValueError(f"beside[{name!r}] has futures of shape {came}: expected {expected}, of the same pasts")
+        samples = _sample_images(other, item, value_range, channel)
+        best = _rank_images(samples, known, judge, forecast.frames_per_step)[0] if known is not None else 0
+        rows[name] = samples[best]
+    return rows, past
+
+
+def _validate_others(others: Any) -> Mapping[str, Forecast]:
+    way = "expected forecasts by name, as predict gives them, such as {'Persistence': forecast}"
+    if not isinstance(others, Mapping):
+        raise TypeError(f"beside is a {type(others).__name__}: {way}")
+    for name, other in others.items():
+        if not isinstance(other, Forecast):
+            raise TypeError(f"beside[{name!r}] is a {type(other).__name__}: {way}")
+    return others
+
+
+def to_images(frames: NDArray[Any], value_range: float, channel: int | None, name: str) -> NDArray[np.float64]:
+    """Frames of pictures from 0 to 1; fields of other numbers are refused."""
+    span = check_float(value_range, "value_range", above=0.0)
+    array = select_image_channels(np.asarray(frames, np.float64), channel) / span
+    low, high = np.nanmin(array, initial=0.0), np.nanmax(array, initial=0.0)
+    if low < -_RANGE_TOLERANCE or high > 1 + _RANGE_TOLERANCE:
+        raise ValueError(
+            f"{name} has numbers from {low * span:g} to {high * span:g}: expected pictures from 0 to "
+            f"value_range={value_range:g}; give value_range=255 for bytes; the plot() of a Forecast draws fields"
+        )
+    return array
+
+
+def clip_to_images(frames: NDArray[Any], value_range: float, channel: int | None) -> NDArray[np.float64]:
+    """What a model says as pictures from 0 to 1, cut off there: a network may miss the range by a little."""
+    span = check_float(value_range, "value_range", above=0.0)
+    return np.clip(select_image_channels(np.asarray(frames, np.float64) / span, channel), 0.0, 1.0)
+
+
+def select_image_channels(frames: NDArray[Any], channel: int | None) -> NDArray[Any]:
+    """One channel or three, of frames (frame, channel, height, width)."""
+    n_channels = frames.shape[1] if frames.ndim == 4 else 0
+    if not n_channels:
+        raise ValueError(
+            f"frames have shape {frames.shape[1:]}: expected pictures (channel, height, width); the plot() of a "
+            "Forecast draws others"
+        )
+    if channel is not None:
+        return frames[:, [check_position(channel, "channel", n_channels, "channel")]]
+    if n_channels not in (1, 3):
+        raise ValueError(f"frames have {n_channels} channels, neither grey nor three colours: say which, channel=0")
+    return frames
+
+
+def _truth_images(forecast: Forecast, item: int, truth: Any, value_range: float, channel: int | None) -> NDArray[Any]:
+    """What really came, at all frames or at whole steps."""
+    n_frames, *frame = forecast.samples.shape[2:]
+    found = item_truth(truth, item, len(forecast), tuple(frame))
+    whole_steps = n_frames // forecast.frames_per_step
+    if found.shape[1:] != tuple(frame) or len(found) not in (n_frames, whole_steps):
+        lengths = f"{n_frames}" if n_frames == whole_steps else f"{n_frames} or, at whole steps, {whole_steps}"
+        raise ValueError(f"truth has shape {found.shape}: expected {lengths} frames of shape {tuple(frame)}")
+    return to_images(found, value_range, channel, "truth")
+
+
+def _sample_images(forecast: Forecast, item: int, value_range: float, channel: int | None) -> NDArray[Any]:
+    """All futures of an item."""
+    one = forecast.mean[None, item] if len(forecast.samples) == 1 else forecast.samples[:, item]
+    return np.stack([clip_to_images(sample, value_range, channel) for sample in one])
+
+
+def _choose_samples(
+    samples: NDArray[Any], known: NDArray[Any] | None, judge: RankingScore, between: int
+) -> dict[str, NDArray[Any]]:
+    if len(samples) == 1:
+        return {"forecast": samples[0]}
+    if known is None:
+        return {f"sample {i + 1}": sample for i, sample in enumerate(samples[:_MAX_SAMPLES])}
+    order = _rank_images(samples, known, judge, between)
+    return {f"best of {len(samples)}": samples[order[0]], f"worst of {len(samples)}": samples[order[-1]]}
+
+
+def _rank_images(samples: NDArray[Any], known: NDArray[Any], judge: RankingScore, between: int) -> NDArray[np.int64]:
+    """Samples from the best to the worst, by frames of which the truth is known."""
+    if len(samples) == 1:
+        return np.zeros(1, np.int64)
+    there = samples if len(known) == samples.shape[1] else samples[:, between - 1 :: between]
+    return rank_samples(known[None], there[:, None], judge[0], higher_is_better=judge[1])[:, 0]

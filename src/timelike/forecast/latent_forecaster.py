@@ -1,0 +1,348 @@
+"""LatentForecaster, the base of forecasters whose network has a content and a state: material, budgets, answers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self, cast, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..core.parameters import check_choice, format_count
+from ..core.validation.arrays import computed_dtype
+from ..models import options, schema
+from ..sequences import Sequences
+from ..sequences.moments import ChannelScaler
+from ..train import LinearDecay, Objective, OneCycle, Schedule, Trained
+from ..train.objective import FORWARD_SHARE
+from .base import Forecaster
+from .chunks import ChunkObjective, PackedFrames, step_spans
+from .codecs.codec_names import CodecName
+from .codecs.convolutions import MIN_SIDE
+from .noticing import warn_of_unused_options
+from .time_grid import step_durations
+from .training_errors import warn_if_no_better
+from .validation import describe_item, sample_source, warn_of_byte_images, warn_of_short_sequences
+
+ScheduleName = Literal["cycle", "constant", "linear"]
+ScheduleOption = ScheduleName | Schedule
+OutputActivation = Literal["auto", "linear", "sigmoid"]
+
+_N_PASSES, _STEP_RANGE = 20, (500, 2000)  # through the chunks; steps between these
+_MAX_SECONDS = 120.0
+_N_VALIDATIONS = 20  # at what is held out
+_SINGLE_PRECISION_COST = 1.6  # times as long takes a forward pass in single precision beside steps in mixed ones
+_COMPARISON_STEPS = 3.0  # steps that take as long as forecasts that are compared with those of persistence and the mean
+_MIN_SPLIT_SEQUENCES = 20  # sequences from which on some can be spared to judge by
+_RANGE_TOLERANCE = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
+_UNEVEN_SHARE = 0.01  # of a usual step, beyond which the clock counts
+
+
+_SCHEDULES: dict[str, Schedule | None] = {"cycle": OneCycle(), "constant": None, "linear": LinearDecay()}
+
+
+def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
+    """A word, or a schedule of `timelike.train`."""
+    if isinstance(value, Schedule):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{name}={value!r:.60}: expected {', '.join(map(repr, _SCHEDULES))} or a schedule such as "
+            "train.Linear(share=0.25)"
+        )
+    return cast(ScheduleName, check_choice(value, name, tuple(_SCHEDULES)))
+
+
+def check_betas(value: Any, name: str) -> tuple[float, float]:
+    """Adam's two rates of decay."""
+    numbers = isinstance(value, tuple | list) and all(isinstance(one, int | float) for one in value)
+    if not numbers or len(value) != 2 or not all(0 <= one < 1 for one in value):
+        raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
+    return float(value[0]), float(value[1])
+
+
+def forecast_dtype(sequences: Sequences) -> Any:
+    """The dtype of answers about sequences: double where they are."""
+    return computed_dtype(sequences.dtype)
+
+
+class LatentForecaster(Forecaster, Trained):
+    """A forecaster whose network is trained on chunks; a subclass says which network and which loss."""
+
+    codec = options.choice("auto", *get_args(CodecName))
+    conditioning = options.integer(1)
+    chunk = options.nullable(options.integer(2, "training"))
+    output = options.choice(*get_args(OutputActivation))
+    batch_size = options.integer(1, "training")
+    learning_rate = options.real(above=0, role="free")
+    weight_decay = options.real(0, role="free")
+    schedule = options.Option(check_schedule, "free")
+    max_steps = options.nullable(options.integer(1, "free"))
+    max_time = options.nullable(options.real(above=0, role="free"))
+    validation = options.real(0, 0.9, role="training")
+    patience = options.nullable(options.integer(1, "free"))
+
+    scaler_: ChannelScaler = schema.channel_scaler(lambda model: model._network_frame_shape())
+    uses_sigmoid_: bool = schema.boolean()
+    """Whether frames are squashed to (0, 1), as all that were learned from lie there."""
+    has_uneven_times_: bool = schema.boolean()
+    """Whether time between two steps differs, so that windows come with their clock."""
+    known_scaler_: ChannelScaler | None = schema.nullable(schema.channel_scaler(lambda model: len(model.cells_.known)))
+    chunk_: int = schema.integer(1)
+    """Frames that were shown at a time."""
+
+    _n_target_steps: ClassVar[int] = 20  # steps of a chunk after the conditioning ones
+    _has_substeps: ClassVar[bool] = True
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from sequences, or from a source `callable(rng) -> Sequences`: what it gives is shown once."""
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            self._detect_value_range(sequences)
+            warn_of_unused_options(self, self._uses_images())
+            length = self.chunk_ = self._choose_chunk_length(sequences)
+            self._prepare_fit(sequences)
+            learned, held_out = self._split_validation(sequences, length)
+            judged_by = None if held_out is None else self._pack_frames(held_out)
+            more = self._make_source_sampler(X) if callable(X) else None
+            self._train(self._make_chunk_objective(length, self._pack_frames(learned), judged_by, more), sequences)
+            warn_if_no_better(self, learned, held_out)
+        return self
+
+    def _rng(self) -> np.random.Generator:
+        return Trained._rng(self)  # the same every time where a training may be continued
+
+    def _fit_sequences(self, sequences: Sequences) -> None:
+        raise AssertionError("fit does")
+
+    def _make_objective(self, ready: Sequences, targets: Any) -> Objective:
+        raise AssertionError("fit does")
+
+    @abstractmethod
+    def _make_chunk_objective(
+        self,
+        length: int,
+        material: PackedFrames,
+        held_out: PackedFrames | None,
+        more: Callable[[np.random.Generator], PackedFrames] | None,
+    ) -> ChunkObjective:
+        """What is learned."""
+
+    def _detect_value_range(self, sequences: Sequences) -> None:
+        frames = self.cells_.target_rows(sequences).values
+        within = bool(frames.min() >= 0 and frames.max() <= 1)
+        if self.output == "sigmoid" and not within:
+            raise ValueError(
+                f"X has values from {frames.min():.4g} to {frames.max():.4g}, and output='sigmoid' gives numbers "
+                "between 0 and 1: scale X to [0, 1] first, (X − least)/(greatest − least), or use output='linear'"
+            )
+        self.uses_sigmoid_ = self.output == "sigmoid" or (self.output == "auto" and within)
+        if self.output == "auto" and self._uses_images():
+            warn_of_byte_images(self.cells_.target_frames(sequences), type(self).__name__)
+        steps = step_durations(sequences)
+        usual = self.step_duration_ or 1.0
+        self.has_uneven_times_ = bool(len(steps) and np.abs(steps / usual - 1).max() > _UNEVEN_SHARE)
+
+    def _prepare_fit(self, sequences: Sequences) -> Sequences:
+        frames = self._to_network_frames(sequences)
+        self.scaler_ = self._fit_scaler(frames) if self.standardize else ChannelScaler.identity(frames.frame)
+        covariates = self.cells_.covariates(sequences)
+        self.known_scaler_ = None if covariates is None else ChannelScaler.from_sequences(covariates)
+        self._init_network()
+        return sequences
+
+    def _to_network_frames(self, sequences: Sequences) -> Sequences:
+        """Frames as the network has them: rows of cells, or pictures whose masked cells are still NaN."""
+        return self.cells_.target_frames(sequences) if self._uses_images() else self.cells_.target_rows(sequences)
+
+    def _network_frame_shape(self) -> tuple[int, ...]:
+        """The shape of the frames that the network has."""
+        return self.cells_.frame if self._uses_images() else (self.cells_.n_cells,)
+
+    def _uses_images(self) -> bool:
+        """Whether the network sees pictures, not rows of cells."""
+        return self._resolve_codec() != "perceptron"
+
+    def _resolve_codec(self) -> CodecName:
+        """Which networks: the perceptron for vectors and tiny pictures, unless another is asked for."""
+        shape = self.cells_.frame
+        large = len(shape) == 3 and min(shape[1:]) >= MIN_SIDE
+        found: CodecName = self.codec if self.codec != "auto" else "dcgan" if large else "perceptron"
+        if found != "perceptron" and not large:
+            raise ValueError(
+                f"codec={found!r} is for images, and X has frames of shape {self.frame_}: expected (channel, height, "
+                f"width) of at least {MIN_SIDE} × {MIN_SIDE} pixels, or codec='perceptron'"
+            )
+        return found
+
+    def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
+        """Those of every channel: cells of one picture have one scale."""
+        if len(self.cells_.frame) == 1:
+            return ChannelScaler.from_sequences(sequences)
+        if self._uses_images():
+            return ChannelScaler.per_channel(sequences)
+        return self._fit_cell_scaler(sequences)
+
+    def _fit_cell_scaler(self, sequences: Sequences) -> ChannelScaler:
+        """One mean and deviation for all cells of a channel, given as rows of cells."""
+        whole = sequences._with_values(self.cells_.to_frames(sequences.values))
+        found = ChannelScaler.per_channel(whole)
+        there = self.cells_.valid_mask.ravel()
+        return ChannelScaler(found.mean.ravel()[there], found.scale.ravel()[there])
+
+    def _pack_frames(self, sequences: Sequences, name: str = "X") -> PackedFrames:
+        """Standardized frames, with what is known and the clock, as tensors."""
+        frames = self._to_network_frames(sequences)
+        if self.cells_.is_masked and self._uses_images():
+            frames = frames._with_values(np.where(self.cells_.valid_mask, frames.values, self.scaler_.mean))
+        ready = self.scaler_.transform(frames, name).values
+        covariates, known = self.cells_.covariates(sequences), None
+        if covariates is not None:
+            assert self.known_scaler_ is not None
+            known = torch.from_numpy(np.array(self.known_scaler_.transform(covariates, name).values))
+        spans = torch.from_numpy(step_spans(sequences, self.step_duration_))
+        return PackedFrames(torch.from_numpy(np.array(ready)), known, spans, sequences.lengths)
+
+    def _split_validation(self, sequences: Sequences, length: int) -> tuple[Sequences, Sequences | None]:
+        """What is learned from and what it is judged by: whole sequences, where there are enough of them."""
+        if self.validation == 0 or len(sequences) < _MIN_SPLIT_SEQUENCES:
+            return sequences, None
+        order = self._rng().permutation(len(sequences))
+        count = min(max(1, round(self.validation * len(sequences))), len(sequences) - 1)
+        learned, held_out = sequences[np.sort(order[count:])], sequences[np.sort(order[:count])]
+        if learned.lengths.max() < length or held_out.lengths.max() < length:
+            return sequences, None
+        return learned, held_out
+
+    def _choose_chunk_length(self, sequences: Sequences) -> int:
+        """How many steps are shown at a time: as asked for, or twenty more than the conditioning ones, if there are."""
+        least, longest = self._min_chunk_length(), int(sequences.lengths.max())
+        if longest < least:
+            raise ValueError(
+                f"X: the longest sequence has {format_count(longest, 'time step')}, and "
+                f"{type(self).__name__}(conditioning="
+                f"{self.conditioning}) needs at least {least} to learn what follows"
+            )
+        warn_of_short_sequences(sequences, least, type(self).__name__)
+        if self.chunk is None:
+            usual = int(np.quantile(sequences.lengths, 0.25))  # three of four sequences can give such a chunk
+            return max(least, min(self.conditioning + self._n_target_steps, usual))
+        if not least <= self.chunk <= longest:
+            raise ValueError(
+                f"chunk={self.chunk}: expected between {least} (conditioning, and what follows) and {longest}, the "
+                "longest sequence"
+            )
+        return int(self.chunk)
+
+    def _min_chunk_length(self) -> int:
+        return int(self.conditioning) + 1
+
+    def _make_source_sampler(self, source: Any) -> Callable[[np.random.Generator], PackedFrames]:
+        def drawn(rng: np.random.Generator) -> PackedFrames:
+            sequences = sample_source(source, rng)
+            self._refuse_frame(sequences.frame, "what the source X gave")
+            self.cells_.validate(sequences, "what the source X gave")
+            self._refuse_out_of_range(sequences, "what the source X gave")
+            return self._pack_frames(sequences)
+
+        return drawn
+
+    def _fit_options(self, objective: Objective) -> dict[str, Any]:
+        assert isinstance(objective, ChunkObjective)
+        batches = max(1, len(objective.packed_frames.chunk_starts(objective.length)) // self.batch_size)
+        usual = int(np.clip(_N_PASSES * batches, *_STEP_RANGE))
+        steps, seconds = self.max_steps, self.max_time
+        if steps is None and seconds is None:
+            steps, seconds = usual, _MAX_SECONDS
+        found: dict[str, Any] = {"max_steps": steps, "max_time": seconds}
+        schedule = _SCHEDULES[self.schedule] if isinstance(self.schedule, str) else self.schedule
+        if schedule is not None:
+            found["schedule"] = schedule
+        if objective.has_validation:
+            every = max(1, (steps or usual) // _N_VALIDATIONS)
+            found |= {"validate_every": every, "patience": self.patience and -(-self.patience // every)}
+        return found
+
+    def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
+        assert isinstance(objective, ChunkObjective)
+        mixed = self._precision() == "bf16-mixed"  # statistics are settled in single precision, which is slower
+        return (
+            _SINGLE_PRECISION_COST if mixed else 1.0
+        ) * FORWARD_SHARE * objective.n_statistics_passes() + _COMPARISON_STEPS
+
+    def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
+        super()._train(objective, sequences, targets)
+        assert isinstance(objective, ChunkObjective)
+        objective.update_statistics()
+
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    def _min_past_steps(self) -> int:
+        return int(self.conditioning)
+
+    def _validate_min_length(self, X: Any, need: int | None = None, name: str = "X") -> Sequences:
+        """Sequences to look at as a whole, none shorter than a window."""
+        self._require_fitted()
+        sequences, need = self._validate_full_sequences(X, name), self._min_past_steps() if need is None else need
+        if sequences.lengths.min() < need:
+            item = int(np.argmin(sequences.lengths))
+            had = f"{describe_item(sequences, item)} has {format_count(sequences.lengths[item], 'time step')}"
+            raise ValueError(f"{name}: {had}: expected at least {need}{self._single_input_hint(X, sequences)}")
+        return sequences
+
+    def _validate_past(self, past: Any, name: str = "past") -> Sequences:
+        found = super()._validate_past(past, name)
+        self._refuse_out_of_range(found, name)
+        return found
+
+    def _validate_swap_pair(self, content_of: Any, dynamics_of: Any) -> tuple[Sequences, Sequences]:
+        """Pasts whose contents and motions change places, as many of the one as of the other."""
+        self._require_fitted()
+        contents, dynamics = (
+            self._validate_past(content_of, "content_of"),
+            self._validate_past(dynamics_of, "dynamics_of"),
+        )
+        if len(contents) != len(dynamics):
+            raise ValueError(
+                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
+            )
+        return contents, dynamics
+
+    def _validate_full_sequences(self, X: Any, name: str = "X") -> Sequences:
+        found = super()._validate_full_sequences(X, name)
+        self._refuse_out_of_range(found, name)
+        return found
+
+    def _refuse_out_of_range(self, sequences: Sequences, name: str) -> None:
+        if not self.uses_sigmoid_:
+            return
+        frames = self.cells_.target_rows(sequences).values
+        if frames.min() < -_RANGE_TOLERANCE or frames.max() > 1 + _RANGE_TOLERANCE:
+            raise ValueError(
+                f"{name} has values from {frames.min():.4g} to {frames.max():.4g}, and all that this "
+                f"{type(self).__name__} learned from lie in [0, 1], so it gives nothing else: scale {name} by the same "
+                "two numbers as what was fitted, or fit with output='linear'"
+            )
+
+    def _scaler_tensors(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean and scale, with which standardized frames are frames of the data again."""
+        mean, scale = (torch.from_numpy(np.asarray(moment, np.float32)) for moment in self.scaler_)
+        return mean, scale
+
+    def _to_data_units(self, frames: NDArray[Any], kind: Any = np.float32) -> NDArray[Any]:
+        """Frames of the network (..., *frame) in the units of the data and a dtype, in rows of cells.
+
+        They are rounded before that, so that they are the same in any company, and keep their digits beside a mean
+        that is large.
+        """
+        frames = np.asarray(frames, np.float32)
+        if not self.uses_sigmoid_:
+            frames = frames * self.scaler_.scale + self.scaler_.mean
+        if self._uses_images():
+            frames = frames.reshape(*frames.shape[: frames.ndim - len(self.cells_.frame)], -1)
+            frames = frames[..., self.cells_.valid_mask.ravel()]
+        return np.asarray(frames, kind)

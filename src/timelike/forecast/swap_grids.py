@@ -1,0 +1,183 @@
+"""`swap_grid` and `latent_interpolation`: grids of contents with other motions, and strips from one video to another,
+to be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import check_int, format_count
+from ..core.random import RandomState, check_random_state
+from ..core.validation.arrays import count_axes
+from ..score.forecast_arrays import validate_truth
+from ..sequences import Sequences
+from ..sequences.validation import as_sequences
+from .frame_images import clip_to_images, to_images
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_N_SHOWN_STEPS = 3  # steps of every motion in a grid
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SwapGrid:
+    """Futures with the contents of some pasts and the motions of others: see `swap_grid`.
+
+    `futures` (content, motion, step, *frame) are they, `contents` and `motions` the pasts, `truth` (motion, step,
+    *frame) what came after the motions, or what the model says would come.
+    """
+
+    contents: Sequences
+    motions: Sequences
+    futures: NDArray[Any]
+    truth: NDArray[Any]
+
+    def __repr__(self) -> str:
+        n, m, length = self.futures.shape[:3]
+        grid = f"{format_count(n, 'content')} × {format_count(m, 'motion')}"
+        return f"Swaps({grid}, {format_count(length, 'step')}, frames {self.futures.shape[3:]})"
+
+    def plot(
+        self, *, steps: Sequence[int] | None = None, value_range: float = 1.0, channel: int | None = None
+    ) -> Figure:
+        """Contents at the left, motions above, and the futures that have both, `steps` some steps (the first is 1)."""
+        from ..plotting import image_grids as drawn
+
+        return drawn.plot_swaps(
+            *self._to_images(value_range, channel), at=_validate_steps(steps, self.futures.shape[2])
+        )
+
+    def animate(
+        self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
+    ) -> Path:
+        """The same, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        from ..plotting import image_animations
+
+        return image_animations.animate_swaps(*self._to_images(value_range, channel), path, rate=rate)
+
+    def _to_images(self, value_range: float, channel: int | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        stills = np.stack([to_images(one[-1:], value_range, channel, "contents")[0] for one in self.contents])
+        above = np.stack([clip_to_images(one, value_range, channel) for one in self.truth])
+        inside = np.stack([[clip_to_images(one, value_range, channel) for one in row] for row in self.futures])
+        return stills, above, inside
+
+
+def _validate_steps(at: Any, length: int) -> list[int]:
+    """The steps to show: some of all, unless given."""
+    if at is None:
+        return [int(step) for step in np.unique(np.linspace(1, length, min(_N_SHOWN_STEPS, length)).round())]
+    if isinstance(at, str) or count_axes(at) != 1:
+        raise TypeError(f"at={at!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
+    return [check_int(step, "at", 1) for step in at]
+
+
+def swap_grid(
+    model: Any, contents: Any, motions: Any, horizon: int, *, truth: Any = None, random_state: RandomState = None
+) -> SwapGrid:
+    """Every content of some pasts with every motion of others, as a grid: fig. 4.9 of Franceschi's thesis.
+
+    A motion is drawn once: a column of the grid differs by its contents alone.
+
+    Parameters
+    ----------
+    model : fitted SRVP or Separation
+    contents, motions : sequences
+        Pasts, as `model.predict` takes them.
+    horizon : int
+    truth : array (motion, step, *frame) or Sequences, optional
+        What came after the motions. Without it, what the model says would come with their own contents.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
+    >>> model = tl.Separation(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
+    >>> tl.forecast.swap_grid(model, X[:2], X[2:5], horizon=4)
+    Swaps(2 contents × 3 motions, 4 steps, frames (1, 16, 16))
+    """
+    if not hasattr(model, "swap"):
+        raise TypeError(f"model is a {type(model).__name__}, which does not swap: expected a fitted SRVP or Separation")
+    looks, moves = (
+        given if isinstance(given, Sequences) else as_sequences(given, name)
+        for given, name in ((contents, "contents"), (motions, "motions"))
+    )
+    seed = int(check_random_state(random_state).integers(2**31))
+    rows = [
+        model.swap(looks[np.full(len(moves), i)], moves, horizon, random_state=seed).samples[0]
+        for i in range(len(looks))
+    ]
+    futures = np.stack(rows)
+    if truth is None:
+        above = model.predict(moves, horizon, random_state=seed).samples[0]
+    else:
+        above = validate_truth(truth)[:, : futures.shape[2]]
+        if above.shape != futures.shape[1:]:
+            raise ValueError(f"truth has shape {above.shape}: expected {futures.shape[1:]}, a future of each motion")
+    return SwapGrid(contents=looks, motions=moves, futures=futures, truth=above)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LatentInterpolation:
+    """Sequences that lead from one to another: see `latent_interpolation`. `sequences` are they, `ends` the two."""
+
+    sequences: Sequences
+    ends: Sequences
+
+    def __repr__(self) -> str:
+        length, frame = format_count(self.sequences.lengths[0], "step"), self.sequences.frame
+        return f"Passage({format_count(len(self.sequences), 'sequence')} of {length}, frames {frame})"
+
+    def plot(self, *, value_range: float = 1.0, channel: int | None = None) -> Figure:
+        """Every sequence as one picture with the path of what moves in it, from a at the left to b at the right."""
+        from ..plotting import image_grids as drawn
+
+        return drawn.plot_trails(self._labelled_images(value_range, channel))
+
+    def animate(
+        self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
+    ) -> Path:
+        """All sequences side by side, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        from ..plotting import image_animations
+
+        return image_animations.animate_sequences(self._labelled_images(value_range, channel), path, rate=rate)
+
+    def _labelled_images(self, value_range: float, channel: int | None) -> dict[str, NDArray[Any]]:
+        count = len(self.sequences)
+        middle = [f"{100 * i / (count - 1):.0f} %" for i in range(1, count - 1)]
+        names = ["a", "a redrawn", *middle, "b redrawn", "b"]
+        first, last = (to_images(end, value_range, channel, name) for end, name in zip(self.ends, "ab", strict=True))
+        inner = [clip_to_images(one, value_range, channel) for one in self.sequences]
+        return dict(zip(names, [first, *inner, last], strict=True))
+
+
+def latent_interpolation(model: Any, a: Any, b: Any, steps: int = 6) -> LatentInterpolation:
+    """What lies between two sequences in the states of a model, to be looked at: fig. 4.10 of Franceschi's thesis.
+
+    Parameters
+    ----------
+    model : fitted SRVP
+    a, b : sequences of one length
+        Single ones, such as `X[0]` or `X[:1]`.
+    steps : int
+        How many, with the reconstructions of a and b as the first and the last.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
+    >>> model = tl.SRVP(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
+    >>> tl.forecast.latent_interpolation(model, X[0], X[1], steps=3)
+    Passage(3 sequences of 8 steps, frames (1, 16, 16))
+    """
+    if not hasattr(model, "interpolate"):
+        raise TypeError(f"model is a {type(model).__name__}, which does not interpolate: expected a fitted SRVP")
+    found = model.interpolate(a, b, steps)
+    ends = Sequences([one[0] if count_axes(one) > 1 + len(found.frame) else one for one in (a, b)])
+    return LatentInterpolation(sequences=found, ends=ends)

@@ -1,0 +1,132 @@
+"""Refusals and warnings of a forecaster: tables of one series, huge numbers, odd sources, known channels, pictures."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import format_count, format_value
+from ..core.warnings import find_stack_level
+from ..sequences import Sequences
+from ..sequences.moments import RESCALE_HINT
+from ..sequences.validation import as_sequences, validate_estimator_input
+from .cells import Cells, KnownChannels
+
+_MAX_MAGNITUDE = 1e150  # what can be squared, and summed
+_MAX_BYTE = 255  # of pictures in bytes
+_N_SAMPLED_FRAMES = 64  # frames that are looked at for whole numbers
+_MAX_LISTED = 5  # sequences that a warning names
+
+
+def refuse_time_indexed_table(given: Any, name: str) -> None:
+    """An error for a table whose rows are times: elsewhere a row of a table is a sequence."""
+    if getattr(getattr(getattr(given, "index", None), "dtype", None), "kind", "") == "M":
+        raise TypeError(
+            f"{name} is a table whose rows are times: expected sequences; one series is Sequences([table.to_numpy()], "
+            "times=[table.index], channel_names=table.columns), and Sequences.from_frame reads long tables"
+        )
+
+
+def refuse_single_steps(sequences: Sequences, given: Any, who: str, call: str) -> None:
+    """An error where no sequence has a second step: there is no next step to learn from."""
+    if sequences.lengths.max() == 1:
+        shape = getattr(given, "shape", None)
+        shape = (len(sequences), 1, *sequences.frame) if isinstance(given, Sequences) or not shape else tuple(shape)
+        axes = "(item, time)" if len(shape) == 2 else "(item, time, channel)"
+        raise ValueError(
+            f"X has shape {shape} and is read as {axes}: {format_count(len(sequences), 'sequence')} of 1 time step "
+            "each, "
+            f"and {who} learns what follows a step; time is the second axis: one series x of shape (time,) or (time, "
+            f"channel) is given as {call} (scikit-learn's n_features = 1)"
+        )
+
+
+def describe_item(sequences: Sequences, item: int) -> str:
+    """How a message names a sequence: by its position, and by its id where it has one.
+
+    >>> describe_item(Sequences([[1.0], [2.0]], ids=["walk", "run"]), 1), describe_item(Sequences([[1.0]]), 0)
+    ("sequence 1 ('run')", 'sequence 0')
+    """
+    return f"sequence {item}" + ("" if sequences.ids is None else f" ({format_value(sequences.ids[item].item())})")
+
+
+def warn_of_short_sequences(sequences: Sequences, least: int, who: str) -> None:
+    """A warning of sequences that nothing can be learned from, since nothing follows what is looked at."""
+    short = np.flatnonzero(sequences.lengths < least)
+    if len(short):
+        told = [
+            f"{describe_item(sequences, item)} has {sequences.lengths[item]}" for item in short[:_MAX_LISTED].tolist()
+        ]
+        told += [f"{len(short) - _MAX_LISTED} others"] if len(short) > _MAX_LISTED else []
+        warnings.warn(
+            f"{len(short)} of {len(sequences)} sequences of X are not learned from, as {who} needs at least {least} "
+            f"time steps: {', '.join(told)}; leave them out, or choose a smaller conditioning",
+            stacklevel=find_stack_level(),
+        )
+
+
+def warn_of_byte_images(sequences: Sequences, who: str) -> None:
+    """A warning of pictures in whole numbers up to 255, which is seldom meant: their range is not kept."""
+    frames = sequences.values
+    peaks = np.fmax.reduce(frames.reshape(len(frames), -1), axis=1)  # what is missing hides nothing
+    least, most = np.fmin.reduce(frames, axis=None), np.fmax.reduce(peaks)
+    if 1 < most <= _MAX_BYTE and least >= 0 and _has_whole_numbers(frames, np.flatnonzero(peaks == most)[0]):
+        warnings.warn(
+            f"X has pictures of whole numbers from {least:g} to {most:g}: {who} takes them by their "
+            f"mean and deviation, and forecasts may lie outside; divide X by {_MAX_BYTE}, so that all lies in [0, 1], "
+            "and "
+            "they cannot; output='linear' says that it is meant so",
+            stacklevel=find_stack_level(),
+        )
+
+
+def _has_whole_numbers(frames: NDArray[Any], brightest: np.intp) -> bool:
+    """Whether some frames from everywhere are whole numbers, the brightest among them: others may all be black."""
+    some = np.linspace(0, len(frames) - 1, min(len(frames), _N_SAMPLED_FRAMES)).astype(np.intp)
+    return not (np.mod(frames[np.append(some, brightest)], 1) > 0).any()
+
+
+def refuse_huge(sequences: Sequences, name: str) -> None:
+    """An error for numbers whose squares overflow: every method takes some."""
+    if sequences.dtype.kind == "f" and sequences.dtype.itemsize > 4 and len(sequences.values):
+        largest = np.fmax(np.fmax.reduce(sequences.values, axis=None), -np.fmin.reduce(sequences.values, axis=None))
+        if largest > _MAX_MAGNITUDE:
+            raise ValueError(f"{name} has values as large as {largest:.3g}, whose squares overflow: {RESCALE_HINT}")
+
+
+def sample_source(source: Any, rng: np.random.Generator) -> Sequences:
+    """Sequences from a source, which must give some."""
+    drawn = source(rng)
+    if not isinstance(drawn, Sequences):
+        raise TypeError(f"the source X gave a {type(drawn).__name__}: expected Sequences")
+    return drawn
+
+
+def validate_known(
+    known: Any, cells: Cells, channels: KnownChannels, past: Sequences, horizon: int, who: str
+) -> NDArray[np.float64] | None:
+    """The channels known in advance over the horizon, (item, horizon, channel)."""
+    count = len(cells.known_channels)
+    if count == 0:
+        if known is not None:
+            raise ValueError(
+                f"known_covariates is given, but this {who} was fitted without known channels: leave it out"
+            )
+        return None
+    if known is None:
+        raise ValueError(
+            f"known_covariates=None: this {who} was fitted with known_channels={list(channels or ())!r}; give their "
+            f"values over the horizon, (item, {horizon}, {count})"
+        )
+    ahead = known if isinstance(known, Sequences) else as_sequences(validate_estimator_input(known), "known_covariates")
+    ahead.refuse_missing(who, "known_covariates")
+    if ahead.frame != (count,) or len(ahead) != len(past) or ahead.lengths.min() < horizon:
+        raise ValueError(
+            f"known_covariates has {len(ahead)} sequences of {ahead.lengths.min()} steps and frames {ahead.frame}: "
+            "expected "
+            f"{len(past)} of at least {horizon} steps and frames ({count},)"
+        )
+    return np.stack([one[:horizon] for one in ahead]).astype(np.float64)

@@ -1,0 +1,120 @@
+"""How much of a metric is class directions, and how far it is shrunk: chosen by classes that are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+from scipy.stats import rankdata
+
+from .principal_axes import Floats
+from .scatter import all_directions, class_center, class_directions, class_scatter, normalize_rows
+
+_N_ROUNDS = 4  # in each of which some classes are held out
+_MAX_SEQUENCES = 600  # sequences to choose by
+_MIN_CLASSES = 2  # classes that must be left to learn from, and held out
+
+
+class DiscriminantOptions(NamedTuple):
+    """What is chosen: the share of class directions in squared distances, and how far scatter is shrunk."""
+
+    share: float
+    shrinkage: float
+
+
+def select_options(
+    coordinates: Floats,
+    codes: NDArray[np.int64],
+    choices: Iterable[DiscriminantOptions],
+    most: int,
+    rng: np.random.Generator,
+) -> DiscriminantOptions | None:
+    """The choice under which pairs of one held-out class are nearest before all others; None of too few classes.
+
+    By the area under the ROC curve, the mean over rounds in each of which a third of the classes are held out.
+    """
+    every, judged = list(choices), []
+    if len(every) == 1:
+        return every[0]
+    for held in _held_out_masks(codes, rng):
+        judged.append(_score_options(coordinates[~held], codes[~held], coordinates[held], codes[held], every, most))
+    return every[int(np.argmax(np.mean(judged, axis=0)))] if judged else None
+
+
+def option_grid(shares: Iterable[float], shrinkages: Iterable[float]) -> list[DiscriminantOptions]:
+    """All of them, as choices.
+
+    >>> option_grid([0.5], [0.1, 0.2])
+    [Choice(share=0.5, shrinkage=0.1), Choice(share=0.5, shrinkage=0.2)]
+    """
+    return [DiscriminantOptions(*both) for both in product(shares, shrinkages)]
+
+
+def _held_out_masks(codes: NDArray[np.int64], rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
+    """Rounds of a third of the classes, every class about as often; only classes in which there are pairs."""
+    several = np.flatnonzero(np.bincount(codes) > 1)
+    size = max(_MIN_CLASSES, len(several) // 3)
+    if len(several) < size + _MIN_CLASSES:
+        return
+    order = np.concatenate([rng.permutation(several) for _ in range(_N_ROUNDS)])
+    for number in range(_N_ROUNDS):
+        taken = list(dict.fromkeys(order[number * size :].tolist()))[:size]
+        yield np.isin(codes, taken)
+
+
+def _score_options(
+    known: Floats,
+    codes: NDArray[np.int64],
+    held: Floats,
+    held_codes: NDArray[np.int64],
+    every: list[DiscriminantOptions],
+    most: int,
+) -> list[float]:
+    """The area under the curve of each choice, learned from known classes, in pairs of the others."""
+    keep, ask = (_balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
+    along, asked = _project_principal(known[keep], held[ask])
+    kept_codes = np.unique(codes[keep], return_inverse=True)[1]
+    scatter = class_scatter(along, kept_codes)
+    asked = asked - class_center(along, kept_codes)
+    first, second = np.triu_indices(len(ask), 1)
+    same = held_codes[ask][first] == held_codes[ask][second]
+    variances = (along**2).mean(axis=0)
+    by_class = pdist(normalize_rows(asked @ class_directions(variances, scatter)), "sqeuclidean")
+    by_all = {}
+    for shrinkage in {choice.shrinkage for choice in every}:
+        directions = all_directions(variances, scatter, shrinkage, most)
+        by_all[shrinkage] = pdist(normalize_rows(asked[:, : len(directions)] @ directions), "sqeuclidean")
+    return [pair_auc(c.share * by_class + (1 - c.share) * by_all[c.shrinkage], same) for c in every]
+
+
+def _balanced_subset(codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Positions of at most so many, two of each class before the third of any: there must be pairs that are alike."""
+    rank = np.empty(len(codes), np.int64)
+    for kind in np.unique(codes):
+        members = np.flatnonzero(codes == kind)
+        rank[members] = np.arange(len(members)) // 2
+    return np.sort(np.lexsort((codes, rank))[:most])
+
+
+def _project_principal(known: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Both along the principal axes of the known ones: what is held out may not have a say in them."""
+    mean = known.mean(axis=0)
+    left, sizes, right = np.linalg.svd(known - mean, full_matrices=False)
+    kept = sizes > 1e-5 * sizes[0]
+    return left[:, kept] * sizes[kept], (others - mean) @ right[kept].T
+
+
+def pair_auc(distances: Floats, same: NDArray[np.bool_]) -> float:
+    """How often a pair that is alike is nearer than one that is not, ties half: the area under the ROC curve.
+
+    >>> pair_auc(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+    0.5
+    """
+    alike = int(same.sum())
+    others = len(same) - alike
+    ranks = rankdata(distances)
+    return 1 - float((ranks[same].sum() - alike * (alike + 1) / 2) / (alike * others))

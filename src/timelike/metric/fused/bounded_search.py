@@ -1,0 +1,78 @@
+"""The nearest under a sum of metrics: cheap ones first, the others only where a sequence may still be nearest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...align import Matches
+from ...align.distance_matrix import refuse_nonfinite
+from ...align.gallery import smallest_positions
+
+if TYPE_CHECKING:
+    from .estimator import Fused
+
+_INITIAL_CANDIDATES = 32  # candidates that are compared in full before any is given up; twice as many every time after
+
+
+class PrecomputedItems(NamedTuple):
+    """What each metric knows of some sequences, how many they are, and what their distances are computed in."""
+
+    parts: list[Any]
+    size: int
+    dtype: np.dtype[Any]
+
+
+def nearest_by_bounds(
+    metric: Fused, asked: PrecomputedItems, known: PrecomputedItems, k: int, cheap: list[int], threads: int
+) -> Matches:
+    """The k nearest of every query, exactly: no part of the sum is negative, so that some of it is a lower bound."""
+    shape, dtype = (asked.size, known.size), np.result_type(asked.dtype, known.dtype)
+    terms = {number: metric._metric_term(number, asked, known, shape, dtype, threads) for number in cheap}
+    rows = []
+    for row in range(asked.size):
+        own = metric._select_items(asked, np.array([row]))
+        rows.append(
+            _search_query(metric, own, known, k, {one: term[row] for one, term in terms.items()}, dtype, threads)
+        )
+    return Matches(np.stack([ids for ids, _ in rows]), np.stack([distances for _, distances in rows]))
+
+
+def _search_query(
+    metric: Fused,
+    query: PrecomputedItems,
+    known: PrecomputedItems,
+    k: int,
+    cheap: dict[int, NDArray[np.float64]],
+    dtype: np.dtype[Any],
+    threads: int,
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Candidates in the order of their bounds, until the next bound is beyond the k-th of those compared in full."""
+    bounds = sum(cheap.values(), np.zeros(known.size)).astype(dtype)
+    order = np.argsort(bounds, kind="stable")
+    totals = np.full(known.size, np.inf, dtype)
+    begin, step = 0, max(_INITIAL_CANDIDATES, 2 * k)
+    while begin < known.size:
+        if begin >= k and bounds[order[begin]] > np.partition(totals[order[:begin]], k - 1)[k - 1]:
+            break
+        some = np.sort(order[begin : begin + step])
+        totals[some] = _total_distances(
+            metric, query, metric._select_items(known, some), {n: t[some] for n, t in cheap.items()}, threads
+        )
+        begin, step = begin + step, 2 * step
+    refuse_nonfinite(totals[None, order[:begin]], ("queries", "X"), columns=order[None, :begin])
+    ids = smallest_positions(totals[None], k)[0]
+    return ids, totals[ids]
+
+
+def _total_distances(
+    metric: Fused, query: PrecomputedItems, known: PrecomputedItems, cheap: dict[int, NDArray[np.float64]], threads: int
+) -> NDArray[np.float64]:
+    """All parts added up in their order, as when all distances are computed: so that not a bit differs."""
+    dtype, total = np.result_type(query.dtype, known.dtype), np.zeros(known.size)
+    for number in range(len(metric.metrics_)):
+        own = cheap.get(number)
+        total += metric._metric_term(number, query, known, (1, known.size), dtype, threads)[0] if own is None else own
+    return total

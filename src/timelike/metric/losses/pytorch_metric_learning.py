@@ -1,0 +1,166 @@
+"""Adapted: a loss of pytorch-metric-learning on distances that are known already."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .base import BatchPairs, Loss, make_pairs
+
+_INSTALL_HINT = 'pytorch-metric-learning is not installed: pip install "timelike[metric-losses]"'
+
+
+@dataclass(frozen=True)
+class AdaptedLoss(Loss):
+    """A loss of pytorch-metric-learning that reads a matrix of distances; made by `losses.adapt_loss`.
+
+    Instead of embeddings it is given stand-ins, (index, check), and its distance looks the two indices up. The average
+    and the weights are those of the loss: `reducer` and all other options keep their meaning.
+    """
+
+    loss: Any
+    miner: Any = None
+
+    @classmethod
+    def from_loss(cls, loss: Any, miner: Any = None) -> AdaptedLoss:
+        """Copies whose distance is looked up."""
+        known = _lookup_distance_class()
+        _check_supported(loss, miner)
+        loss, miner = copy.deepcopy(loss), copy.deepcopy(miner)
+        loss.distance = known()
+        if miner is not None:
+            miner.distance = loss.distance
+        return cls(loss, miner)
+
+    def __call__(
+        self, distances: Tensor, labels: Tensor, gallery_labels: Tensor | None = None, *, valid: Tensor | None = None
+    ) -> Tensor:
+        """The loss of a matrix of distances (query, gallery), a scalar."""
+        if valid is not None and gallery_labels is labels and _is_all_but_diagonal(valid):
+            gallery_labels = valid = None  # the same in other words, and a miner understands these
+        if valid is not None and self.miner is not None:
+            raise ValueError("valid cannot be given with a miner, which looks at all pairs: leave one of them out")
+        pairs = make_pairs(distances, labels, gallery_labels, valid=valid)
+        labels = labels.to(distances.device)
+        reference: dict[str, Any] = {}
+        if gallery_labels is not None:
+            gallery_labels = gallery_labels.to(distances.device)
+            reference = {"ref_emb": _index_embeddings(pairs.distances, 1), "ref_labels": gallery_labels}
+        looked_up, queries = self.loss.distance, _index_embeddings(pairs.distances, 0)
+        looked_up.known, looked_up.asked = pairs.distances, False
+        try:
+            chosen = self._select_pairs(queries, labels, reference, pairs if valid is not None else None)
+            looked_up.asked = False
+            found: Tensor = self.loss(queries, labels, chosen, **reference)
+        finally:
+            looked_up.known = None
+        if not looked_up.asked and bool(found != 0):
+            raise TypeError(_embedding_error(self.loss))
+        nothing: Tensor = pairs.distances.sum() * 0  # a loss without pairs is a constant there
+        return nothing + found
+
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
+        """Not to be had: the loss averages by itself."""
+        raise TypeError(f"{type(self.loss).__name__} averages by itself: call the loss")
+
+    def _select_pairs(
+        self, queries: Tensor, labels: Tensor, reference: dict[str, Any], pairs: BatchPairs | None
+    ) -> Any:
+        if self.miner is not None:
+            return self.miner(queries, labels, **reference)
+        if pairs is None:
+            return None
+        return *torch.where(pairs.positive), *torch.where(pairs.negative)
+
+
+def _is_all_but_diagonal(valid: Tensor) -> bool:
+    square = valid.ndim == 2 and valid.shape[0] == valid.shape[1]
+    return square and bool((valid != torch.eye(len(valid), dtype=torch.bool, device=valid.device)).all())
+
+
+def _check_supported(loss: Any, miner: Any) -> None:
+    from pytorch_metric_learning.losses import BaseMetricLossFunction
+    from pytorch_metric_learning.miners import BaseMiner
+
+    if not isinstance(loss, BaseMetricLossFunction):
+        raise TypeError(f"loss={loss!r}: expected a loss of pytorch-metric-learning, such as TripletMarginLoss()")
+    if miner is not None and not isinstance(miner, BaseMiner):
+        raise TypeError(f"miner={miner!r}: expected a miner of pytorch-metric-learning, such as BatchHardMiner()")
+    if loss.embedding_regularizer is not None or any(True for _ in loss.parameters()):
+        raise TypeError(_embedding_error(loss))
+    try:
+        type(loss)(distance=_lookup_distance_class()())  # a loss for one kind of distance says so when it is made
+    except (AssertionError, ValueError) as error:
+        raise TypeError(f"{error}, and here the distance is the one to be learned: use another loss") from None
+    except TypeError:
+        pass  # it takes more to make one
+
+
+def _embedding_error(loss: Any) -> str:
+    return (
+        f"{type(loss).__name__} looks at embeddings or learns parameters of its own, and here there are only distances"
+        ": use a loss on distances, such as TripletMarginLoss or ContrastiveLoss"
+    )
+
+
+def _index_embeddings(distances: Tensor, axis: int) -> Tensor:
+    """Index and check of each query or item of the gallery, (item, 2), in place of its embedding."""
+    index = torch.arange(distances.shape[axis], device=distances.device)
+    return torch.stack([index, _index_checksum(index)], dim=1).to(distances.dtype)
+
+
+def _index_checksum(index: Tensor) -> Tensor:
+    """Tells an index from an average of indices: exact in float32, and no linear function of the index."""
+    return index * index % 4093
+
+
+def _make_lookup_distance() -> Any:
+    return _lookup_distance_class()()
+
+
+@cache
+def _lookup_distance_class() -> Any:
+    try:
+        from pytorch_metric_learning.distances import BaseDistance
+    except ModuleNotFoundError as error:
+        if error.name != "pytorch_metric_learning":
+            raise
+        raise ModuleNotFoundError(_INSTALL_HINT, name=error.name) from None
+
+    class Known(BaseDistance):  # type: ignore[misc]
+        """Looks distances up by the indices that stand for embeddings."""
+
+        def __init__(self) -> None:
+            super().__init__(normalize_embeddings=False, collect_stats=False)
+            self.known: Tensor | None = None
+            self.asked = False
+
+        def __reduce__(self) -> tuple[Any, tuple[()]]:
+            return _make_lookup_distance, ()
+
+        def compute_mat(self, query_emb: Tensor, ref_emb: Tensor) -> Tensor:
+            return self._indexed(query_emb)[:, self._indices(ref_emb)]
+
+        def pairwise_distance(self, query_emb: Tensor, ref_emb: Tensor) -> Tensor:
+            assert self.known is not None
+            return self.known[self._indices(query_emb), self._indices(ref_emb)]
+
+        def _indexed(self, stand_ins: Tensor) -> Tensor:
+            assert self.known is not None
+            return self.known[self._indices(stand_ins)]
+
+        def _indices(self, stand_ins: Tensor) -> Tensor:
+            self.asked = True
+            index = stand_ins[:, 0].long() if stand_ins.shape[1:] == (2,) else None
+            if index is None or bool((stand_ins != torch.stack([index, _index_checksum(index)], 1)).any()):
+                raise TypeError(
+                    "the loss or its miner compares embeddings that it made itself, and here there are only distances"
+                )
+            return index
+
+    return Known

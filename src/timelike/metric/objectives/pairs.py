@@ -1,0 +1,85 @@
+"""Learning from given pairs, of which it is known whether the two are alike: weak supervision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...models import fingerprint
+from ...sequences import Sequences
+from ...train import Batch, shuffled_batches
+from ..distance_network import DistanceNetwork
+from ..losses import Loss
+from ..losses.registry import describe_loss
+from .base import MetricObjective, OptimizerName
+from .perturbation import BatchPerturbation
+
+
+class PairObjective(MetricObjective):
+    """Given pairs, of which it is known whether the two are the same: weak supervision."""
+
+    supervision, item = "pairs", "pair"
+
+    def __init__(
+        self,
+        module: DistanceNetwork,
+        sequences: Sequences,
+        pairs: NDArray[np.int64],
+        same: NDArray[np.bool_],
+        loss: Loss,
+        *,
+        batch_size: int = 32,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-4,
+        optimizer: OptimizerName = "adam",
+        perturbation: BatchPerturbation | None = None,
+    ) -> None:
+        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
+        super().__init__(module, sequences, batch_size=batch_size, **rates)
+        self.pairs, self.same, self.metric_loss, self.perturbation = pairs, same, loss, perturbation
+
+    def _extra_identity(self) -> dict[str, str | int]:
+        known = (
+            self.perturbation is None or "perturb" in self.checkpoint_settings
+        )  # an estimator says it in the words of its options
+        changed = {} if known else {"change": repr(self.perturbation)}
+        return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **changed}
+
+    def n_batches(self) -> float:
+        """About how many batches show every pair once."""
+        return len(self.pairs) / self.batch_size
+
+    def step_sequences(self) -> int:
+        """Two for each pair."""
+        return 2 * self.step_pairs()
+
+    def step_pairs(self) -> int:
+        """Those of a batch."""
+        return min(self.batch_size, len(self.pairs))
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Every pair once."""
+        for chosen in shuffled_batches(len(self.pairs), self.batch_size, rng):
+            first, second = (self.sequences[side].tensor() for side in self.pairs[chosen].T)
+            if self.perturbation is not None:
+                first, second = (self.perturbation(x, lengths, rng) for x, lengths in (first, second))
+            sides = {"x": first[0], "lengths": first[1], "other": second[0], "other_lengths": second[1]}
+            yield Batch(chosen, **sides, same=self.same[chosen])
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """The same pairs, with what is known of them in another order."""
+        order = np.random.default_rng(len(batch)).permutation(len(batch))
+        return Batch(batch.ids, **(batch.tensors | {"same": batch["same"][torch.from_numpy(order)]}))
+
+    def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
+        """The loss of the pairs of the batch."""
+        found = self.module.training_distances(
+            self._batch_features(batch), self._batch_features(batch, "other"), pairs_only=True
+        )
+        metric = self.metric_loss.pair_loss(found.distances, batch["same"])
+        return {"loss": metric + found.penalty, **found.logged_values}

@@ -1,0 +1,263 @@
+"""Learning from classes: a metric loss on the distances of a batch, perhaps judged by sequences held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...core.parameters import check_float
+from ...models import fingerprint
+from ...score import average_precision, mean_average_precision
+from ...sequences import Sequences
+from ...sequences.augment import Augmentation
+from ...train import Batch, class_batches, shuffled_batches
+from ...train.batches import count_epoch_batches
+from ...train.optimizer_step import NotFiniteError
+from ..distance_network import DistanceNetwork
+from ..label_signal import describe_missing_signal
+from ..losses import Loss
+from ..losses.registry import describe_loss
+from ..pairwise import fill_distances
+from .base import VALIDATION_SIZES, MetricObjective, OptimizerName, sample_positions
+from .perturbation import BatchPerturbation
+from .self_supervised import BLUR_OR_MERGE, add_augmentation, consistency_loss
+
+ConsistencyWeight = float | Literal["paper"]
+_MIN_GAIN = 0.1  # of what there is between chance and 1, which is not much
+_N_SHUFFLES = 199  # orders of labels that a score is compared with
+_LEVEL = 0.05  # the share of them that may do as well
+
+
+def check_consistency_weight(value: Any, name: str) -> ConsistencyWeight:
+    """A weight of eq. 10: a number of at least 0, or "paper".
+
+    >>> check_consistency_weight("papre", "consistency_loss")
+    Traceback (most recent call last):
+        ...
+    ValueError: consistency='papre': expected a number of at least 0, or 'paper'
+    """
+    if not isinstance(value, str):
+        return check_float(value, name, 0)
+    if value != "paper":
+        raise ValueError(f"{name}={value!r}: expected a number of at least 0, or 'paper'")
+    return "paper"
+
+
+class SupervisedObjective(MetricObjective):
+    """A metric loss, and the consistency of augmentations (Su & Wen, TAP, ICLR 2022, section 3.2).
+
+    The queries are augmentations of the sequences of a batch, and each is compared with all sequences of it, its own
+    original among them; eq. 10 is added with the weight `consistency_loss`, its alignments and its dual terms as
+    `alignment` and `dual` say (see `consistency_loss`). The loss is the mean of the queries and eq. 10 that of the
+    batch; in the paper eq. 4–7 are sums and eq. 10 is a mean, so that it weighs 1 / B of ours in a batch of B:
+    `consistency="paper"`. With `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none
+    with itself, and nothing is added. `perturbation` is made of the sequences of a batch before anything else.
+    `n_per_class` draws batches with that many of every class in place of random ones; `batch_size` then says how many
+    classes there are in one.
+
+    >>> import timelike as tl
+    >>> from timelike.metric import Aligned
+    >>> from timelike.train import fit
+    >>> def contrast(distances, labels, gallery_labels, valid_mask=None):
+    ...     same = labels[:, None] == gallery_labels
+    ...     return distances[same].mean() - distances[~same].mean()
+    >>> X = tl.Sequences([[[0.0, 1.0]] * n for n in (4, 5, 6)] + [[[1.0, 0.0]] * n for n in (4, 5, 6)])
+    >>> network = AlignedFramesNetwork(2, aligner="tap", hidden=8)
+    >>> objective = SupervisedObjective(network, X, [0, 0, 0, 1, 1, 1], contrast, batch_size=6)
+    >>> fit(objective, max_steps=3, random_state=0).n_steps
+    3
+    """
+
+    supervision = "labels"
+
+    def __init__(
+        self,
+        module: DistanceNetwork,
+        sequences: Sequences,
+        labels: Any,
+        loss: Loss,
+        *,
+        augmentation: Augmentation | None = BLUR_OR_MERGE,
+        consistency: ConsistencyWeight = "paper",
+        alignment: float = 1.0,
+        dual: bool = True,
+        n_per_class: int | None = None,
+        perturbation: BatchPerturbation | None = None,
+        batch_size: int = 64,
+        learning_rate: float = 1e-4,
+        weight_decay: float = 1e-4,
+        optimizer: OptimizerName = "adam",
+    ) -> None:
+        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
+        super().__init__(module, sequences, batch_size=batch_size, **rates)
+        self.classes, self.codes = np.unique(np.asarray(labels), return_inverse=True)
+        self.labels = self.codes
+        """Of all sequences, where these are a part of them."""
+        self.held_out = np.empty(0, np.int64)
+        self.metric_loss, self.augmentation, self.perturbation = loss, augmentation, perturbation
+        self.consistency, self.n_per_class = check_consistency_weight(consistency, "consistency"), n_per_class
+        self.terms: dict[str, Any] = {"alignment": alignment, "dual": dual}
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Batches with their augmentations."""
+        for ids in self._batch_positions(rng):
+            batch = self._make_batch(ids, labels=self.codes)
+            if self.perturbation is not None:
+                x, lengths = self.perturbation(batch["x"], batch["lengths"], rng)
+                batch = Batch(batch.ids, **(batch.tensors | {"x": x, "lengths": lengths}))
+            yield batch if self.augmentation is None else add_augmentation(batch, self.augmentation, rng)
+
+    def n_batches(self) -> float:
+        """As many as are drawn in an epoch."""
+        if self.n_per_class is None:
+            return math.ceil(super().n_batches())
+        return count_epoch_batches(self.codes, self.n_per_class, self._classes_per_batch(self.n_per_class))
+
+    def _classes_per_batch(self, n_per_class: int) -> int:
+        """How many classes a batch has, with so many sequences of each."""
+        return min(max(1, self.batch_size // n_per_class), len(self.classes))
+
+    def step_sequences(self) -> int:
+        """Those of a batch, however small classes are."""
+        if self.n_per_class is None:
+            return min(self.batch_size, len(self.sequences))
+        return self.n_per_class * self._classes_per_batch(self.n_per_class)
+
+    def step_pairs(self) -> int:
+        """All pairs of a batch."""
+        return self.step_sequences() ** 2
+
+    def _extra_identity(self) -> dict[str, str | int]:
+        size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
+        augmented = {"augmentation": repr(self.augmentation), "consistency": repr(self.consistency)}
+        # an estimator says it in the words of its options
+        known_by_owner = self.perturbation is None or "perturb" in self.checkpoint_settings
+        augmented |= {} if known_by_owner else {"change": repr(self.perturbation)}
+        augmented |= {"dual": repr(self.terms["dual"]), "loss": describe_loss(self.metric_loss)}
+        known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
+        return {**known, **augmented, **size}
+
+    def _batch_positions(self, rng: np.random.Generator) -> Iterator[Any]:
+        if self.n_per_class is None:
+            return shuffled_batches(len(self.sequences), self.batch_size, rng)
+        return class_batches(self.codes, self.n_per_class, rng, n_classes=self._classes_per_batch(self.n_per_class))
+
+    def shuffled_targets(self, batch: Batch) -> Batch | None:
+        """The same sequences with labels in another order."""
+        order = np.random.default_rng(len(batch)).permutation(len(batch))
+        return Batch(batch.ids, **(batch.tensors | {"labels": batch["labels"][torch.from_numpy(order)]}))
+
+    def find_data_issue(self) -> str | None:
+        """Labels that look as if they had nothing to do with the sequences."""
+        return describe_missing_signal(self.sequences, self.codes)
+
+    def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
+        """The sum as `loss`, and both parts."""
+        gallery, labels = self._batch_features(batch), batch["labels"]
+        queries, valid = gallery, None
+        if self.augmentation is None:
+            valid = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+        else:
+            queries = self._batch_features(batch, "new")
+        found = self.module.training_distances(queries, gallery)
+        metric = self.metric_loss(found.distances, labels, labels, valid=valid)
+        if not metric.requires_grad:
+            # nothing to learn from this batch, and yet a step must be possible
+            metric = metric + 0 * found.distances.sum()
+        total = metric + found.penalty
+        if self.augmentation is None or self.consistency == 0:
+            return {"loss": total, "metric": metric.detach(), **found.logged_values}
+        alike = consistency_loss(self.module, queries, gallery, batch["alignment"], **self.terms)
+        parts = {"metric": metric.detach(), "consistency": alike.detach(), **found.logged_values}
+        weight = 1 / len(labels) if self.consistency == "paper" else self.consistency
+        return {"loss": total + weight * alike, **parts}
+
+
+class ValidatedSupervisedObjective(SupervisedObjective):
+    """Supervised learning, judged by what is near to sequences that take no part in it."""
+
+    learning_check_validations = 1  # `failure_reason` compares what is held out once more
+
+    def __init__(
+        self,
+        module: DistanceNetwork,
+        sequences: Sequences,
+        classes: NDArray[np.int64],
+        held_out: NDArray[np.int64],
+        loss: Loss,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> None:
+        used = np.setdiff1d(np.arange(len(sequences)), held_out)
+        super().__init__(module, sequences[used], classes[used], loss, **options)
+        queries, gallery = (
+            sample_positions(ids, most, rng) for ids, most in zip((held_out, used), VALIDATION_SIZES, strict=True)
+        )
+        self.source_positions, self.labels, self.held_out = used, classes, held_out
+        self.queries, self.gallery = sequences[queries], sequences[gallery]
+        self.query_classes, self.gallery_classes = classes[queries], classes[gallery]
+
+    def _extra_identity(self) -> dict[str, str | int]:
+        return super()._extra_identity() | {"score": "map"}
+
+    def find_data_issue(self) -> str | None:
+        """Nothing: sequences held out show whether labels can be learned."""
+        return None
+
+    def failure_reason(self) -> str | None:
+        """Also a precision on what was held out that is hardly better than with any other labels."""
+        collapsed = super().failure_reason()
+        if collapsed is not None:
+            return collapsed
+        distances = self._held_out_distances()
+        score, chance, p_value = _compare_with_shuffled(distances, self.query_classes, self.gallery_classes)
+        if score - chance > _MIN_GAIN * (1 - chance) and p_value <= _LEVEL:
+            return None
+        return (
+            f"sequences held out find those of their class with a mean average precision of {score:.2f}, and with "
+            f"shuffled labels it would be {chance:.2f} (p = {p_value:.2g}); look whether classes say what sequences "
+            "show, or give it more steps"
+        )
+
+    def validation_steps(self) -> float:
+        """Those of all pairs of sequences held out and others."""
+        return self.estimate_steps(len(self.queries), len(self.gallery))
+
+    def validate(self) -> float:
+        """Mean average precision of those held out among the others.
+
+        Not the accuracy of nearest neighbours: of a few sequences it is soon 1, and what is learned after that would be
+        thrown away.
+        """
+        return mean_average_precision(self._held_out_distances(), self.query_classes, self.gallery_classes)
+
+    def _held_out_distances(self) -> NDArray[np.float64]:
+        distances = np.empty((len(self.queries), len(self.gallery)))
+        fill_distances(self.module, self.queries, self.gallery, distances)
+        if not np.isfinite(distances).all():
+            raise NotFiniteError("some of the distances of a validation are not finite")
+        return distances
+
+
+def _compare_with_shuffled(
+    distances: NDArray[np.float64], query_classes: NDArray[np.int64], gallery_classes: NDArray[np.int64]
+) -> tuple[float, float, float]:
+    """Mean average precision, its mean with the labels of queries shuffled, and the p-value of the difference.
+
+    >>> _compare_with_shuffled(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]), np.array([0, 1]))[0]
+    1.0
+    """
+    classes = np.unique(query_classes)
+    # the precision of every query as if it were of every class: any order of labels is a choice from it
+    table = np.stack([average_precision(distances, np.full(len(distances), c), gallery_classes) for c in classes])
+    places, columns = np.searchsorted(classes, query_classes), np.arange(len(distances))
+    rng = np.random.default_rng(0)
+    score = float(np.nanmean(table[places, columns]))
+    others = np.array([np.nanmean(table[rng.permutation(places), columns]) for _ in range(_N_SHUFFLES)])
+    return score, float(others.mean()), float((1 + (others >= score).sum()) / (1 + _N_SHUFFLES))

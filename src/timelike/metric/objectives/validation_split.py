@@ -1,0 +1,54 @@
+"""Which sequences are held out to judge a training by: whole groups where there are groups, some of every class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...sequences import Sequences
+
+_MIN_MEMBERS = 4  # members a class must have before some are held out
+
+
+def sample_validation(
+    groups: NDArray[Any] | None, classes: NDArray[np.int64], share: float, rng: np.random.Generator, min_kept: int = 2
+) -> NDArray[np.int64]:
+    """Positions of about this share: whole groups, unless that would take too much of a class.
+
+    Of every class that has as many, `min_kept` members are left to learn from.
+
+    >>> sample_validation(None, np.repeat([0, 1], 5), 0.2, np.random.default_rng(0)).shape
+    (2,)
+    """
+    if share == 0:
+        return np.empty(0, np.int64)
+    if groups is not None and len(np.unique(groups)) > 1:
+        held = _choose_groups(np.unique(groups, return_inverse=True)[1], classes, share, rng)
+        left = np.bincount(np.delete(classes, held), minlength=int(classes.max()) + 1)
+        if (left >= np.minimum(np.bincount(classes), min_kept)).all():
+            return held
+    return _stratified_positions(classes, share, rng, min_kept)
+
+
+def _choose_groups(
+    groups: NDArray[np.int64], classes: NDArray[np.int64], share: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Positions of whole groups, with every class among them where the classes are in several groups."""
+    in_several = all(len(np.unique(groups[classes == kind])) > 1 for kind in np.unique(classes))
+    places = Sequences(np.zeros((len(groups), 1)), groups=groups, ids=np.arange(len(groups)))
+    held = places.split(share, stratify=classes if in_several else False, random_state=rng)[1]
+    return np.asarray(held.ids, np.int64)
+
+
+def _stratified_positions(
+    classes: NDArray[np.int64], share: float, rng: np.random.Generator, stay: int
+) -> NDArray[np.int64]:
+    """Positions of the same share of every class that has enough members, `stay` of which are left in any case."""
+    held = [np.empty(0, np.int64)]
+    for members in (np.flatnonzero(classes == kind) for kind in np.unique(classes)):
+        if len(members) >= max(_MIN_MEMBERS, stay + 1):
+            size = min(max(1, round(share * len(members))), len(members) - stay)
+            held.append(rng.permutation(members)[:size])
+    return np.sort(np.concatenate(held))

@@ -1,0 +1,33 @@
+"""Products of matrices that round every row alike, whatever rows are beside it."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+_ROWS, _COLUMNS = (
+    64,
+    8,
+)  # for every thread so many rows at least, and a multiple of so many columns: see `matmul_with_bias`
+
+
+def matmul_with_bias(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """b + x W of rows x (row, input) and W (input, output), every row rounded alike whatever rows are beside it.
+
+    Libraries have kernels of their own for few rows and for odd numbers of columns, which round otherwise: zeros are
+    added until there are enough of both. `is_batch_invariant` looks whether that is enough.
+    """
+    n_rows, n_columns = len(x), len(bias)
+    lacking, odd = _ROWS * torch.get_num_threads() - n_rows, -n_columns % _COLUMNS
+    if lacking > 0:
+        x = F.pad(x, (0, 0, 0, lacking))
+    if odd:
+        weight, bias = F.pad(weight, (0, odd)), F.pad(bias, (0, odd))
+    return torch.addmm(bias, x, weight)[:n_rows, :n_columns]
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """b + x Wᵀ of x (…, input) and W (output, input), as a linear layer has it."""
+    found = matmul_with_bias(x.reshape(-1, x.shape[-1]), weight.T, bias)
+    return found.reshape(*x.shape[:-1], len(bias))

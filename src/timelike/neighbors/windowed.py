@@ -1,0 +1,123 @@
+"""Windowed: a classifier of windows, and one answer for each sequence from the votes of its windows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from ..core.parameters import store_parameters
+from ..models import Model, components, options, schema
+from ..sequences import Sequences, concat
+
+
+def _check_classifier(value: Any, name: str) -> Any:
+    if isinstance(value, type) or not all(callable(getattr(value, verb, None)) for verb in ("fit", "predict")):
+        raise TypeError(f"{name}={value!r:.80}: expected a classifier such as Neighbors('dtw'), or a pipeline of one")
+    return value
+
+
+class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
+    """Classify a long sequence by its windows: each has a vote, P(class) = mean over windows w of P(class | w).
+
+    `fit` cuts the training sequences into windows, each with the label of its sequence, and fits a copy of the
+    classifier on these. An answer is for a whole sequence, so it can be cross-validated: all windows of a sequence are
+    on one side of a split. A classifier without `predict_proba` votes with its answers. A sequence shorter than a
+    window is one window, as it is. Use it where a recording holds many repetitions, or where no single moment decides;
+    where the order of events tells the classes apart, windows do not see it.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Of windows: any that takes `Sequences`, or a pipeline that ends in one. Its options are parameters too:
+        `estimator__k`.
+    size : int
+        Time steps of a window.
+    step : int, optional
+        Time steps from one window to the next; otherwise half of `size`. What is left at the end belongs to no window.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> train = tl.Sequences([[0, 1, 0, 1, 0, 1], [0, 3, 0, 3, 0, 3, 0]], labels=["low", "high"])
+    >>> model = tl.neighbors.WindowedClassifier(tl.Neighbors("euclidean"), size=2).fit(train)
+    >>> model.predict([[0, 1, 0, 1], [3, 0, 3]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    estimator = options.Option(_check_classifier)
+    size = options.integer(1)
+    step = options.nullable(options.integer(1))
+
+    estimator_: Any = schema.estimator()
+    """The classifier of windows that was fitted."""
+    classes_: NDArray[Any] = schema.labels("class")
+    _fit_call = "fit(X, y)"
+
+    def __init__(self, estimator: Any, *, size: int, step: int | None = None) -> None:
+        store_parameters(self, locals())
+
+    @classmethod
+    def _test_parameters(cls) -> dict[str, Any]:
+        from .estimators import Neighbors
+
+        return {"estimator": Neighbors("dtw"), "size": 3}
+
+    def _takes_missing(self) -> bool:
+        """If the classifier does."""
+        first = self.estimator
+        while isinstance(first, Pipeline):  # of which scikit-learn does not say it
+            first = first.steps[0][1]
+        try:
+            return bool(get_tags(first).input_tags.allow_nan)
+        except AttributeError:  # what it is will be refused by its name
+            return False
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from the windows of X, with the labels y or those that X carries."""
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            labels = self._validate_classes(sequences, y, "another way: a mean over windows")
+            windows = self._cut_windows(sequences.replace(labels=labels))[0]
+            self.estimator_ = components.fitted_copy(self.estimator, windows, windows.labels, again=True)
+            self.classes_ = np.unique(labels)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The mean of what the windows of each sequence say, (item, class)."""
+        asked = self._validate_predict_input(X)
+        windows, owners = self._cut_windows(asked.replace(labels=None))
+        votes = np.zeros((len(asked), len(self.classes_)))
+        np.add.at(votes, owners, self._window_probabilities(windows))
+        return votes / np.bincount(owners, minlength=len(asked))[:, None]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every sequence; of equal ones the first in `classes_`."""
+        votes = self.predict_proba(X)
+        # votes that are equal but for the order in which they were added
+        level = np.isclose(votes, votes.max(axis=1, keepdims=True), rtol=1e-12, atol=0)
+        return np.asarray(self.classes_[level.argmax(axis=1)])
+
+    def _window_probabilities(self, windows: Sequences) -> NDArray[np.float64]:
+        """What the classifier says of every window, (window, class)."""
+        if hasattr(self.estimator_, "predict_proba"):
+            return np.asarray(self.estimator_.predict_proba(windows), np.float64)
+        answers = np.asarray(self.estimator_.predict(windows))
+        return np.asarray(answers[:, None] == self.classes_, np.float64)
+
+    def _cut_windows(self, sequences: Sequences) -> tuple[Sequences, NDArray[np.int64]]:
+        """Windows, short sequences as they are after them, and which sequence each is of."""
+        step = max(1, self.size // 2) if self.step is None else self.step
+        every = np.arange(len(sequences))
+        known = sequences.replace(ids=None, groups=every if sequences.groups is None else sequences.groups)
+        short = known.lengths < self.size
+        if short.all():
+            return known, every
+        long = every[~short]
+        owners = np.repeat(long, (known.lengths[long] - self.size) // step + 1)
+        windows = known[long].windows(self.size, step)
+        return (concat([windows, known[short]]) if short.any() else windows), np.concatenate([owners, every[short]])

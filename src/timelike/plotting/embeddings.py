@@ -1,0 +1,93 @@
+"""Vectors as points in the plane: by their two main directions, or by whatever brings them there; classes by colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .signals import COLORS, escape_mathtext, style_axes
+from .style import page_theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_LEGEND_ROWS = 12  # classes in one column of the legend
+_MAX_CLASSES = len(COLORS) * len(MARKERS)  # classes that have a look of their own
+
+
+def principal_components(vectors: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coordinates (item, 2) along the directions of the largest variance, and the shares of it that they have.
+
+    Directions point to where their largest entry is positive, so that the map is the same every time.
+
+    >>> places, shares = principal_components(np.array([[0.0, 1.0], [4.0, 1.0], [8.0, 1.0]]))
+    >>> places.tolist(), shares.tolist()
+    ([[-4.0, 0.0], [0.0, 0.0], [4.0, 0.0]], [1.0, 0.0])
+    """
+    given = np.asarray(vectors, np.float64).reshape(len(vectors), -1)
+    centred = given - given.mean(axis=0)
+    sizes, directions = np.linalg.svd(centred, full_matrices=False)[1:]
+    places, shares = np.zeros((len(given), 2)), np.zeros(2)
+    n = min(2, len(sizes))
+    signs = np.sign(np.take_along_axis(directions[:n], np.abs(directions[:n]).argmax(axis=1)[:, None], axis=1)[:, 0])
+    places[:, :n] = centred @ (directions[:n] * signs[:, None]).T
+    total = float((sizes**2).sum())
+    shares[:n] = sizes[:n] ** 2 / total if total > 0 else 0.0
+    return places + 0.0, shares  # without minus zeros
+
+
+def plot_points(
+    places: NDArray[Any],
+    labels: NDArray[Any] | None = None,
+    *,
+    axes_names: tuple[str, str] = ("", ""),
+    title: str = "",
+    dark: bool = False,
+) -> Figure:
+    """Points (item, 2); classes differ in colour and, of more than seven, in shape; numbers are shades with a bar."""
+    from matplotlib.figure import Figure
+
+    x, y = np.asarray(places).T
+    numeric = labels is not None and np.asarray(labels).dtype.kind == "f"
+    with page_theme(dark):
+        whole = Figure(figsize=(6.2, 4.8), layout="constrained")
+        axes = whole.subplots()
+        size = float(np.clip(4000 / max(len(places), 1), 6, 36))
+        if labels is None:
+            axes.scatter(x, y, s=size, color=COLORS[0], alpha=0.8, linewidths=0)
+        elif numeric:
+            shades = axes.scatter(x, y, s=size, c=labels, cmap="viridis", alpha=0.9, linewidths=0)
+            whole.colorbar(shades, ax=axes, shrink=0.8).outline.set_visible(False)
+        else:
+            _scatter_classes(axes, places, np.asarray(labels), size)
+        axes.set(xlabel=axes_names[0], ylabel=axes_names[1])
+        if title:
+            axes.set_title(escape_mathtext(title), fontsize="medium")
+        style_axes(axes, counts=False)
+    return whole
+
+
+def _scatter_classes(axes: Axes, places: NDArray[Any], labels: NDArray[Any], size: float) -> None:
+    for name, own, color, marker in _class_styles(labels):
+        x, y = places[own].T
+        axes.scatter(x, y, s=size, color=color, marker=marker, alpha=0.9, linewidths=0, label=escape_mathtext(name))
+    n = min(len(np.unique(labels)), _MAX_CLASSES)
+    columns = -(-n // _LEGEND_ROWS)
+    # beside the map: inside it would lie on points
+    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns)
+
+
+def _class_styles(labels: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_], str, str]]:
+    """Name, members, colour and shape of every class; of very many, the last ones are grey together."""
+    kinds = np.unique(labels)
+    apart = kinds if len(kinds) <= _MAX_CLASSES else kinds[: _MAX_CLASSES - 1]
+    for i, kind in enumerate(apart.tolist()):
+        shape = MARKERS[i // len(COLORS) % len(MARKERS)]
+        yield str(kind), np.asarray(labels == kind), COLORS[i % len(COLORS)], shape
+    if len(apart) < len(kinds):
+        yield f"{len(kinds) - len(apart)} more", ~np.isin(labels, apart), "#9a9a9a", "."

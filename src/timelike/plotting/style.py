@@ -1,0 +1,62 @@
+"""The style of all figures: light and dark grounds, ink that is seen on them, words that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+DARK_BACKGROUND = "#16181d"
+_DARK_TEXT = "#d8dbe2"
+_TEXT_SETTINGS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
+
+
+@contextmanager
+def page_theme(dark: bool) -> Iterator[None]:
+    """Figures made inside are for a dark page, or for whatever matplotlib is set to, which is a light one at first.
+
+    >>> from timelike.plotting import style
+    >>> with style.page_theme(dark=True):
+    ...     style.text_color()
+    '#d8dbe2'
+    """
+    from matplotlib import rc_context
+
+    if not isinstance(dark, bool):
+        raise TypeError(f"dark={dark!r}: expected True or False")
+    night = {
+        "figure.facecolor": DARK_BACKGROUND,
+        "axes.facecolor": DARK_BACKGROUND,
+        **dict.fromkeys(_TEXT_SETTINGS, _DARK_TEXT),
+    }
+    with rc_context(night if dark else {}):  # type: ignore[arg-type]
+        yield
+
+
+def text_color() -> Any:
+    """What words are written in now: black on a light ground."""
+    from matplotlib import rcParams
+
+    return rcParams["text.color"]
+
+
+def luminance(color: Any) -> float:
+    """How light a colour is, 0 to 1, as WCAG 2 defines it: weights of linear red, green and blue.
+
+    >>> luminance("black"), round(luminance("#7F7F7F"), 3), luminance("white")
+    (0.0, 0.212, 1.0)
+    """
+    from matplotlib.colors import to_rgb
+
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return round(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2], 6)
+
+
+def contrasting_color(color: Any) -> str:
+    """Black or white, whichever has more contrast with a ground of this colour.
+
+    >>> contrasting_color("#0072B2"), contrasting_color("#E69F00")
+    ('white', 'black')
+    """
+    light = luminance(color)
+    return "white" if 1.05 / (light + 0.05) > (light + 0.05) / 0.05 else "black"

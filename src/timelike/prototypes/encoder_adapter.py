@@ -1,0 +1,226 @@
+"""How an encoder of any kind is read: its torch module, the sequences as that takes them, and its vectors."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..core.threads import check_n_jobs
+from ..encode import Encoder, Rocket, StatisticsEncoder
+from ..encode.base import Floats, Stream, normalize_vectors
+from ..encode.batched_forward import encode_batches
+from ..metric import Discriminant, SiameseGRU
+from ..metric.discriminant.whitened_cosine import WhitenedCosine
+from ..metric.distance_network import DistanceNetwork
+from ..models import components
+from ..sequences import Sequences
+from ..sequences.moments import ChannelScaler
+from ..sequences.sampling import RandomState
+from ..sequences.time_pool import TimePool
+from ..train import Trained
+
+MAX_FEATURES = 512  # numbers of a vector; of more, as Rocket has them, whitened principal components are taken
+N_COMPONENTS = 128
+MAX_FRAMES = 256  # of a sequence, which longer ones are averaged to, as `SiameseGRU` does
+_MAX_BATCH_NUMBERS = 1 << 21  # of a batch for a module of the caller's, whose activations nobody knows
+
+
+def check_encoder(value: Any, name: str) -> Any:
+    """An encoder of the library, fitted or not, a torch module, or None."""
+    given = components.unfreeze(value)
+    if given is None or isinstance(given, nn.Module) or is_encoder(given):
+        return value
+    raise TypeError(
+        f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), a torch module (x, lengths) → "
+        "vectors, or None"
+    )
+
+
+def check_extra_encoders(value: Any, name: str) -> Any:
+    """A list of encoders, which may be empty."""
+    several = isinstance(value, list | tuple)
+    if several and all(is_encoder(components.unfreeze(one)) for one in value):
+        return value
+    raise TypeError(f"{name}={value!r:.80}: expected a list of encoders such as [timelike.Rocket()], [] or None")
+
+
+def is_encoder(value: Any) -> bool:
+    """Whether it makes vectors of sequences; a siamese network does so too."""
+    return isinstance(value, Encoder | SiameseGRU)
+
+
+def prepare_encoder(
+    given: Any, sequences: Sequences, labels: Any, *, freeze: bool, standardize: bool, random_state: RandomState
+) -> Any:
+    """A copy of the encoder to work with: as it is if it has learned, drawn if labels will train it, else fitted."""
+    encoder = components.unfreeze(given)
+    if encoder is None:
+        # means over stretches of time are for long sequences, and a stream of them has an end
+        long = TimePool.from_lengths(sequences.lengths, MAX_FRAMES).factor > 1
+        how: dict[str, Any] = {"max_frames": MAX_FRAMES if long else None, "standardize": standardize}
+        encoder = SiameseGRU(random_state=random_state, **how)
+    if isinstance(encoder, nn.Module):
+        return ModuleEncoder(copy.deepcopy(encoder), sequences, standardize=standardize)
+    if components.is_fitted(encoder):
+        return _reduce_features(copy.deepcopy(encoder), sequences, random_state)
+    blank = components.unfitted_copy(_with_seed(encoder, random_state))
+    if isinstance(blank, Trained) and not freeze:
+        with blank._atomic_fit():
+            blank._prepare_fit(blank._validate_fit_input(sequences))
+        blank.network_.eval()
+        return blank
+    return _reduce_features(blank.fit(sequences, labels), sequences, random_state)
+
+
+def _reduce_features(encoder: Any, sequences: Sequences, random_state: RandomState) -> Any:
+    """The encoder, or where it has thousands of features and nothing to train, whitened components of these."""
+    if is_trainable(encoder) or encoder.encode(sequences[:1]).shape[1] <= MAX_FEATURES:
+        return encoder
+    return WhitenedCosine(encoder, n_features=N_COMPONENTS, random_state=random_state).fit(sequences)
+
+
+def fit_extra_encoders(given: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
+    """What is used as it is beside a network: fitted copies; None for discriminants of two kinds of features.
+
+    They know all directions in which sequences differ, where a network trained on few classes knows few.
+    """
+    if given is None:
+        kinds: list[Any] = [Rocket(causal=True, random_state=random_state), StatisticsEncoder()]  # both read streams
+        given = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
+    return [
+        components.fitted_copy(_with_seed(components.unfreeze(one), random_state), sequences, labels) for one in given
+    ]
+
+
+def _with_seed(encoder: Any, random_state: RandomState) -> Any:
+    """The encoder, or a copy with a seed where it has yet to learn and has none."""
+    unset = not components.is_fitted(encoder) and encoder.get_params(deep=False).get("random_state", 0) is None
+    return components.unfitted_copy(encoder).set_params(random_state=random_state) if unset else encoder
+
+
+def concatenate_vectors(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Vectors of several encoders as one of length 1, the first with half the share of any other; of one, its own.
+
+    >>> concatenate_vectors([np.float32([[3, 4]]), np.float32([[0, 2]])]).round(3)
+    array([[0.346, 0.462, 0.   , 0.816]], dtype=float32)
+    """
+    if len(vectors) == 1:
+        return vectors[0]
+    lengths = [
+        first_vector_length(len(vectors)),
+        *[np.sqrt(2) * first_vector_length(len(vectors))] * (len(vectors) - 1),
+    ]
+    scaled = [
+        length * normalize_vectors(some.astype(np.float64)) for length, some in zip(lengths, vectors, strict=True)
+    ]
+    return np.asarray(np.concatenate(scaled, axis=1), np.float32)
+
+
+def first_vector_length(count: int) -> float:
+    """How long the first of so many vectors is when they are put together: 1 if it is alone.
+
+    It is the one that is trained, and has half the share of another: with as much as these it would decide alone
+    between classes that it knows, and those that are enrolled would be taken for one of them (decision 0039).
+
+    >>> round(first_vector_length(3) ** 2, 3)
+    0.2
+    """
+    return 1.0 if count == 1 else float(1 / np.sqrt(2 * count - 1))
+
+
+def is_trainable(encoder: Any) -> bool:
+    """Whether it has a torch module, through which gradients go."""
+    return isinstance(encoder, Trained | ModuleEncoder)
+
+
+def encoder_module(encoder: Any, *, unit: bool = False) -> nn.Module:
+    """(x, lengths) → vectors, with gradients to the weights of the encoder; an error where it has no torch module.
+
+    With `unit` vectors have length 1.
+    """
+    if not is_trainable(encoder):
+        return MissingModule(type(encoder).__name__)
+    return EncoderModule(encoder.network_, getattr(encoder, "spread_", None), unit=unit)
+
+
+def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
+    """Vectors (item, feature) of checked sequences, in evaluation mode."""
+    found: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
+    return found
+
+
+class EncoderModule(nn.Module):
+    """The network of an encoder as (x, lengths) → vectors, and what the encoder does to vectors afterwards."""
+
+    center: Tensor | None
+    whitening_matrix: Tensor
+
+    def __init__(self, network: nn.Module, whitener: Any = None, *, unit: bool = False) -> None:
+        super().__init__()
+        self.network, self.unit = network, unit
+        known = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
+        self.register_buffer("center", None if known is None else known[0])
+        self.register_buffer("turn", None if known is None else known[1])
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(item, time, channel) → (item, feature)."""
+        if isinstance(self.network, DistanceNetwork):
+            known = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+            found: Tensor = self.network.features(x, known).values[:, 0]
+        else:
+            found = self.network(x, lengths)
+        found = found if self.center is None else (found - self.center) @ self.whitening_matrix
+        return F.normalize(found, dim=-1) if self.unit else found
+
+
+class CombinedStream(Stream):
+    """Streams of several encoders as one, whose vectors are put together."""
+
+    def __init__(self, streams: list[Any]) -> None:
+        self._streams = streams
+
+    def push(self, sample: Any) -> Floats:
+        """The vector (feature,) with this sample."""
+        found = concatenate_vectors([stream.push(sample)[None] for stream in self._streams])
+        self.n_samples += 1
+        return np.asarray(found[0])
+
+
+class MissingModule(nn.Module):
+    """In the place of an encoder without a torch module, which is used as it is."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """An error: there is nothing that a gradient could go through."""
+        raise TypeError(f"{self.name} has no torch module: give its vectors to scored(), or another encoder")
+
+
+class ModuleEncoder:
+    """A torch module of the caller's (x, lengths) → vectors as an encoder; x is (item, time, *frame)."""
+
+    def __init__(self, network: nn.Module, sequences: Sequences, *, standardize: bool) -> None:
+        self.network_ = network
+        images = len(sequences.frame) > 1
+        of = ChannelScaler.per_channel if images else ChannelScaler.from_sequences
+        self.scaler_ = of(sequences) if standardize else ChannelScaler.identity(sequences.frame)
+
+    def _standardize(self, sequences: Sequences, name: str | None = None) -> Sequences:
+        return self.scaler_.transform(sequences, name)
+
+    def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """Vectors (item, feature) in evaluation mode."""
+        most = max(1, _MAX_BATCH_NUMBERS // math.prod(X.frame))
+        ready, network = self._standardize(X, "X"), self.network_.eval()
+        return encode_batches(
+            network, ready, check_n_jobs(n_jobs), batch_steps=most, call=lambda module, x, n: module(x, n)
+        )

@@ -1,0 +1,134 @@
+"""PrototypeNetwork: an encoder, a similarity of vectors, prototypes, and a dense head beside them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..core.parameters import check_choice
+from .cosine import CosineSimilarity, FusedSimilarity
+from .similarity import Similarity
+
+AnySimilarity = Similarity | CosineSimilarity | FusedSimilarity
+
+Head = Literal["similarity", "dense", "both"]
+DenseHead = Literal["plain", "margin"]
+Averaging = Literal["exact", "moving", "gradient"]
+HEADS: tuple[Head, ...] = ("similarity", "dense", "both")
+
+
+class PrototypeNetwork(nn.Module):
+    """An encoder E, a similarity S, a vector for every class, and a dense layer that knows the trained classes only.
+
+    `averages` are the prototypes of Algorithm 1, which training moves; `prototypes`, of the classes `owners`, are those
+    that answers compare with: more than one for some classes, and others once classes are enrolled or forgotten.
+
+    >>> network = PrototypeNetwork(nn.Identity(), Similarity(2, hidden=4), 2, 3)
+    >>> network.logits(torch.zeros(5, 2)).shape
+    torch.Size([5, 3])
+    """
+
+    averages: Tensor
+    seen_classes: Tensor
+    prototypes: Tensor
+    owners: Tensor
+    similarity: AnySimilarity
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        similarity: AnySimilarity,
+        n_features: int,
+        n_classes: int,
+        *,
+        dense: DenseHead | None = "plain",
+        learns_averages: bool = False,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.similarity = encoder, similarity
+        kinds: dict[DenseHead, type[nn.Linear | AdditiveMarginHead]] = {
+            "plain": nn.Linear,
+            "margin": AdditiveMarginHead,
+        }
+        self.dense = None if dense is None else kinds[dense](n_features, n_classes)
+        first = torch.zeros(n_classes, n_features)
+        if learns_averages:
+            self.averages = nn.Parameter(torch.randn_like(first))
+        else:
+            self.register_buffer("averages", first)
+        self.register_buffer("seen", torch.zeros(n_classes, dtype=torch.bool))
+        self.register_buffer("prototypes", first.clone(), persistent=False)
+        self.register_buffer("owners", torch.arange(n_classes), persistent=False)
+
+    def set_prototypes(self, prototypes: Any, owners: Any) -> None:
+        """Answer with these prototypes (prototype, feature), each of the class with that number."""
+        like = next((weight for weight in self.similarity.parameters()), self.prototypes)
+        self.prototypes = torch.as_tensor(prototypes).to(like)
+        self.owners = torch.as_tensor(owners).to(like.device)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Vectors (item, feature) of sequences (item, time, channel)."""
+        found: Tensor = self.encoder(x, lengths) if lengths is not None else self.encoder(x)
+        return found
+
+    def logits(self, x: Tensor, lengths: Tensor | None = None, head: Head = "similarity") -> Tensor:
+        """(item, class), by S to the most similar prototype of each class, by the dense layer, or the mean of both."""
+        vectors = self(x, lengths)
+        if head != "dense" and vectors.shape[1] != self.prototypes.shape[1]:
+            raise ValueError(
+                f"prototypes have {self.prototypes.shape[1]} numbers and the network's vectors {vectors.shape[1]}: "
+                "other encoders stand beside it; give whole vectors to scored(), or fit with beside=[]"
+            )
+        return self.score_vectors(vectors, head)
+
+    def score_vectors(self, vectors: Tensor, head: Head = "similarity") -> Tensor:
+        """The same of vectors (item, feature)."""
+        check_choice(head, "head", HEADS)
+        if head != "similarity" and self.dense is None:
+            raise ValueError(f"head={head!r}: there is no dense head, as auxiliary is None; use 'similarity'")
+        found = []
+        if head != "dense":
+            of_each = self.similarity.matrix(self.prototypes, vectors).T
+            n_classes = int(self.owners.max()) + 1
+            empty = of_each.new_full((len(vectors), n_classes), -torch.inf)
+            found.append(empty.scatter_reduce(1, self.owners.expand(len(vectors), -1), of_each, "amax"))
+        if head != "similarity":
+            assert self.dense is not None
+            found.append(self.dense(vectors))
+        return found[0] if len(found) == 1 else (found[0] + found[1]) / 2
+
+    @torch.no_grad()
+    def update_averages(self, vectors: Tensor, labels: Tensor, momentum: float) -> None:
+        """Move the averages of the classes that are present: C ← λ C + (1 − λ) mean, the first time the mean itself."""
+        present, place = torch.unique(labels, return_inverse=True)
+        sums = torch.zeros(len(present), vectors.shape[1], device=vectors.device, dtype=vectors.dtype)
+        means = sums.index_add(0, place, vectors.detach()) / place.bincount()[:, None]
+        kept = torch.where(self.seen_classes[present], momentum, 0.0)[:, None].to(means.dtype)
+        self.averages[present] = kept * self.averages[present] + (1 - kept) * means
+        self.seen_classes[present] = True
+
+
+class AdditiveMarginHead(nn.Module):
+    """A dense layer of cosines, for the additive-margin softmax (Wang et al., 2018): s cos(w_k, z).
+
+    >>> AdditiveMarginHead(2, 3)(torch.randn(5, 2)).abs().max() <= 30
+    tensor(True)
+    """
+
+    def __init__(self, n_features: int, n_classes: int, *, scale: float = 30.0, margin: float = 0.4) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(n_classes, n_features))
+        nn.init.xavier_uniform_(self.weight)
+        self.scale, self.margin = scale, margin
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(item, class)."""
+        return self.scale * F.linear(F.normalize(vectors, dim=-1), F.normalize(self.weight, dim=-1))
+
+    def loss(self, logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+        """Cross-entropy with s (cos − m) for the class that it is."""
+        taken = F.one_hot(labels, logits.shape[1]) * (self.scale * self.margin)
+        return F.cross_entropy(logits - taken, labels, label_smoothing=smoothing)

@@ -1,0 +1,238 @@
+"""Learning: Algorithm 1, the three losses over batches with several members of every class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from ..attacks.base import Attack
+from ..metric.label_signal import describe_missing_signal
+from ..models import fingerprint
+from ..sequences import Sequences
+from ..sequences.moments import ChannelScaler
+from ..train import Batch, Objective, class_batches
+from ..train.batches import count_epoch_batches
+from ..train.loop import evaluation_mode
+from ..train.objective import FORWARD_SHARE
+from .network import AdditiveMarginHead, PrototypeNetwork
+
+_MIN_DIFFERENT_PAIRS = 256  # pairs of two classes that a batch compares at least, if it has as many
+_MIN_GAIN = 0.1  # of what there is between chance and 1
+_N_CHECKED_EXAMPLES = 512  # examples by which a training is judged
+BatchPerturbation = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class FrameNoise:
+    """What is done to single frames, which have no course: noise of this deviation in every number."""
+
+    deviation: float = 0.1
+
+    def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """x (item, time, *frame) with noise, and its lengths."""
+        drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        return x + self.deviation * torch.randn(x.shape, generator=drawn, dtype=x.dtype), lengths
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRecipe:
+    """How a network is trained, beside its budget: see the parameters of `Prototypes`."""
+
+    batch_size: int = 64
+    n_per_class: int = 6
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+    optimizer: str = "adamw"
+    momentum: float = 0.9
+    label_smoothing: float = 0.0
+    soft_pairs: bool = False
+    perturbation: BatchPerturbation | None = None
+    adversary: Attack | None = None
+
+
+class PrototypeObjective(Objective):
+    """L = L_class + L_pair + L_aux of a batch, each unordered pair once (Monteiro et al., 2021, eq. 2 and 3).
+
+        L_class = mean of −log softmax(S(C, z_i))_{y_i}
+        L_pair  = mean over pairs of one class of −log σ(S(z_i, z_j)) + mean over the others of −log σ(−S(z_i, z_j))
+        L_aux   = mean of −log softmax(W z_i + b)_{y_i}
+
+    The averages C are moved before the loss, and are constants for its gradient. A batch without a pair of one kind
+    has nothing to learn from that kind, and the mean over none is 0.
+    """
+
+    module: PrototypeNetwork
+
+    def __init__(
+        self,
+        module: PrototypeNetwork,
+        sequences: Sequences,
+        codes: NDArray[np.int64],
+        recipe: TrainingRecipe,
+        *,
+        vectors: NDArray[np.float32] | None = None,
+        symmetric: bool = True,
+        scaler: ChannelScaler | None = None,
+    ) -> None:
+        self.module, self.sequences, self.codes, self.recipe = module, sequences, codes, recipe
+        self.vectors, self.symmetric, self.scaler = vectors, symmetric, scaler
+        self.n_batch_classes = min(max(2, recipe.batch_size // recipe.n_per_class), int(codes.max()) + 1)
+
+    def n_batches(self) -> int:
+        """About how many batches show everything once."""
+        return count_epoch_batches(self.codes, self.recipe.n_per_class, self.n_batch_classes)
+
+    def optimizers(self) -> Optimizer:
+        """Adam or AdamW over what is not frozen."""
+        kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
+        free = [weight for weight in self.module.parameters() if weight.requires_grad]
+        return kind(free, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
+        """Several members of several classes, changed a little."""
+        for ids in class_batches(self.codes, self.recipe.n_per_class, rng, n_classes=self.n_batch_classes):
+            order = rng.random(len(ids))  # which of a pair comes first
+            if self.vectors is not None:
+                yield Batch(ids, vectors=self.vectors[ids], labels=self.codes[ids], order=order)
+                continue
+            batch = Batch.from_sequences(self.sequences, ids, labels=self.codes)
+            x, lengths = batch["x"], batch["lengths"]
+            if self.recipe.perturbation is not None:
+                x, lengths = self.recipe.perturbation(x, lengths, rng)
+            yield Batch(ids, x=x, lengths=lengths, labels=batch["labels"], order=order)
+
+    def loss(self, batch: Batch) -> Mapping[str, Tensor]:
+        """The sum as `loss`, and its parts."""
+        labels, vectors = batch["labels"], self._encode_batch(batch)
+        if not isinstance(self.module.averages, nn.Parameter):
+            self.module.update_averages(vectors, labels, self.recipe.momentum)
+        found: dict[str, Tensor] = {}
+        found["class"] = self._class_loss(vectors, labels)
+        found["pair"] = self._pair_loss(vectors, labels, batch["order"])
+        if self.module.dense is not None:
+            found["auxiliary"] = self._auxiliary_loss(self.module.dense, vectors, labels)
+        return {"loss": sum(found.values(), vectors.new_zeros(())), **{k: v.detach() for k, v in found.items()}}
+
+    def _class_loss(self, vectors: Tensor, labels: Tensor) -> Tensor:
+        """eq. 2, over the classes that have an average by now."""
+        logits, known = self.module.similarity.matrix(self.module.averages, vectors).T, self._seen_mask()
+        if known is None:
+            return F.cross_entropy(logits, labels, label_smoothing=self.recipe.label_smoothing)
+        return F.cross_entropy(logits.masked_fill(~known, -torch.inf), labels)  # which smoothing would make infinite
+
+    def _auxiliary_loss(self, dense: nn.Module, vectors: Tensor, labels: Tensor) -> Tensor:
+        logits = dense(vectors)
+        if isinstance(dense, AdditiveMarginHead):
+            return dense.loss(logits, labels, self.recipe.label_smoothing)
+        return F.cross_entropy(logits, labels, label_smoothing=self.recipe.label_smoothing)
+
+    def _seen_mask(self) -> Tensor | None:
+        """Which classes have an average by now; None once all have."""
+        averages = self.module.averages
+        return (
+            None
+            if isinstance(averages, nn.Parameter) or bool(self.module.seen_classes.all())
+            else self.module.seen_classes
+        )
+
+    def _encode_batch(self, batch: Batch) -> Tensor:
+        if "vectors" in batch.tensors:
+            return batch["vectors"]
+        x, lengths = batch["x"], batch["lengths"]
+        if self.recipe.adversary is not None:
+            x = self._attack_batch(x, lengths, batch["labels"])
+        found: Tensor = self.module(x, lengths)
+        return found
+
+    def _attack_batch(self, x: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
+        """The batch as the adversary makes it, against all heads, in evaluation mode: dropout would be its noise."""
+        adversary = self.recipe.adversary
+        assert adversary is not None
+        with evaluation_mode(self.module):
+            if not bool(self.module.seen_classes[labels].all()) and not isinstance(self.module.averages, nn.Parameter):
+                self.module.update_averages(self.module(x, lengths), labels, self.recipe.momentum)
+            return adversary.perturb(x, lengths, labels, self._head_logits, scaler=self.scaler)
+
+    def _head_logits(self, x: Tensor, lengths: Tensor) -> list[Tensor]:
+        """Logits of all heads, over the classes that have an average by now."""
+        vectors, known = self.module(x, lengths), self._seen_mask()
+        similar = self.module.similarity.matrix(self.module.averages, vectors).T
+        found = [similar if known is None else similar.masked_fill(~known, -1e9)]
+        return found if self.module.dense is None else [*found, self.module.dense(vectors)]
+
+    def _pair_loss(self, vectors: Tensor, labels: Tensor, order: Tensor) -> Tensor:
+        """eq. 3 over all pairs of one class and as many of the others as are worth their time, drawn anew every step.
+
+        Without symmetry the order within a pair is drawn too, by one number for each of the two.
+        """
+        first, second = torch.triu_indices(len(labels), len(labels), 1, device=labels.device)
+        same = labels[first] == labels[second]
+        unlike = (~same).nonzero()[:, 0]
+        drawn = unlike[torch.randperm(len(unlike), device=labels.device)[: max(_MIN_DIFFERENT_PAIRS, int(same.sum()))]]
+        chosen = torch.cat([same.nonzero()[:, 0], drawn])
+        first, second, same = first[chosen], second[chosen], same[chosen]
+        turned = order[first] > order[second] if not self.symmetric else torch.zeros_like(same)
+        first, second = torch.where(turned, second, first), torch.where(turned, first, second)
+        losses = self._binary_losses(self.module.similarity(vectors[first], vectors[second]), same)
+        return losses[same].sum() / max(1, int(same.sum())) + losses[~same].sum() / max(1, int((~same).sum()))
+
+    def _binary_losses(self, scores: Tensor, same: Tensor) -> Tensor:
+        """−log of the probability of what is so, or that of targets that are almost so."""
+        if not self.recipe.soft_pairs:
+            return F.softplus(torch.where(same, -scores, scores))
+        uncertain = 0.1 * torch.rand_like(scores)
+        targets = torch.where(same, 1 - uncertain, uncertain)
+        return F.binary_cross_entropy_with_logits(scores, targets, reduction="none")
+
+    def identity(self) -> dict[str, str | int]:
+        """The data; what else counts is said by the owner's options."""
+        data = fingerprint(self.sequences.lengths, self.sequences.values)
+        return {"sequences": data, "labels": fingerprint(self.codes)}
+
+    def find_data_issue(self) -> str | None:
+        """Labels that look as if they had nothing to do with the sequences: no part is held out to show it."""
+        return describe_missing_signal(self.sequences, self.codes)
+
+    def failure_reason_steps(self) -> float:
+        """The encoder sees some examples once more, unless it is not trained."""
+        seen = 0 if self.vectors is not None else len(self._checked_examples())
+        return FORWARD_SHARE * seen / (self.n_batch_classes * self.recipe.n_per_class)
+
+    def _checked_examples(self) -> NDArray[np.int64]:
+        """Positions of the examples that `failure_reason` looks at."""
+        return np.arange(0, len(self.codes), max(1, len(self.codes) // _N_CHECKED_EXAMPLES))
+
+    @torch.no_grad()
+    def failure_reason(self) -> str | None:
+        """Examples that were learned from and are hardly recognized by what the loss saw: the network and its averages.
+
+        `predict` goes by exact means and by encoders beside the network, with which even one that was never trained
+        recognizes its own examples.
+        """
+        some = self._checked_examples()
+        labels = torch.as_tensor(self.codes[some])
+        with evaluation_mode(self.module):
+            if self.vectors is not None:
+                vectors = torch.as_tensor(self.vectors[some])
+            else:
+                x, lengths = self.sequences[some].to_tensor()
+                vectors = self.module(x, lengths)
+            averages = self.module.averages
+            right = self.module.similarity.matrix(averages, vectors.to(averages.dtype)).argmax(0)
+        share = float((right == labels).float().mean())
+        chance = float(labels.bincount().max() / len(labels))
+        if share - chance > _MIN_GAIN * (1 - chance):
+            return None
+        return (
+            f"its network, by the class averages that training keeps, recognizes {share:.0%} of the examples that it "
+            f"learned from, and always the largest class would be {chance:.0%}. `predict` goes by exact means, and "
+            "by encoders beside the network where there are any: it may answer better, but not by what was trained; "
+            "change learning_rate, give it more steps, or look whether classes can be told apart"
+        )

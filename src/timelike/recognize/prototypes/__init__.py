@@ -1,1 +1,0 @@
-"""Prototypes with a learned similarity: encoder, similarity and prototypes that are trained together."""

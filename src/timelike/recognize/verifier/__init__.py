@@ -1,1 +1,0 @@
-"""Verifier: estimator, scores and their normalization, trials and thresholds, evaluation, and a stream."""

@@ -1,0 +1,212 @@
+"""`Gaps`: where nothing was recorded, by missing values or by missing stamps, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.parameters import check_choice
+from ...core.validation.arrays import make_read_only
+from ...plotting import html
+from .durations import (
+    SamplingIntervals,
+    TypicalSteps,
+    check_duration,
+    elapsed_between,
+    intervals_between_samples,
+    is_longer,
+    typical_steps,
+)
+
+if TYPE_CHECKING:
+    from ..container import Sequences
+
+_MAX_LISTED = 12  # gaps in a printed table
+_STEP_FACTOR = 1.5  # usual steps, and
+_DEVIATION_FACTOR = 5.0  # usual deviations, beyond which two samples are far apart
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Gaps:
+    """Gaps, one in every row, sequence by sequence: see `Sequences.gaps`.
+
+    `items` are positions of sequences and `channels` of channels, −1 where all are missing. `begins` and `ends` are the
+    times of the samples on both sides (steps where there are no times), `durations` what lies between, and `missing`
+    how many samples would be there, counted by the usual step of the sequence.
+    """
+
+    items: NDArray[np.int64]
+    channels: NDArray[np.int64]
+    begins: NDArray[Any]
+    ends: NDArray[Any]
+    durations: NDArray[np.float64]
+    missing: NDArray[np.int64]
+    ids: NDArray[Any] | None
+    channel_names: tuple[str, ...] | None
+    unit: str
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def longest(self) -> float:
+        """The duration of the longest, 0 where there is none."""
+        return float(self.durations.max(initial=0.0))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The table as plain arrays by name, with ids and the names of channels where there are any."""
+        known = {"item": self.items, "channel": self._channel_column(), "begin": self.begins, "end": self.ends}
+        known |= {"duration": self.durations, "missing": self.missing}
+        return known if self.ids is None else {"item": self.items, "id": self.ids[self.items]} | known
+
+    def _channel_column(self) -> NDArray[Any]:
+        if self.channel_names is None:
+            return self.channels
+        return np.array([*self.channel_names, "all"])[self.channels]
+
+    def to_frame(self, kind: Literal["pandas", "polars"] = "pandas") -> Any:
+        """The table in pandas or polars."""
+        import narwhals as nw
+
+        check_choice(kind, "kind", ("pandas", "polars"))
+        try:
+            return nw.from_dict(self.columns(), backend=kind).to_native()
+        except ImportError:
+            raise ImportError(f'to_frame(kind="{kind}") needs {kind}: pip install {kind}') from None
+
+    def __repr__(self) -> str:
+        if len(self) == 0:
+            return "Gaps(none)"
+        header, rows = self._table_cells()
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
+        ]
+        return "\n".join([self._headline(), *lines])
+
+    def _repr_html_(self) -> str:
+        header, rows = self._table_cells()
+        return html.paragraph(self._headline()) + (html.table(header, rows) if len(self) else "")
+
+    def _headline(self) -> str:
+        if len(self) == 0:
+            return "no gaps"
+        where = len(np.unique(self.items))
+        shown = f", the {_MAX_LISTED} longest" if len(self) > _MAX_LISTED else ""
+        return (
+            f"{len(self)} gap{'s' * (len(self) > 1)} in {where} sequence{'s' * (where > 1)}, the longest "
+            f"{self.longest:.6g}{self.unit and ' ' + self.unit}{shown}:"
+        )
+
+    def _table_cells(self) -> tuple[list[str], list[list[str]]]:
+        """The longest in words, in the order of the table."""
+        columns = self.columns()
+        chosen = np.sort(np.argsort(-self.durations, kind="stable")[:_MAX_LISTED])
+        header = [f"{name} ({self.unit})" if name == "duration" and self.unit else name for name in columns]
+        rows = [[_format_cell(name, column[i]) for name, column in columns.items()] for i in chosen.tolist()]
+        return header, rows
+
+
+def _format_cell(name: str, value: Any) -> str:
+    if isinstance(value, np.datetime64):
+        return str(value).rstrip("0").rstrip(".") if "." in str(value) else str(value)
+    if name == "channel" and not isinstance(value, str) and int(value) == -1:
+        return "all"
+    return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
+
+
+def gaps(self: Sequences, max_gap: Any = None) -> Gaps:
+    """Where samples are further apart than `max_gap`, whether the stamps are missing or the values (NaN).
+
+    In the unit of the clock: seconds for datetimes (or a timedelta), steps where there are no times. Without `max_gap`
+    every run of missing values counts, and every two stamps that are further apart than 1.5 of the usual steps of
+    their sequence (the median) and five times the usual deviation from it, which spares clocks that are irregular by
+    nature. A gap in all channels is one row. What is missing at an end counts from there.
+
+    >>> import timelike as tl
+    >>> s = tl.Sequences([[1.0, 2.0, 3.0, 4.0]], times=[[0.0, 1.0, 2.0, 602.0]], ids=["walk"])
+    >>> s.gaps()
+    1 gap in 1 sequence, the longest 600:
+    item    id  channel  begin  end  duration  missing
+       0  walk      all      2  602       600      599
+    >>> len(s.gaps(max_gap=1000))
+    0
+    """
+    self.refuse_disorder("gaps()")
+    return find_gaps(self, typical_steps(self), None if max_gap is None else check_duration(self, max_gap, "max_gap"))
+
+
+def find_gaps(self: Sequences, usual: TypicalSteps, limit: float | None = None) -> Gaps:
+    """The same for those who know the usual steps already."""
+    holes, channels = _merge_channels(_find_channel_intervals(self, usual, limit), self.frame[0])
+    times = _step_numbers(self.lengths) if self.times is None else self.times
+    durations = elapsed_between(self, holes.begin, holes.end)
+    with np.errstate(invalid="ignore"):
+        stamps = np.nan_to_num(np.round(durations / usual.step[holes.item]), nan=0.0).astype(np.int64) - 1
+    missing = np.maximum(stamps, holes.stop - holes.first)
+    arrays = (holes.item, channels, times[holes.begin], times[holes.end], durations, missing)
+    items, channels, begins, ends, durations, missing = map(make_read_only, arrays)
+    unit = "s" if times.dtype.kind == "M" else ""
+    return Gaps(items, channels, begins, ends, durations, missing, self.ids, self.channel_names, unit)
+
+
+def _step_numbers(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of every packed step inside its sequence."""
+    return np.asarray(np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths))
+
+
+def _find_channel_intervals(
+    self: Sequences, usual: TypicalSteps, limit: float | None
+) -> list[tuple[int, SamplingIntervals]]:
+    """The gaps of each channel, −1 standing for all where nothing is missing or there is but one."""
+    there = present_mask(self) if self.has_missing else np.ones((len(self.values), 1), bool)
+    whole = _find_intervals(self, np.ones(len(there), bool), usual, limit)
+    each = [whole if column.all() else _find_intervals(self, column, usual, limit) for column in there.T]
+    return [(-1 if len(each) == 1 else channel, holes) for channel, holes in enumerate(each)]
+
+
+def _find_intervals(
+    self: Sequences, there: NDArray[np.bool_], usual: TypicalSteps, limit: float | None
+) -> SamplingIntervals:
+    holes = intervals_between_samples(there, self.lengths)
+    return holes.select(_gap_mask(self, holes, usual, limit))
+
+
+def present_mask(self: Sequences) -> NDArray[np.bool_]:
+    """Which channels have a whole frame at which step, (total_time, channel)."""
+    values = self.values.reshape(len(self.values), self.frame[0], -1)
+    return ~np.isnan(values).any(axis=2) if values.dtype.kind == "f" else np.ones(values.shape[:2], bool)
+
+
+def find_jumps(self: Sequences) -> NDArray[np.int64]:
+    """Rows after which the stamps of their sequence jump further than is usual."""
+    return _find_intervals(self, np.ones(len(self.values), bool), typical_steps(self), None).begin
+
+
+def _gap_mask(self: Sequences, holes: SamplingIntervals, usual: TypicalSteps, limit: float | None) -> NDArray[np.bool_]:
+    """Which stretches between samples are gaps."""
+    if limit is not None:
+        return is_longer(self, holes.begin, holes.end, limit)
+    far = _STEP_FACTOR * usual.step + _DEVIATION_FACTOR * usual.deviation
+    return (holes.stop > holes.first) | is_longer(self, holes.begin, holes.end, far[holes.item])
+
+
+def _merge_channels(
+    found: list[tuple[int, SamplingIntervals]], n_channels: int
+) -> tuple[SamplingIntervals, NDArray[np.int64]]:
+    """The gaps of all channels in order; one that they all have stands there once, as channel −1."""
+    holes = SamplingIntervals(*(np.concatenate(columns) for columns in zip(*(one for _, one in found), strict=True)))
+    channels = np.concatenate([np.full(len(one.item), channel, np.int64) for channel, one in found])
+    if len(found) > 1:
+        keys = np.stack([holes.first, holes.stop, holes.begin, holes.end], axis=1)
+        _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        shared = counts[inverse.ravel()] == n_channels
+        channels = np.where(shared, -1, channels)
+        kept = ~shared
+        kept[first] = True
+        holes, channels = holes.select(kept), channels[kept]
+    order = np.lexsort((channels, holes.end, holes.begin))
+    return SamplingIntervals(*(column[order] for column in holes)), channels[order]

@@ -1,0 +1,189 @@
+"""Data sets: those in a folder, and those with a name, in the places where names are looked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..container import Sequences
+from . import archive, formats
+from .formats.special_files import special_file_kind
+from .paths import expand_user
+
+PART_NAME = re.compile(r"(.+)_(TRAIN|TEST)", re.IGNORECASE)
+_DATASET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+
+DatasetFiles = dict[str, Path]  # "train" and "test", or "all"
+
+
+def list_datasets() -> list[str]:
+    """The names that `load` finds without a network.
+
+    >>> isinstance(list_datasets(), list)
+    True
+    """
+    return sorted({name for _, root in _search_roots() for name in _find_named_datasets(root)}, key=str.lower)
+
+
+# --- folders -----------------------------------------------------------------------------------------------------
+
+
+def find_dataset(path: Path) -> DatasetFiles:
+    """The data set in a folder: the one of the folder's own name, or the only one there."""
+    found = find_datasets(path)
+    if path.name in found:
+        return found[path.name]
+    if len(found) != 1:
+        what = f"several data sets ({', '.join(found)})" if found else "no <Name>_TRAIN and <Name>_TEST files"
+        raise FileNotFoundError(
+            f"the folder {path} holds {what}, and no recordings{_nested_files_hint(path)}: give the path of one file, "
+            "a "
+            "pattern, or a folder with one data set "
+            f"({', '.join(s for s, known in formats.FORMATS.items() if not known.is_recording)}, or the official UCI "
+            "HAR "
+            "folder), with recordings or with videos"
+        )
+    return next(iter(found.values()))
+
+
+def _nested_files_hint(folder: Path) -> str:
+    """A hint where files that can be read lie in folders within, or have a suffix that must be asked for."""
+    for pattern in ("*", "*/*", "*/*/*"):
+        suffixes = (one.suffix.lower() for one in sorted(folder.glob(pattern)) if not one.name.startswith("."))
+        known = next((one for one in suffixes if one in formats.SUFFIXES), None)
+        if known is not None:
+            deep = "*" if pattern == "*" else "**/*"
+            return f", but {known} files{'' if pattern == '*' else ' in folders'}: load({str(folder / deep) + known!r})"
+    return ""
+
+
+def find_datasets(folder: Path) -> dict[str, DatasetFiles]:
+    """The data sets in a folder by name: those of which a training or a test part lies there."""
+    files = sorted(entry for entry in folder.iterdir() if special_file_kind(entry) is None)
+    return {name: files for name, files in _group_parts(files).items() if "all" not in files}
+
+
+def _group_parts(files: list[Path], suffixes: Iterable[str] = formats.SUFFIXES) -> dict[str, DatasetFiles]:
+    """Data sets among the files of one folder by name; of several formats the first that has both parts."""
+    best: dict[str, DatasetFiles] = {}
+    for suffix in suffixes:
+        if formats.FORMATS[suffix].is_recording:
+            continue  # clips called one_train and one_test are clips
+        found: dict[str, DatasetFiles] = {}
+        for file in files:
+            part = PART_NAME.fullmatch(file.stem)
+            if file.suffix.lower() == suffix and part:
+                found.setdefault(part[1], {})[part[2].lower()] = file
+            elif (
+                file.suffix.lower() == suffix and formats.FORMATS[suffix].is_standalone and formats.has_sequences(file)
+            ):
+                found[file.stem] = {"all": file}
+        for name, parts in found.items():
+            if len(parts) > len(best.get(name, {})):
+                best[name] = parts
+    return best
+
+
+def read_dataset(files: DatasetFiles) -> dict[str, Sequences]:
+    """The parts of a data set."""
+    if "all" in files:
+        return formats.read(files["all"])
+    parts: dict[str, Sequences] = {}
+    for part in ("train", "test"):
+        if part in files:
+            read = formats.read(files[part])
+            parts[part] = read[part] if part in read else next(iter(read.values()))
+    return _unify_classes(parts)
+
+
+def _unify_classes(parts: dict[str, Sequences]) -> dict[str, Sequences]:
+    """Files that do not declare their classes may each know only some: both parts get all."""
+    names = dict.fromkeys(name for part in parts.values() for name in part.class_names or ())
+    return {
+        key: part.replace(class_names=names) if part.class_names not in (None, tuple(names)) else part
+        for key, part in parts.items()
+    }
+
+
+# --- names -------------------------------------------------------------------------------------------------------
+
+
+def _search_roots() -> Iterator[tuple[str, Path]]:
+    """Where names are looked for, in order, with what to call the place."""
+    chosen = os.environ.get("TIMELIKE_DATA")
+    if chosen:
+        folder = expand_user(chosen)
+        if not folder.is_dir():
+            raise FileNotFoundError(f"TIMELIKE_DATA={chosen!r} is not a folder: make it, or unset the variable")
+        yield "$TIMELIKE_DATA", folder
+    yield "the cache", archive.cache_folder()
+    for package in ("aeon", "sktime"):
+        try:
+            spec = importlib.util.find_spec(package)  # a top-level name: found without being imported
+        except (ImportError, ValueError):
+            continue
+        for place in (spec and spec.submodule_search_locations) or ():
+            yield f"the installed {package}", Path(place) / "datasets" / "data"
+
+
+def _find_named_datasets(root: Path, depth: int = 2) -> dict[str, DatasetFiles]:
+    """Data sets by name, at most two folders deep; the shallower wins."""
+    try:
+        entries = sorted(entry for entry in root.iterdir() if not entry.name.startswith("."))
+    except OSError:
+        return {}
+    found: dict[str, DatasetFiles] = {}
+    if depth:
+        for folder in filter(Path.is_dir, entries):
+            found = _find_named_datasets(folder, depth - 1) | found
+    named = [suffix for suffix, known in formats.FORMATS.items() if known.is_found_by_name]
+    return found | _group_parts([entry for entry in entries if entry.is_file()], named)
+
+
+def load_by_name(name: str) -> dict[str, Sequences]:
+    """The parts of the data set of a name, downloaded if it is nowhere here."""
+    if not _DATASET_NAME.fullmatch(name):
+        raise ValueError(f"source={name!r} is neither a path that exists nor a name of letters, digits, - and _")
+    searched, known = [], set()
+    for place, root in _search_roots():
+        catalogue = _find_named_datasets(root)
+        if name in catalogue:
+            return read_dataset(catalogue[name])
+        known |= set(catalogue)
+        searched.append(f"{place} ({root}{'' if root.is_dir() else ', which does not exist'})")
+    _refuse_other_files(name)
+    try:
+        return read_dataset(find_dataset(archive.fetch_dataset(name)))
+    except archive.DownloadError as error:
+        raise FileNotFoundError(_not_found_message(name, searched, known, str(error))) from None
+
+
+def _refuse_other_files(name: str) -> None:
+    """Nobody who has a file of that name meant to download another: say what is in it instead."""
+    files = [f"{name}{suffix}" for suffix, known in formats.FORMATS.items() if known.is_shared]
+    for place, root in _search_roots():
+        for pattern in (folders + file for file in files for folders in ("", "*/", "*/*/")):
+            for file in root.glob(pattern):
+                if special_file_kind(file) is not None:
+                    continue
+                try:
+                    formats.read(file)
+                except formats.FormatError as error:
+                    raise formats.FormatError(f"{place} has {file}, but it does not hold sequences: {error}") from None
+
+
+def _not_found_message(name: str, searched: list[str], known: set[str], reason: str) -> str:
+    lower = {entry.lower(): entry for entry in known}
+    near = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    return (
+        f"no data set {name!r}"
+        + (f"; did you mean {' or '.join(map(repr, near))}?" if near else ".")
+        + f"\nLooked in: {'; '.join(searched)}."
+        + f"\nDownload: {reason}."
+        + f"\nBy hand: download {archive.dataset_url(name)} on a computer with a network and unpack it into "
+        + f"{archive.cache_folder() / name}, or set TIMELIKE_DATA to a folder that holds {name}_TRAIN.ts or {name}.npz."
+    )

@@ -1,0 +1,140 @@
+"""Labels and groups of recordings: from their columns, from the names of their files, or one for all."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .column_spec import MAX_LISTED, Role
+from .columns import ParsedFile
+from .formats.text import is_all_numbers, parse_integers
+
+_LEADING_ZERO = re.compile(r"[+-]?0\d")  # by a zero
+_REGEX_MARKS = re.compile(r"[\\^$*+?|\[\]{}]")  # of regular expressions
+_MAX_LISTED = 3  # files that an error names
+
+
+def resolve_role(pieces: list[ParsedFile], asked: Role, role: str, notes: list[str]) -> list[Any] | NDArray[Any] | None:
+    """One entry for every recording, or None where nobody says anything about it."""
+    within: list[list[Any] | None] = [piece.label if role == "label" else piece.group for piece in pieces]
+    if callable(asked) or (asked is not None and not isinstance(asked, str)):
+        said = [_call_role(asked, piece.path, role) if callable(asked) else asked for piece in pieces]
+        return _to_python([entry for entry, piece in zip(said, pieces, strict=True) for _ in piece.lengths])
+    if all(found is not None for found in within):
+        _refuse_mixed_kinds(pieces, within, role)
+        found = [entry for found in within for entry in found or ()]
+        return _parse_tokens(found) if all(isinstance(entry, str) for entry in found) else _to_python(found)
+    if any(found is not None for found in within):
+        raise _partial_column_error(pieces, within, asked or role, role)
+    if asked is None:
+        return None
+    given = _match_names(pieces, asked, role)
+    return _parse_tokens([entry for entry, piece in zip(given, pieces, strict=True) for _ in piece.lengths])
+
+
+def _call_role(function: Any, path: Path, role: str) -> Any:
+    try:
+        found = function(path)
+    except Exception as error:
+        error.add_note(f"{role}= was asked about {path}")
+        raise
+    if not isinstance(found, str | int | float | np.number | np.bool_) or (isinstance(found, float) and isnan(found)):
+        raise TypeError(f"{role}= gave {found!r:.60} for {path}: expected a string or a number")
+    return found
+
+
+def _parse_tokens(tokens: list[str]) -> NDArray[Any]:
+    """Numbers where all are written as such; 01 is a name."""
+    distinct = dict.fromkeys(tokens)
+    whole = parse_integers(distinct)
+    if whole is not None:
+        return np.array([whole[token] for token in tokens], np.int64)
+    numeric = is_all_numbers(distinct) and not any(_LEADING_ZERO.match(token) for token in distinct)
+    return np.array(tokens, dtype=np.float64 if numeric else str)
+
+
+def _to_python(found: list[Any]) -> list[Any]:
+    return [entry.item() if isinstance(entry, np.generic) else entry for entry in found]
+
+
+def _partial_column_error(pieces: list[ParsedFile], within: list[Any], name: Any, role: str) -> ValueError:
+    lacking = [piece.path.name for piece, found in zip(pieces, within, strict=True) if found is None]
+    more = f" and {len(lacking) - _MAX_LISTED} others" if len(lacking) > _MAX_LISTED else ""
+    return ValueError(
+        f"{role}: the column {name!r} is in {len(pieces) - len(lacking)} of {len(pieces)} files, and not in "
+        f"{', '.join(lacking[:_MAX_LISTED])}{more}: expected it in all; or give {role}= as a function of the path"
+    )
+
+
+def _refuse_mixed_kinds(pieces: list[ParsedFile], within: list[list[Any] | None], role: str) -> None:
+    """An error where the column is text in some files and numbers in others."""
+    kinds: dict[bool, str] = {}
+    for piece, found in zip(pieces, within, strict=True):
+        for entry in found or ():
+            kinds.setdefault(isinstance(entry, str), piece.path.name)
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{role}s are text in {kinds[True]} and numbers in {kinds[False]}: expected one kind; write them alike, or "
+            f"give {role}= as a function of the path"
+        )
+
+
+def _match_names(pieces: list[ParsedFile], asked: str, role: str) -> list[str]:
+    """What a regular expression finds; a word that is neither that nor a column would be the same for all: refused."""
+    try:
+        pattern = re.compile(asked)
+    except re.error as error:
+        pattern = None
+        if "(" in asked:
+            raise ValueError(f"{role}={asked!r} is no column, and no regular expression ({error})") from None
+    if pattern is not None and pattern.groups:
+        return _match_paths([piece.path for piece in pieces], pattern, role)
+    if _REGEX_MARKS.search(asked):
+        raise ValueError(
+            f"{role}={asked!r} is no column, and a regular expression without a group: put ( ) around what is the "
+            f"{role}; if it is a constant, give {role}=lambda path: {asked!r}"
+        )
+    columns = list(dict.fromkeys(column for piece in pieces for column in piece.columns))
+    near = difflib.get_close_matches(asked, columns, n=1)
+    hint = (
+        f"; did you mean {near[0]!r}?"
+        if near
+        else f": they have {', '.join(map(repr, columns[:MAX_LISTED])) or 'none'}."
+    )
+    raise ValueError(
+        f"{role}={asked!r} is a column of no file{hint} A part of the files' names is a regular expression with a "
+        f'group ( ), such as {role}=r"([a-z]+)_"; a constant for all is {role}=lambda path: {asked!r}'
+    )
+
+
+def _match_paths(paths: list[Path], pattern: re.Pattern[str], role: str) -> list[str]:
+    """What the first group holds in the names of the files, in the nearest of their folders that has it, or paths.
+
+    /home/runner/sit/3.csv is of the class sit, not run; a name that lacks what others have is an error.
+    """
+    full = [Path(os.path.abspath(path)) for path in paths]
+    found = [None if "/" in pattern.pattern else pattern.search(path.name) for path in full]
+    for depth in range(min(len(path.parents) for path in full) - 1):
+        if any(found) or "/" in pattern.pattern:
+            break
+        above = [pattern.search(path.parents[depth].name) for path in full]
+        found = above if all(above) else found
+    if not any(found):
+        found = [pattern.search(path.as_posix()) for path in full]
+    parts = [next((part for part in match.groups() if part), None) if match else None for match in found]
+    lacking = [path.name for path, part in zip(paths, parts, strict=True) if part is None]
+    if lacking:
+        more = f" and {len(lacking) - _MAX_LISTED} others" if len(lacking) > _MAX_LISTED else ""
+        raise ValueError(
+            f"{role}={pattern.pattern!r} finds nothing in {', '.join(lacking[:_MAX_LISTED])}{more}: expected a group ( "
+            ") "
+            "that is in the name or path of every file"
+        )
+    return [part for part in parts if part is not None]

@@ -1,0 +1,323 @@
+"""A name, a path, a pattern or a list of paths → Sequences, wherever the files are."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from ...core.parameters import check_choice, is_path_too_long
+from ...core.validation.layouts import check_layout
+from ..container import Sequences
+from . import catalogue, formats, paths
+from .formats import har
+from .formats.special_files import refuse_special_file, special_file_kind
+
+OnError = Literal["raise", "skip"]
+Size = int | tuple[int, int] | None
+Source = str | os.PathLike[str] | Iterable[Any] | Mapping[str, Any]
+Role = str | float | Callable[[Path], Any] | None
+
+_EXPECTED = "expected the name of a data set, the path of a file or folder, a pattern, or a list of paths"
+
+
+@overload
+def load(
+    source: Source,
+    *,
+    split: Literal["train", "test"],
+    layout: str | None = None,
+    time: str | int | None = None,
+    values: str | int | Iterable[str | int] | None = None,
+    label: Role = None,
+    group: Role = None,
+    size: Size = None,
+    grayscale: bool = False,
+    every: int = 1,
+    on_error: OnError = "raise",
+) -> Sequences: ...
+@overload
+def load(
+    source: Source,
+    *,
+    split: None = None,
+    layout: str | None = None,
+    time: str | int | None = None,
+    values: str | int | Iterable[str | int] | None = None,
+    label: Role = None,
+    group: Role = None,
+    size: Size = None,
+    grayscale: bool = False,
+    every: int = 1,
+    on_error: OnError = "raise",
+) -> Any: ...
+def load(
+    source: Source,
+    *,
+    split: Literal["train", "test"] | None = None,
+    layout: str | None = None,
+    time: str | int | None = None,
+    values: str | int | Iterable[str | int] | None = None,
+    label: Role = None,
+    group: Role = None,
+    size: Size = None,
+    grayscale: bool = False,
+    every: int = 1,
+    on_error: OnError = "raise",
+) -> Any:
+    r"""A data set by its name, or files by their path: `Sequences`, or (train, test) where there are both.
+
+    A name is looked for in the folder `$TIMELIKE_DATA` (two levels deep), the cache, and the data folders inside
+    installed aeon and sktime packages, whose code is not imported; then it is downloaded from the UCR/UEA archive into
+    the cache. A path is a file, whose suffix says the format (`timelike.sequences.io.formats.FORMATS` has them all), or
+    a folder with `<Name>_TRAIN` and `<Name>_TEST` files or the official UCI HAR files.
+
+    Recordings of your own are one file each: a folder, a pattern (`"logs/*.csv"`; `**` is any folders) or a list of
+    .csv, .tsv, .npy, .npz, .parquet, .wav, .mat or .jsonl files, with the names of the files as ids. Their time is the
+    column that is called so (time, timestamp, date, t, …) or holds dates; what is text is no channel; `X.source` says
+    what was taken for what. A column `id` in a file tells several recordings apart. A list of tables, or of pairs
+    (name, array), is taken too. Videos become frames (channel, height, width) between 0 and 1, and need the extra
+    `video`.
+
+    Parameters
+    ----------
+    source : str, path, list of paths or of tables
+        A name, a file, a folder, a pattern or a list.
+    split : {"train", "test"}, optional
+        One of the two parts, where there are two.
+    layout : {"tc", "ct", "ntc", "nct", "nc", "nchw"}, optional
+        Of arrays (.npy, .npz, .mat): one recording is (time, channel), unless this says (channel, time); several
+        sequences in one file as in `Sequences`. An array of up to two axes is one recording; of more (.npy) many.
+    time : str or int, optional
+        The column of times, by name or position: numbers, ISO dates (time zones become UTC), or a count since 1970.
+    values : str, int or list of them, optional
+        The columns that are channels, in this order; otherwise all numbers that are nothing else.
+    label, group : str, number or callable, optional
+        A column that is constant in a file; a regular expression with a group ( ) that is looked for in the names of
+        the files, then in their paths; a function of the path; or a number for all.
+    size : int or (height, width), optional
+        Of videos: frames in this size, by the mean over areas where they shrink; one number makes squares of them,
+        whatever their shape was.
+    grey : bool
+        Of videos: one channel in place of red, green and blue.
+    every : int
+        Of videos: only every n-th frame.
+    on_error : {"raise", "skip"}
+        Whether recordings that cannot be read are an error that names all of them, or left out with a warning that says
+        why. Pipes and devices in a folder are left out in any case.
+
+    >>> import pathlib, tempfile, timelike as tl
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("anna_walk", "anna_run", "bob_walk"):
+    ...     _ = (folder / f"{name}.csv").write_text("t,ax,ay\n0.0,1,2\n0.1,3,4\n")
+    >>> X = tl.load(folder, label=r"_(\w+)", group=r"(\w+?)_")
+    >>> X
+    Sequences(3 sequences, length 2, 2 channels, float64, 2 classes, 2 groups, times, from 3 files)
+    >>> X.ids.tolist(), X.labels.tolist(), X.source.notes
+    (['anna_run', 'anna_walk', 'bob_walk'], ['run', 'walk', 'walk'], ("time: the column 't', by its name",))
+    """
+    if split not in (None, "train", "test"):
+        raise ValueError(f'split={split!r}: expected "train", "test" or None for all there is')
+    check_choice(on_error, "on_error", ("raise", "skip"))
+    videos = {"size": size, "grey": grayscale, "every": every}
+    columns = {"layout": layout, "time": time, "values": values, "label": label, "group": group}
+    if hasattr(source, "columns") or hasattr(source, "__array__"):
+        raise TypeError(
+            f"source is a {type(source).__name__}, not a list of them: one recording is [source], and several below "
+            "each other are Sequences.from_frame(source, id=..., time=...), or Sequences(source) of an array"
+        )
+    if paths.is_in_memory(source):
+        from .dataframes import read_dataframes
+
+        _refuse_options({**videos, "layout": layout}, "a list of tables")
+        return _choose_split(
+            {"all": read_dataframes(source, time=time, values=values, label=label, group=group)}, split, source
+        )
+    found = _resolve_source(source, any(value is not None for value in columns.values()))
+    if isinstance(found, list):
+        parts = {"all": _read_recordings(found, videos, columns, on_error)}
+    else:
+        _refuse_options(videos | columns, found)
+        parts = _read_path(found) if isinstance(found, Path) else catalogue.load_by_name(found)
+    return _choose_split(parts, split, source)
+
+
+def _resolve_source(source: Any, asked: bool) -> list[Path] | Path | str:
+    """What is meant: recordings of a file each, another file or folder, or a name."""
+    given = os.fspath(source) if isinstance(source, os.PathLike) else source
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
+        return _as_file_or_list(paths.list_files(given), asked)
+    if not isinstance(given, str):
+        raise TypeError(f"source={given!r:.80}: {_EXPECTED}")
+    if given == "" or is_path_too_long(given):
+        what = f"{given[:40]!r}…, {len(given)} characters" if given else "''"
+        raise ValueError(f"source={what}: {_EXPECTED}")
+    if isinstance(source, str) and not _is_path(given):
+        return given
+    path = paths.expand_user(given)
+    refuse_special_file(path)
+    if paths.is_pattern(path):
+        return _as_file_or_list(paths.match_pattern(path), asked)
+    if path.is_file():
+        return _as_file_or_list([path], asked)
+    return (_list_recordings(path, asked) if path.is_dir() else []) or path
+
+
+def _as_file_or_list(files: list[Path], asked: bool) -> list[Path] | Path:
+    """A single file is itself, however it was found, unless it is a recording or asked for as one."""
+    if len(files) == 1 or all(special_file_kind(file) for file in files):
+        refuse_special_file(files[0])
+    if len(files) > 1 or _is_recording(files[0]):
+        return files
+    known = formats.FORMATS.get(files[0].suffix.lower())
+    as_one = (
+        known is not None and known.has_columns and (asked or (known.is_shared and not formats.has_sequences(files[0])))
+    )
+    return files if as_one else files[0]
+
+
+def _choose_split(parts: dict[str, Sequences], split: str | None, source: Source) -> Any:
+    if split is None:
+        return (parts["train"], parts["test"]) if len(parts) > 1 else next(iter(parts.values()))
+    if split not in parts:
+        has = "no official split" if "all" in parts else f"only a {next(iter(parts))} part"
+        raise ValueError(
+            f'split="{split}" is asked of {source!r:.80}, which has {has}: leave split out, and divide it with '
+            "Sequences.split(test=...) if you need two parts"
+        )
+    return parts[split]
+
+
+def _is_path(given: str) -> bool:
+    separators = {"/", os.sep, os.altsep or os.sep}
+    suffix = Path(given).suffix.lower()
+    many = "*" in given or any(s in given for s in separators)
+    return many or suffix in formats.SUFFIXES or paths.expand_user(given).exists()
+
+
+# --- recordings --------------------------------------------------------------------------------------------------
+
+
+def _read_recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str, Any], on_error: str) -> Sequences:
+    """Files of one recording each, as one collection; a pipe or a device among them is left out, whatever is asked."""
+    left_out: dict[Path, Exception] = {}
+    for file in files:
+        try:
+            refuse_special_file(file)
+        except formats.FormatError as error:
+            left_out[file] = error
+    if len(left_out) == len(files):
+        raise next(iter(left_out.values()))
+    files = [file for file in files if file not in left_out]
+    filmed = [file for file in files if _is_recording(file)]
+    for file in files:
+        if not _is_recording(file) and not _has_columns(file):
+            known = [
+                suffix for suffix, format_ in formats.FORMATS.items() if format_.has_columns or format_.is_recording
+            ]
+            raise ValueError(
+                f"{file} is one of {len(files)} files, and patterns and lists of several are for recordings of a file "
+                f"each ({', '.join(known)}): load it by itself"
+            )
+    if filmed and len(filmed) < len(files):
+        other = next(file for file in files if not _is_recording(file))
+        raise ValueError(f"{filmed[0]} is a video and {other} is none: load them apart")
+    if filmed:
+        from . import recordings
+        from .formats.video import VideoReader
+
+        _refuse_options(columns, files[0])
+        return recordings.read_recordings(files, VideoReader(**videos), on_error, left_out)
+    from . import combine
+    from .column_spec import ColumnSpec
+
+    _refuse_options(videos, files[0])
+    layout = columns.pop("layout")
+    return combine.read_files(
+        files, ColumnSpec.from_options(**columns), _check_file_layout(layout, files), on_error, left_out
+    )
+
+
+def _check_file_layout(layout: Any, files: list[Path]) -> str | None:
+    """The layout, where it is one of those that files can have."""
+    if layout is None:
+        return None
+    arrays = [suffix for suffix in (".npy", ".npz", ".mat") if any(file.suffix.lower() == suffix for file in files)]
+    if not arrays:
+        raise ValueError(
+            f"layout={layout!r:.40} is for arrays (.npy, .npz, .mat), and {files[0]} is none: leave it out"
+        )
+    if layout in ("tc", "ct"):
+        return str(layout)
+    check_layout(layout)
+    if len(files) > 1:
+        raise ValueError(
+            f'layout="{layout}" is of several sequences in one file, and these are {len(files)} files of one recording '
+            'each: expected "tc" (time, channel) or "ct" (channel, time)'
+        )
+    return str(layout)
+
+
+def _list_recordings(folder: Path, asked: bool) -> list[Path]:
+    """The recordings in a folder, unless it holds a data set."""
+    if har.find_folder(folder) is not None:
+        return []
+    known = [
+        suffix for suffix, one in formats.FORMATS.items() if one.is_recording or (one.has_columns and not one.is_opt_in)
+    ]
+    files = paths.files_in_folder(folder, known)
+    data_sets = catalogue.find_datasets(folder)
+    if data_sets and not asked:
+        parts = {path for parts in data_sets.values() for path in parts.values()}
+        whole = any(len(parts) > 1 for parts in data_sets.values())
+        if whole or parts >= {file for file in files if not _is_recording(file) and special_file_kind(file) is None}:
+            return []  # one that is called walk_test among others is a recording
+    return files
+
+
+def _has_columns(path: Path) -> bool:
+    known = formats.FORMATS.get(path.suffix.lower())
+    return known is not None and known.has_columns
+
+
+def _is_recording(path: Path) -> bool:
+    known = formats.FORMATS.get(path.suffix.lower())
+    return known is not None and known.is_recording
+
+
+def _refuse_options(asked: Mapping[str, Any], found: Path | str) -> None:
+    usual = {"size": None, "grey": False, "every": 1}
+    for name, value in asked.items():
+        if name in usual and value is not usual[name] and value != usual[name]:
+            raise ValueError(f"{name}={value!r} is for videos, and {str(found)!r:.80} is none: leave {name} out")
+        if name not in usual and value is not None:
+            raise ValueError(
+                f"{name}={value!r:.40} is for recordings in columns or arrays, and {str(found)!r:.80} is none: leave "
+                f"{name} out"
+            )
+
+
+# --- paths -------------------------------------------------------------------------------------------------------
+
+
+def _read_path(path: Path) -> dict[str, Sequences]:
+    if path.is_file():
+        part = catalogue.PART_NAME.fullmatch(path.stem)
+        return catalogue.read_dataset({part[2].lower(): path} if part else {"all": path})
+    if not path.is_dir():
+        near = difflib.get_close_matches(path.name, _list_loadable(path.parent), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        if path.parts[:1] and path.parts[0].startswith("~"):
+            hint = f": there is no user {path.parts[0][1:]!r}; write the folder out, or ~/ for your own"
+        raise FileNotFoundError(f"there is no file or folder {path}{hint}")
+    official = har.find_folder(path)
+    return har.read(official) if official is not None else catalogue.read_dataset(catalogue.find_dataset(path))
+
+
+def _list_loadable(folder: Path) -> list[str]:
+    """What could be loaded from a folder."""
+    if not folder.is_dir():
+        return []
+    return [entry.name for entry in folder.iterdir() if entry.suffix.lower() in formats.SUFFIXES or entry.is_dir()]

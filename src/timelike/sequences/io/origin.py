@@ -1,0 +1,40 @@
+"""`Origin`: what sequences were read from, and how it was understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .paths import readable_name
+
+_MAX_LISTED = 3  # files in the first line
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The files that sequences were read from, how they were understood, and which were left out and why.
+
+    `load` guesses as little as it can, and what it did guess stands in `notes`: which column is the time, that an array
+    of two axes is one recording, that commas are decimal marks. `print(X.source)` shows it all.
+
+    >>> Origin(("a.csv",), ("time: the column 't'",), {"b.csv": "is empty"})
+    1 file: a.csv
+      time: the column 't'
+    left out: 1
+      b.csv: is empty
+    """
+
+    files: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        more = ", …" if len(self.files) > _MAX_LISTED else ""
+        count = "1 file" if len(self.files) == 1 else f"{len(self.files)} files"
+        lines = [f"{count}: {', '.join(self.files[:_MAX_LISTED])}{more}", *(f"  {note}" for note in self.notes)]
+        lines += [f"left out: {len(self.skipped)}"] if self.skipped else []
+        lines += [f"  {path}: {reason}" for path, reason in self.skipped.items()]
+        return readable_name("\n".join(lines))
+
+    def short_name(self) -> str:
+        """Of one file its name, of several how many."""
+        return readable_name(self.files[0]) if len(self.files) == 1 else f"{len(self.files)} files"

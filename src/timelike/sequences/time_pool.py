@@ -1,0 +1,92 @@
+"""Coarse: a clock with fewer frames, each the mean of a stretch of steps, so that long sequences cost no more."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .container import Sequences
+
+UNLIMITED = 2**62  # frames: more than there are
+_LENGTH_FACTOR = 2  # times `most` that a single sequence may have before it gets a clock of its own
+
+
+class TimePool(NamedTuple):
+    """Frames of `factor` steps each, and at most so many of a sequence; the last frame may have fewer steps.
+
+    All sequences have one factor, so that what is as fast stays as fast; only one that would still have more than
+    `max_frames` frames has a greater one.
+
+    >>> import timelike as tl
+    >>> TimePool(2.0, 100).applied(tl.Sequences([[1.0, 3.0, 5.0, 7.0, 9.0], [4.0]])).values[:, 0]
+    array([2., 6., 9., 4.])
+    """
+
+    factor: float
+    max_frames: int
+
+    @classmethod
+    def identity(cls) -> TimePool:
+        """A clock that leaves every step as it is."""
+        return cls(1.0, UNLIMITED)
+
+    @classmethod
+    def from_lengths(cls, lengths: NDArray[np.int64], frames: int | None) -> TimePool:
+        """So coarse that nine in ten sequences of these lengths have `frames` frames at most, None for any number.
+
+        >>> TimePool.of(np.array([100, 400]), 200)
+        Coarse(factor=2.0, most=400)
+        """
+        if frames is None:
+            return cls.identity()
+        long = float(np.quantile(lengths, 0.9, method="higher"))
+        return cls(max(1.0, long / frames), _LENGTH_FACTOR * frames)
+
+    def lengths(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many frames sequences of these lengths have."""
+        # what is a whole number of frames but for rounding is one
+        return np.ceil(lengths / self._factors(lengths) * (1 - 1e-12)).astype(np.int64)
+
+    def apply(self, sequences: Sequences) -> Sequences:
+        """The same sequences on this clock, with their labels, groups and ids."""
+        own = sequences.lengths
+        if (self._factors(own) == 1).all():
+            return sequences
+        frames = self.lengths(own)
+        offsets = np.concatenate([[0], np.cumsum(frames)])
+        item = np.repeat(np.arange(len(own)), frames)
+        values = self._means(sequences, item, np.arange(offsets[-1]) - offsets[item])
+        known = {"labels": sequences.labels, "groups": sequences.groups, "ids": sequences.ids}
+        return Sequences.from_packed(values, offsets, **known)
+
+    def pooling_matrix(self, length: int) -> NDArray[np.float64]:
+        """Of which steps, in which shares, every frame of a sequence of this length is made: (frame, step).
+
+        >>> TimePool(1.5, 100).shares(3)
+        array([[0.66666667, 0.33333333, 0.        ],
+               [0.        , 0.33333333, 0.66666667]])
+        """
+        own = np.array([length])
+        edges = np.minimum(np.arange(self.lengths(own)[0] + 1) * self._factors(own)[0], length)
+        steps = np.arange(length)
+        covered = np.minimum(edges[1:, None], steps + 1) - np.maximum(edges[:-1, None], steps)
+        return np.asarray(np.maximum(covered, 0) / np.diff(edges)[:, None])
+
+    def _factors(self, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.maximum(self.factor, lengths / self.max_frames)
+
+    def _means(self, sequences: Sequences, item: NDArray[np.int64], frame: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Of every frame the mean of its steps, one step after the other, so that no other sequence has a say."""
+        base, starts, lengths = sequences.buffers()
+        factor = self._factors(lengths)[item]
+        begin, end = frame * factor, np.minimum((frame + 1) * factor, lengths[item])
+        first, found = np.floor(begin), np.zeros((len(item), *base.shape[1:]))
+        for ahead in range(math.ceil(factor.max(initial=1.0)) + 1):
+            step = np.minimum(first + ahead, lengths[item] - 1)
+            covered = np.maximum(np.minimum(first + ahead + 1, end) - np.maximum(first + ahead, begin), 0)
+            share = (covered / (end - begin)).reshape(-1, *[1] * (base.ndim - 1))
+            found += share * base[starts[item] + step.astype(np.int64)]
+        return found.astype(base.dtype)

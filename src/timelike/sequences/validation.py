@@ -1,0 +1,128 @@
+"""Whatever the caller has → checked `Sequences`: single ones, collections, and the input and targets of estimators."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import format_value
+from ..core.validation import arrays
+from ..core.validation.arrays import count_axes
+from ..core.validation.conversion import is_sparse
+from ..core.validation.labels import validate_labels
+from .container import Sequences
+
+_SINGLE_START = arrays.read_only_view(np.zeros(1, np.int64))
+
+
+def validate_estimator_input(X: Any) -> Any:
+    """What an estimator is given, read as scikit-learn reads it: also tables with one sequence in each row."""
+    if is_sparse(X):
+        raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
+    if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
+        if not isinstance(X, np.ma.MaskedArray):  # whose masked entries are missing, not what lies below the mask
+            X = np.asarray(X)
+        if X.ndim < 2 and X.dtype != object:
+            raise ValueError(
+                f"X has shape {X.shape}: expected 2D array (item, time) or more axes. Reshape your data using "
+                "X.reshape(1, -1) if it is a single sequence"
+            )
+        if X.dtype.kind == "c":
+            raise ValueError("X is complex. Complex data not supported: give real and imaginary part as channels")
+    return X
+
+
+def set_n_features_in(estimator: Any, sequences: Sequences) -> None:
+    """Note how many numbers a sequence has, if all have as many, as scikit-learn does."""
+    if sequences.has_equal_lengths:
+        estimator.n_features_in_ = int(np.prod(sequences.shape[1:]))
+    elif hasattr(estimator, "n_features_in_"):  # from an earlier fit
+        del estimator.n_features_in_
+
+
+def validate_targets(estimator: Any, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
+    """What is known about each sequence: y, or the labels that the sequences carry."""
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None and sequences.labels is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None and X carries no labels: "
+            f"give the {what} of every sequence"
+        )
+    given = sequences.labels if y is None else column_or_1d(validate_labels(y, "y", what), warn=True)
+    targets: NDArray[Any] = np.asarray(given)
+    if len(targets) != len(sequences):
+        raise ValueError(
+            f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
+            "(inconsistent numbers of samples)"
+        )
+    return targets
+
+
+def as_single_sequence(value: Any, name: str) -> Sequences:
+    """The same door for a single sequence, (time,) or (time, *frame): a collection of one."""
+    if isinstance(value, Sequences):
+        if len(value) != 1:
+            raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
+        return value
+    values = arrays.validate_sequence(value, name)
+    made = _from_checked(values, np.array([len(values)]), _SINGLE_START)
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        made._base_missing.append(False)  # one look for both, since small sequences are compared by the million
+        return made
+    step = arrays.find_first_step(values, np.isinf)
+    if step is not None:
+        raise ValueError(f"{name} is infinite at time step {step}: expected finite values; nan means missing")
+    return made
+
+
+def as_sequences(value: Any, name: str) -> Sequences:
+    """The door of every verb: `Sequences` pass, anything else is checked under the name of the argument."""
+    if isinstance(value, Sequences):
+        return value
+    values, lengths = arrays.pack_sequences(value, "ntc", name)
+    made = _from_checked(values, lengths)
+    arrays.refuse_inf(values, made._starts, name)
+    return made
+
+
+def validate_sequences(X: Any) -> Sequences:
+    """The door of every estimator, which also takes what scikit-learn hands around."""
+    words = X.tolist() if isinstance(X, np.ndarray) and X.dtype.kind == "U" and X.ndim == 1 else X
+    if isinstance(words, list) and len(words) and all(isinstance(one, str) for one in words):
+        raise TypeError(
+            f"X holds text, {format_value(words)}: expected sequences of numbers. These look like labels: are they "
+            "swapped? "
+            "The sequences X come first, then the labels y"
+        )
+    return X if isinstance(X, Sequences) else as_sequences(validate_estimator_input(X), "X")
+
+
+def _from_checked(
+    values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None
+) -> Sequences:
+    """Checked arrays of which nothing else is known."""
+    made = Sequences.__new__(Sequences)
+    made._set_values(values, lengths, starts)
+    made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
+    made._in_order = True
+    return made
+
+
+def as_one_or_many(value: Any, frame: tuple[int, ...], name: str) -> tuple[Sequences, bool]:
+    """The sequences, and whether it was a single one: with the frames known, the number of axes tells.
+
+    With one channel, a list of plain sequences is several; (time, 1) is one.
+
+    >>> as_one_or_many([0.0, 1.0, 2.0], (1,), "x")[1], as_one_or_many([[0.0, 1.0], [2.0]], (1,), "x")[1]
+    (True, False)
+    """
+    if isinstance(value, Sequences):
+        return value, False
+    if isinstance(value, list | tuple) and not value:
+        raise ValueError(f"{name} is empty: expected at least one sequence")
+    axes = count_axes(value)
+    plain = frame == (1,) and axes == 2 and not all(np.size(step) == 1 for step in value)
+    if axes > 1 + len(frame) or plain:
+        return as_sequences(value, name), False
+    return as_single_sequence(value, name), True

@@ -1,0 +1,210 @@
+"""Descent, one step down a loss (backward, average over processes, check, clip, update), and what it says on NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+from torch.optim import Optimizer
+
+from ..core.parameters import check_float
+from . import clock
+from .batches import Batch
+from .processes import Processes
+
+if TYPE_CHECKING:
+    from .loop import TrainingRun
+    from .objective import Objective
+
+
+_LONG_FORWARD_SECONDS = (
+    0.2  # seconds of a forward pass, after which somebody may press Ctrl-C in the backward pass, twice as long
+)
+_MAX_LISTED = 20  # ids in a message
+_MAX_RATE = 1e30  # Adam divides it by a denominator of 1e-8, and the quotient has to fit a float32
+
+
+class DivergenceError(ArithmeticError):
+    """A loss or a gradient that is no finite number; `step` (counted from 1) and `ids` say where it came up."""
+
+    def __init__(self, message: str, step: int, ids: list[int]) -> None:
+        super().__init__(message)
+        self.step, self.ids = step, ids
+
+
+class NotFiniteError(ArithmeticError):
+    """What was not finite; the loop knows where and says it with `divergence_error`."""
+
+
+class OptimizerStep:
+    """Called with a loss, it updates the parameters of all optimisers, or of the one that is named.
+
+    Gradients left in other parameters are thrown away: what a generator's loss leaves in its critic does no harm.
+    """
+
+    def __init__(
+        self, module: nn.Module, optimizers: Mapping[str, Optimizer], processes: Processes, clip: float | None
+    ) -> None:
+        self._module, self._optimizers, self._processes, self._clip = module, optimizers, processes, clip
+        self.weight = 1.0
+        """What the part of this process counts, where processes have parts of different sizes."""
+        self.norm = 0.0
+        """Norm of the gradient at the last update, before clipping."""
+        self.started_at = clock.now()
+        """When this step, or what came after its last backward pass, began."""
+        self.n_started = 0
+        """Updates begun so far: until one is, the module is as it was before the step."""
+        self.n_updates = 0
+        """Updates so far: a step that makes none has learned nothing."""
+
+    def __call__(self, loss: Any, optimizer: str | None = None) -> None:
+        """Descend the loss once."""
+        self.backward(loss)
+        self.step(optimizer)
+
+    def backward(self, loss: Any) -> None:
+        """Add the gradients of one term of the loss to those already there."""
+        if not isinstance(loss, Tensor) or loss.numel() != 1 or not loss.requires_grad:
+            raise TypeError(
+                f"the loss is {_describe_loss(loss)}: expected a tensor of one number that depends on the module"
+            )
+        # averaged first, so that all processes see the same number and stop together
+        value = float(self._processes.mean(loss.detach() * self.weight))
+        if not math.isfinite(value):
+            self._module.zero_grad()
+            raise NotFiniteError(f"the loss is {value}")
+        # the step runs inside the autocast of mixed precision, which is for forward passes only
+        long = clock.now() - self.started_at > _LONG_FORWARD_SECONDS
+        ears = interruptible_backward(self._module) if long else nullcontext()
+        with ears, torch.autocast(loss.device.type, enabled=False):
+            (loss if self.weight == 1 else loss * self.weight).sum().backward()  # type: ignore[no-untyped-call]
+        self.started_at = clock.now()
+
+    def step(self, optimizer: str | None = None) -> None:
+        """Update with the gradients that are there, and throw them away."""
+        chosen = self._select_optimizers(optimizer)
+        parameters = [p for one in chosen for group in one.param_groups for p in group["params"]]
+        # before the norm: it is the mean gradient that is clipped, and one process must not clip more than another
+        self._processes.average_gradients(parameters)
+        self.norm = self._clip_gradients(parameters)
+        self.n_started += 1
+        for one in chosen:
+            one.step()
+        self._module.zero_grad()
+        self.n_updates += 1
+
+    def _select_optimizers(self, name: str | None) -> list[Optimizer]:
+        if name is None:
+            return list(self._optimizers.values())
+        if name not in self._optimizers:
+            raise ValueError(f"optimizer={name!r}: expected one of {', '.join(map(repr, self._optimizers))}")
+        return [self._optimizers[name]]
+
+    def _clip_gradients(self, parameters: list[nn.Parameter]) -> float:
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        norm = get_total_norm(gradients)
+        if not torch.isfinite(norm):  # the squares of great numbers overflow in float32 where the numbers do not
+            norm = get_total_norm([gradient.double() for gradient in gradients])
+        if not torch.isfinite(norm):
+            self._module.zero_grad()
+            raise NotFiniteError(f"the gradient's norm is {float(norm)}")
+        if self._clip is not None:
+            clip_grads_with_norm_(parameters, self._clip, norm)
+        return float(norm)
+
+
+def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
+    """The objective's optimisers by name; their parameters must be the module's, or no checkpoint would keep them."""
+    given = objective.optimizers()
+    found = dict(given) if isinstance(given, Mapping) else {"optimizer": given}
+    known = {id(parameter) for parameter in objective.module.parameters()}
+    for name, one in found.items():
+        if not isinstance(one, Optimizer):
+            raise TypeError(f"optimizers() gave a {type(one).__name__}: expected a torch optimizer, or a dict of them")
+        if any(id(parameter) not in known for group in one.param_groups for parameter in group["params"]):
+            raise ValueError(
+                f"the optimizer {name!r} of {type(objective).__name__} has parameters that are not in its module: "
+                "make them part of it, or a checkpoint cannot keep them"
+            )
+    if not found:
+        raise ValueError(f"optimizers() of {type(objective).__name__} gave none: expected at least one")
+    _refuse_large_rates(found)
+    return found
+
+
+def _refuse_large_rates(optimizers: Mapping[str, Optimizer]) -> None:
+    """An optimiser divides its rate by small numbers before it makes a float32 of it."""
+    for one in optimizers.values():
+        for group in one.param_groups:
+            check_float(float(group["lr"]), "learning_rate", most=_MAX_RATE)
+
+
+def optimizer_options(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """Everything in its groups but the parameters, and the learning rate, which is the schedule's."""
+    return [{k: v for k, v in group.items() if k not in ("params", "lr")} for group in optimizer.param_groups]
+
+
+def divergence_error(
+    error: NotFiniteError, batch: Batch, run: TrainingRun, rate: float, clip: float | None
+) -> DivergenceError:
+    """The error in words: where, which sequences, what to do."""
+    item, step = run.objective.item, run.step + 1
+    clipping = f"clip the gradient ({'gradient_clip=1.0' if clip is None else f'a gradient_clip below {clip:g}'}), "
+    message = (
+        f"{error} at step {step}, in the batch of the {item}s {format_ids(batch)}: {_describe_bad_input(batch, item)}"
+        f"{run.objective.divergence_hint}lower the learning rate (now {rate:g}), "
+        f"{'' if run.objective.owner else clipping}or standardize the sequences first. "
+        "The module keeps the weights it had before"
+    )
+    return DivergenceError(message, step, _distinct_ids(batch))
+
+
+def format_ids(batch: Batch) -> str:
+    """The ids of a batch, each once, for a message.
+
+    >>> format_ids(Batch(range(50)))[-20:]
+    '8, 19, … (50 in all)'
+    """
+    ids = _distinct_ids(batch)
+    return ", ".join(map(str, ids[:_MAX_LISTED])) + (f", … ({len(ids)} in all)" if len(ids) > _MAX_LISTED else "")
+
+
+def _distinct_ids(batch: Batch) -> list[int]:
+    return list(dict.fromkeys(batch.ids.tolist()))
+
+
+def _describe_bad_input(batch: Batch, item: str) -> str:
+    """The first sequence that was not finite to begin with, if there is one."""
+    for name, tensor in batch.tensors.items():
+        if tensor.is_floating_point() and tensor.ndim and len(tensor) == len(batch):
+            bad = (~torch.isfinite(tensor)).reshape(len(batch), -1).any(1).nonzero()
+            if len(bad):
+                return f"{name} of the {item} {batch.ids[int(bad[0])]} holds NaN or infinity, mend that first; else "
+    return ""
+
+
+def _describe_loss(loss: Any) -> str:
+    if not isinstance(loss, Tensor):
+        return f"a {type(loss).__name__}"
+    return f"a tensor of shape {tuple(loss.shape)}" + ("" if loss.requires_grad else " without a gradient")
+
+
+@contextmanager
+def interruptible_backward(module: nn.Module) -> Iterator[None]:
+    """Let Ctrl-C be heard during a backward pass, which is one call from Python and may take many seconds.
+
+    A line of Python runs whenever the gradient of a parameter is there. Not at nodes between them: torch frees a graph
+    whose nodes Python has seen by recursion, and the long one of a recurrent network overflows the stack.
+    """
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    ears = [parameter.register_hook(lambda _: None) for parameter in parameters]  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        for ear in ears:
+            ear.remove()

@@ -1,0 +1,167 @@
+"""Calibration: scores of all trials, normalized without the two identities that are compared, and their thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..score.conformal_thresholds import Floats, Ids, ThresholdBound, impostor_bound, warn_few_pairs
+from ..sequences import Sequences
+from .normalization import (
+    CohortStatistics,
+    Normalization,
+    min_deviation,
+    normalize_scores,
+    pairwise_cohort_statistics,
+)
+from .scorer import PrecomputedItems, Scorer, TemplateAggregation, aggregate_examples
+from .stream_boundaries import Claims
+from .trials import TEMPLATE_SIZES, PairFilter, Trials, make_trials, refuse_one_kind
+
+
+class ScoringOptions(NamedTuple):
+    """How several examples are one score, and how scores are normalized."""
+
+    aggregation: TemplateAggregation
+    normalize: Normalization | None
+    n_top: int
+
+
+class CalibrationCohort(NamedTuple):
+    """Others to normalize by: what is known of them, who they are (−1: nobody of those at hand), a least deviation."""
+
+    known: PrecomputedItems
+    codes: Ids
+    min_deviation: float
+
+
+class TrialCollection(NamedTuple):
+    """Sequences of known identities, ready to be tried against each other, or against what they were earlier on."""
+
+    scorer: Scorer
+    known: PrecomputedItems
+    classes: NDArray[Any]
+    codes: Ids
+    cohort: CalibrationCohort | None
+    options: ScoringOptions
+    pair_filter: PairFilter
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether x against y is another score than y against x."""
+        return not self.scorer.metric.symmetric or self.options.normalize == "z-norm"
+
+    def make_pairs(self, *, ordered: bool = False) -> Trials:
+        """All pairs that count, of which there must be both kinds."""
+        found = make_trials(self.codes, 1, self.pair_filter, ordered=ordered or self.is_ordered)
+        refuse_one_kind(found, self.classes, self.pair_filter)
+        return found
+
+    def trials_by_size(self, *, ordered: bool = False) -> Iterator[tuple[int, Trials]]:
+        """Numbers of examples with their trials, as long as there are impostors."""
+        yield 1, self.make_pairs(ordered=ordered)
+        for size in TEMPLATE_SIZES[1:]:
+            found = make_trials(self.codes, size, self.pair_filter, ordered=True)
+            if not found.impostor.any():
+                return
+            yield size, found
+
+    def claims(self, found: Trials) -> Claims:
+        """The trials that count, in the order of `np.nonzero`, and whose they are."""
+        template, item = np.nonzero(found.impostor | found.genuine)
+        kinds = found.impostor[template, item], found.genuine[template, item]
+        return Claims(found.codes[template], self.codes[item], *kinds)
+
+    def score_single(self, probes: PrecomputedItems) -> Floats:
+        """Scores (item, item) of single sequences against probes, one of each sequence."""
+        return self._normalize_scores(self.known, self.codes, probes)
+
+    def tried(self, found: Trials, probes: PrecomputedItems, pairs: Floats) -> Floats:
+        """Scores (template, item) of templates against probes, whose scores as pairs are known."""
+        if self.options.aggregation == "center" and found.members.shape[1] > 1:
+            return self._normalize_scores(self.scorer.mean_vectors(self.known, found.members), found.codes, probes)
+        return aggregate_examples(pairs[found.members], self.options.aggregation)
+
+    def _normalize_scores(self, first: PrecomputedItems, codes: Ids, probes: PrecomputedItems) -> Floats:
+        scores = self.scorer.scores(first, probes)
+        if self.cohort is None:
+            return scores
+        left = CohortStatistics(*(part[:, self.codes] for part in self._cohort_statistics(first, codes)))
+        if self.options.normalize == "z-norm":
+            return normalize_scores(scores, left, None)
+        return normalize_scores(
+            scores, left, CohortStatistics(*(part[:, codes].T for part in self._cohort_statistics(probes, self.codes)))
+        )
+
+    def _cohort_statistics(self, some: PrecomputedItems, own: Ids) -> CohortStatistics:
+        """Of each without its own identity and that of the other, (some, identity)."""
+        assert self.cohort is not None
+        scores = self.scorer.scores(some, self.cohort.known)
+        return pairwise_cohort_statistics(
+            scores, own, self.cohort.codes, len(self.classes), self.options.n_top, self.cohort.min_deviation
+        )
+
+
+def prepare_trials(
+    scorer: Scorer,
+    sequences: Sequences,
+    labels: NDArray[Any],
+    manner: ScoringOptions,
+    kept: PairFilter,
+    cohort: Sequences | None,
+    least: float | None = None,
+) -> TrialCollection:
+    """Ready to be tried; the least deviation of a level is that of these scores against the cohort unless given."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    known = scorer.precompute(sequences)
+    others = None if cohort is None else _prepare_cohort(scorer, known, cohort, classes, least)
+    return TrialCollection(scorer, known, classes, codes.astype(np.int64), others, manner, kept)
+
+
+def _prepare_cohort(
+    scorer: Scorer, known: PrecomputedItems, cohort: Sequences, classes: NDArray[Any], least: float | None
+) -> CalibrationCohort:
+    theirs = scorer.precompute(cohort)
+    place = {one: i for i, one in enumerate(classes.tolist())}
+    names = [None] * len(cohort) if cohort.labels is None else cohort.labels.tolist()
+    codes = np.array([place.get(name, -1) for name in names], np.int64)
+    return CalibrationCohort(theirs, codes, min_deviation(scorer.scores(known, theirs)) if least is None else least)
+
+
+class CalibrationResult(NamedTuple):
+    """Thresholds by the number of examples, what is promised, shares of pairs that are wrong, and numbers of pairs."""
+
+    thresholds: dict[int, float]
+    promised_rate: float
+    false_accept: float
+    false_reject: float
+    n_impostors: int
+    n_genuine: int
+    n_identities: int
+
+
+def calibrate_thresholds(one: TrialCollection, rate: float) -> CalibrationResult:
+    """Thresholds at which an impostor of two new identities is accepted with a probability of at most `rate`."""
+    pairs = one.make_pairs()  # which refuses what cannot be calibrated before anything is compared
+    scores, bounds = one.score_single(one.known), dict[int, ThresholdBound]()
+    for size, some in one.trials_by_size():
+        each = one.tried(some, one.known, scores)
+        template, item = np.nonzero(some.impostor)
+        found = impostor_bound(each[template, item], some.codes[template], one.codes[item], rate)
+        if bounds and found.is_weaker_than(bounds[1], rate):  # too few have so many sequences
+            break
+        bounds[size] = found
+    impostors, genuine, limit = scores[pairs.impostor], scores[pairs.genuine], bounds[1].threshold
+    warn_few_pairs(bounds[1], rate, len(one.classes), "identities")
+    return CalibrationResult(
+        {size: found.threshold for size, found in bounds.items()},
+        bounds[1].promised_rate,
+        float(np.mean(impostors >= limit)),
+        float(np.mean(genuine < limit)),
+        len(impostors),
+        len(genuine),
+        len(one.classes),
+    )

@@ -1,0 +1,646 @@
+"""Verifier: whether two sequences, or a sequence and somebody enrolled, are of one identity, by any metric."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from ..align import Metric, metric_names
+from ..core.parameters import check_bool, check_int, format_value, store_parameters
+from ..core.random import RandomState
+from ..core.threads import object_lock
+from ..core.warnings import find_stack_level
+from ..encode.base import Encoder
+from ..models import Model, components, options, schema
+from ..score.conformal_thresholds import CalibrationWarning, Floats
+from ..sequences import Sequences, as_sequences, concat
+from ..sequences.validation import as_one_or_many
+from .calibration import ScoringOptions, TrialCollection, calibrate_thresholds, prepare_trials
+from .decision import Decision
+from .evaluation import Verification, evaluate_pairs
+from .normalization import CohortStatistics, Normalization, cohort_statistics, normalize_scores
+from .scorer import Scorer, TemplateAggregation, has_vectors
+from .stream import VerifierStream
+from .stream_boundaries import BOUNDARIES_SCHEMA, StreamBoundaries
+from .stream_calibration import calibrate_boundaries
+from .templates import (
+    ReferenceCohort,
+    Template,
+    example_usage,
+    make_template,
+    prepare_queries,
+    score_queries,
+    select_examples,
+)
+from .trials import PairFilter, Trials, make_pair_filter
+from .validation import (
+    Identity,
+    check_rate,
+    make_decision,
+    refuse_swapped_arguments,
+    validate_entries,
+    validate_identity,
+    warn_known_classes,
+)
+
+_MAX_IDENTITY = 2**62  # of a number that is an identity
+_ENROLL_CALL, _ACCEPTS_CALL = (
+    "Verifier.enroll(X, identity)",
+    "Verifier.accepts(x, identity)",
+)  # as errors name the calls
+
+
+class Verifier(Model):
+    """Accept or reject: is this the one it is said to be? By any metric, with a threshold that is calibrated.
+
+        s(x, y) = −d(x, y),   accepted where s ≥ t,   t such that P(s ≥ t) ≤ `false_accept` for two new identities
+
+    A score is the higher the more alike two sequences are: a distance with the other sign, or that normalized by
+    scores against a cohort of others, z-norm (s − μ_x) / σ_x or AS-norm ½ ((s − μ_x) / σ_x + (s − μ_y) / σ_y), where
+    μ_x and σ_x are mean and deviation of the `n_top` highest scores of x against the cohort (Matějka et al., "Analysis
+    of score normalization in multilingual speaker recognition", 2017). A deviation is at least a hundredth of that of
+    all scores, so that copies in a cohort do no harm.
+
+    For gates and claims, "this is Anna": thresholds come from pairs of identities that the metric need not know. Where
+    all identities are known beforehand and somebody is one of them for certain, a classifier is better. A metric that
+    learned classes with a network often knows these only: `Discriminant(classes="open")`, or `Fused` of it and an
+    elastic distance, are the ones to try for strangers.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        Any metric or encoder, or the name of one, as in `Neighbors`. One that is fitted, or has nothing to learn, needs
+        no `fit`; of another, `fit(X, y)` fits a copy.
+    against : {"mean", "nearest", "center"} or None
+        The score against several examples: the mean over them, the highest, or that of their mean vector. None is the
+        mean vector where the metric has vectors, as encoders do, and otherwise the highest.
+    normalize : {None, "z-norm", "as-norm"}
+        How scores are normalized; z-norm by the first of two sequences, or by the examples, alone.
+    n_top : int
+        How many of the cohort, those most alike, count; all where it has fewer.
+
+    Attributes
+    ----------
+    threshold_ : float
+        From which score on a pair is accepted; `thresholds_` has one for every number of examples.
+    promised_ : float
+        The probability with which a pair of two new identities is accepted at most: `false_accept`, or, with too few
+        identities for it, 1 / (n + 1) of n pairs that share none, and what is accepted of a pair of calibration. Exact
+        for one draw of such pairs; for the threshold that 60 % of many draws keep, `false_accept` / 0.6 is proven, and
+        `false_accept` is kept in simulations.
+    false_accept_, false_reject_ : float
+        Shares of the pairs of calibration that are wrongly decided at it; `n_impostors_` and `n_genuine_` are their
+        numbers, `n_identities_` that of identities.
+    enrolled_ : dict
+        The examples of every identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> rng = np.random.default_rng(0)
+    >>> t = np.arange(30)
+    >>> paces = np.geomspace(1, 8, 20)  # of 20 identities, of whom there are three sequences each
+    >>> X = [np.sin(t / pace + rng.uniform(0, 0.5)) for pace in paces for _ in range(3)]
+    >>> gate = tl.Verifier(tl.DTW(window=3)).calibrate(X, np.repeat(np.arange(20), 3), false_accept=0.1)
+    >>> gate.enroll([np.sin(t / 2.5), np.sin(t / 2.5 + 0.3)], "anna")
+    Verifier(metric=DTW(window=3))
+    >>> gate.accepts(np.sin(t / 2.5 + 0.1), "anna").accepted, gate.accepts(np.sin(t / 3.5), "anna").accepted
+    (True, False)
+    """
+
+    metric = metric_names.metric_option()
+    aggregation = options.nullable(options.choice(*get_args(TemplateAggregation)))
+    normalize = options.nullable(options.choice(*get_args(Normalization)))
+    n_top = options.integer(2)
+
+    metric_: Metric = schema.estimator(Metric)
+    enrolled_: dict[Identity, Sequences] = schema.dict_of(
+        schema.union(schema.string(), schema.integer(-_MAX_IDENTITY, _MAX_IDENTITY)), schema.sequences()
+    )
+    thresholds_: dict[int, float] = schema.not_required(
+        schema.dict_of(schema.integer(1), schema.real(finite=False), holds=(1,))
+    )
+    scoring_options_: tuple[Any, ...] = schema.not_required(
+        schema.tuple_of(
+            schema.string(*get_args(TemplateAggregation)),
+            schema.nullable(schema.string(*get_args(Normalization))),
+            schema.integer(2),
+        ),
+        with_="thresholds_",
+    )
+    false_accept_: float = schema.not_required(schema.real(0, 1), with_="thresholds_")
+    false_reject_: float = schema.not_required(schema.real(0, 1), with_="thresholds_")
+    n_impostors_: int = schema.not_required(schema.integer(1), with_="thresholds_")
+    n_genuine_: int = schema.not_required(schema.integer(1), with_="thresholds_")
+    promised_rate_: float = schema.not_required(schema.real(0, 1), with_="thresholds_")
+    n_identities_: int = schema.not_required(schema.integer(1), with_="thresholds_")
+    min_deviation_: float = schema.not_required(schema.real(0), with_="thresholds_")
+    cohort_: Sequences = schema.not_required(schema.sequences(), after="thresholds_")
+    reference_cohort_: ReferenceCohort | None = schema.derived_value()
+    threshold_: float = schema.not_required(schema.real(finite=False), with_="thresholds_")
+    templates_: dict[Identity, Template] = schema.derived_value()
+    boundaries_: dict[int, StreamBoundaries] = schema.not_required(
+        schema.dict_of(schema.integer(1), BOUNDARIES_SCHEMA, holds=(1,)), after="thresholds_"
+    )
+    _fit_call = "fit(X, y) or, if there is nothing to fit, calibrate(X, y)"
+
+    def __init__(
+        self,
+        metric: Metric | str = "dtw",
+        *,
+        aggregation: TemplateAggregation | None = None,
+        normalize: Normalization | None = None,
+        n_top: int = 100,
+    ) -> None:
+        store_parameters(self, locals())
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit a copy of the metric, where it has yet to learn; what was calibrated and enrolled before is forgotten.
+
+        Calibrate with other sequences: pairs that a metric learned from look safer than they are.
+        """
+        with self._atomic_change() as made, made._atomic_fit():
+            sequences = made._validate_fit_input(X)
+            made._set_metric(
+                metric_names.fit_metric_copy(made.metric, *((sequences,) if y is None else (sequences, y)))
+            )
+        return self
+
+    def calibrate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        false_accept: float = 0.01,
+        cohort: Any = None,
+        within: Any = None,
+        across: Any = None,
+    ) -> Self:
+        """Set the threshold by pairs of sequences that the metric did not learn from; y, or X's labels, say whose.
+
+        Every pair of two identities is an impostor. At the threshold, two new identities like these are taken for one
+        with a probability of at most `false_accept`. That is a matter of how many identities there are, not of how many
+        pairs: m identities make m / 2 pairs that share none, of which at most `false_accept` (m / 2 + 1) − 1 are
+        accepted (decision 0057). That is exact for one draw of such pairs. The threshold is one that 60 % of many draws
+        keep: `false_accept` / 0.6 is proven of it, and simulations keep `false_accept`. Impostors with the same score
+        are accepted all or none.
+
+        The promise is over all pairs that count, of identities drawn as those of X were. It is not one for each
+        identity, for each kind of identities or for each entry of `within`: where some kinds are more alike, more than
+        `false_accept` of their impostors are accepted, and fewer of the others. For a promise of one kind, calibrate
+        another `Verifier` with identities of that kind alone.
+
+        Fewer than 2 / `false_accept` − 2 identities, 198 for 0.01, cannot promise it: the threshold then keeps the rate
+        for every two identities of X by themselves, and a `CalibrationWarning` says what is promised instead, as
+        `promised_rate_` does.
+
+        Several examples of one identity score otherwise than one, so there is a threshold for every number of them
+        (1, 2, 3, 5, 8, … as far as X has them for enough identities). In between, and beyond, the rate holds too: the
+        nearest of several examples is accepted by the threshold of the next larger number, a mean vector is that of the
+        next smaller number of examples, and of more examples than the largest number so many are compared, always the
+        same. Scores by `against="mean"` have the threshold of the next smaller number.
+
+        Parameters
+        ----------
+        false_accept : float
+            Between 0 and 1.
+        cohort : Sequences, optional
+            Others to normalize by, best of people who will neither be enrolled nor ask. Otherwise X is the cohort, if
+            it has three identities or more: here and for who is enrolled, those of the cohort whose labels say that
+            they are one of the two are left out; but who asks is not known, and must not be one of them.
+        within : array (item,), optional
+            Only pairs with the same entry count: a password, an activity. The rate is that of all of them together.
+        apart : array (item,), optional
+            Only pairs with different entries count: a recording, from which several sequences were cut.
+        """
+        rate = check_rate(false_accept, "false_accept")
+        with self._atomic_change() as made:
+            sequences = made._validate_calibration_input(X)
+            labels = made._validate_classes(sequences, y, "there is no identity")
+            one = made._prepare_calibration(sequences, labels, cohort, within, across)
+            warn_known_classes(made.metric_, labels)
+            found = calibrate_thresholds(one, rate)
+            for name, value in found._asdict().items():
+                setattr(made, f"{name}_", value)
+            made.threshold_, made.scoring_options_ = found.thresholds[1], tuple(made._scoring_options())
+            made.__dict__.pop("boundaries_", None)  # they were of another cohort
+            made._fitted_parameters = made.get_params(deep=False)
+            made._derive_attributes()
+            made._warn_unused_examples(made.classes_changed_)
+        return self
+
+    def _prepare_calibration(
+        self, sequences: Sequences, labels: NDArray[Any], cohort: Any, within: Any, apart: Any
+    ) -> TrialCollection:
+        """Sequences ready to be tried against each other; the cohort is kept."""
+        self.__dict__.pop("cohort_", None)
+        if self.normalize is not None:
+            # a copy, as what the caller does to the arrays later must not move a score
+            self.cohort_ = (
+                sequences.replace(labels=labels) if cohort is None else self._validate_cohort(cohort)
+            ).copy()
+        elif cohort is not None:
+            raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
+        kept = make_pair_filter(within, apart, len(sequences))
+        one = prepare_trials(
+            self._make_scorer(), sequences, labels, self._scoring_options(), kept, getattr(self, "cohort_", None)
+        )
+        self.min_deviation_ = 0.0 if one.cohort is None else one.cohort.min_deviation
+        return one
+
+    def _validate_cohort(self, cohort: Any) -> Sequences:
+        others = as_sequences(cohort, "cohort")
+        self.metric_._validate_sides(others, None, ("cohort", "cohort"))
+        self._refuse_frame(others.frame, "cohort")
+        return others
+
+    # --- pairs --------------------------------------------------------------------------------------------------------
+
+    def verify(self, x: Any, y: Any) -> Decision:
+        """Whether two sequences are of one identity; for collections, arrays (len x, len y)."""
+        now = self._snapshot()
+        (first, one), (second, other) = now._validate_one_or_many(x, "x"), now._validate_one_or_many(y, "y")
+        threshold, scores = now._threshold(1), now._pair_scores(first, second)
+        return make_decision(scores[(0 if one else slice(None)), (0 if other else slice(None))], threshold)
+
+    def scores(self, X: Any, Y: Any = None) -> Floats:
+        """How alike all pairs are, (len X, len Y), of X with itself when Y is None: −d, or that normalized."""
+        now = self._snapshot()
+        first = now._validate_predict_input(X)
+        return now._pair_scores(first, first if Y is None else now._validate_one_or_many(Y, "Y")[0])
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        within: Any = None,
+        across: Any = None,
+        prior: float = 0.01,
+        confidence: float = 0.95,
+        n_resamples: int = 500,
+        random_state: RandomState = None,
+    ) -> Verification:
+        """How well pairs of other sequences are told apart: EER, minDCF, DET and ROC, and errors at the threshold.
+
+        Intervals are bootstrapped over subjects: over identities, or over `groups` (item,) where these are given.
+        `prior` is the share of genuine claims that minDCF assumes; `within` and `across` are those of `calibrate`.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = [np.sin(np.arange(30) / pace + phase) for pace in range(2, 8) for phase in np.arange(5) / 5]
+        >>> found = tl.Verifier("dtw").fit(X).evaluate(X, np.repeat(np.arange(6), 5), random_state=0)
+        >>> print(round(found.equal_error_rate.mean, 2), found.n_impostors)
+        0.1 375
+        """
+        now = self._snapshot()
+        sequences = now._validate_predict_input(X)
+        labels = now._validate_classes(sequences, y, "there is no identity")
+        subjects = labels if groups is None else validate_entries(groups, "groups", len(sequences))
+        one, scores = now._score_trials(sequences, labels, within, across)
+        first, second = np.nonzero(one.impostor | one.genuine)
+        return evaluate_pairs(
+            scores[first, second],
+            one.genuine[first, second],
+            np.stack([subjects[first], subjects[second]], axis=1),
+            now._threshold(1) if hasattr(now, "thresholds_") else None,
+            prior=prior,
+            confidence=confidence,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+
+    def _score_trials(
+        self, sequences: Sequences, labels: NDArray[Any], within: Any, apart: Any
+    ) -> tuple[Trials, Floats]:
+        """All pairs that count, and the scores of all, as in calibration."""
+        self._require_cohort()
+        kept = make_pair_filter(within, apart, len(sequences))
+        one = self._prepare_trials(self._make_scorer(), sequences, labels, kept)
+        return one.make_pairs(), one.score_single(one.known)
+
+    def _pair_scores(self, first: Sequences, second: Sequences) -> Floats:
+        self._require_cohort()
+        found = self._make_scorer().score_pairs(first, second)
+        if self.normalize is None:
+            return found
+        left = CohortStatistics(*(part[:, None] for part in self._cohort_statistics(first)))
+        return normalize_scores(found, left, None if self.normalize == "z-norm" else self._cohort_statistics(second))
+
+    def _require_cohort(self) -> None:
+        if self.normalize is not None and self.reference_cohort_ is None:
+            raise NotFittedError(f"normalize={self.normalize!r} needs a cohort: call calibrate(X, y) first")
+
+    def _cohort_statistics(self, sequences: Sequences) -> CohortStatistics:
+        assert self.reference_cohort_ is not None
+        scorer = self._make_scorer()
+        scores = scorer.scores(scorer.precompute(sequences), self.reference_cohort_.known)
+        return cohort_statistics(scores, self.n_top, self.reference_cohort_.min_deviation)
+
+    # --- identities ---------------------------------------------------------------------------------------------------
+
+    def enroll(self, X: Any, identity: Identity | None = None, *, extend: bool = False) -> Self:
+        """Keep examples of an identity, a sequence or several; with `extend` they are added to those there are.
+
+        In which order identities are enrolled, and whether examples come at once or in parts, changes nothing. Of more
+        examples than calibration had of an identity only so many are compared, unless `against="mean"`, and a
+        `CalibrationWarning` says so: with all of them more impostors than `false_accept` would be accepted.
+        """
+        refuse_swapped_arguments(X, _ENROLL_CALL)
+        more = check_bool(extend, "extend")
+        with self._atomic_change() as made:
+            given = made._validate_one_or_many(X, "X")[0]
+            name = validate_identity(identity, made.classes_changed_, _ENROLL_CALL)
+            before = made.classes_changed_.get(name)
+            if before is not None and not more:
+                raise ValueError(
+                    f"identity={format_value(name)} is enrolled already, with {len(before)} examples: extend=True adds "
+                    "to "
+                    f"them, and forget({format_value(name)}) first replaces them"
+                )
+            plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
+            whole = plain if before is None else concat([before, plain])
+            made.templates_ = {**made.templates_, name: made._make_template(name, whole)}
+            made.classes_changed_ = dict(sorted({**made.classes_changed_, name: whole}.items()))
+            made._warn_unused_examples([name])
+        return self
+
+    def forget(self, identity: Identity) -> Self:
+        """Forget an identity and its examples."""
+        with self._atomic_change() as made:
+            name = made._validate_enrolled(identity, "Verifier.forget(identity)")
+            made.classes_changed_ = {one: held for one, held in made.classes_changed_.items() if one != name}
+            made.templates_ = {one: held for one, held in made.templates_.items() if one != name}
+        return self
+
+    def accepts(self, x: Any, identity: Identity | None = None) -> Decision:
+        """Whether a sequence is of an identity that is enrolled; for several sequences, arrays (item,)."""
+        refuse_swapped_arguments(x, _ACCEPTS_CALL)
+        now = self._snapshot()
+        asked, single = now._validate_one_or_many(x, "x")
+        name = now._validate_enrolled(identity, _ACCEPTS_CALL)
+        threshold = now._threshold(now.templates_[name].n_examples)
+        scores = now._identity_scores([name], asked)[0]
+        return make_decision(scores[0] if single else scores, threshold, name)
+
+    def identify(self, x: Any) -> Decision:
+        """Which of the identities a sequence is of, if any: the one that is farthest above its threshold.
+
+        `false_accept` is meant for one claim. Among n identities a stranger has n chances: calibrate for a rate that is
+        n times smaller, to keep it.
+        """
+        now = self._snapshot()
+        asked, single = now._validate_one_or_many(x, "x")
+        if not now.classes_changed_:
+            raise ValueError("nobody is enrolled: call enroll(X, identity) first")
+        names = list(now.classes_changed_)
+        limits = np.array([now._threshold(now.templates_[name].n_examples) for name in names])
+        scores = now._identity_scores(names, asked)
+        best, every = (scores - limits[:, None]).argmax(axis=0), np.arange(len(asked))
+        found = make_decision(scores[best, every], limits[best])
+        who = np.array([names[i] if yes else None for i, yes in zip(best, found.accepted, strict=True)], dtype=object)
+        if single:
+            return Decision(bool(found.accepted[0]), float(found.score[0]), float(limits[best[0]]), who[0])
+        return Decision(found.accepted, found.score, found.threshold, who)
+
+    def _make_template(self, name: Identity, examples: Sequences) -> Template:
+        if hasattr(self, "thresholds_"):
+            examples = select_examples(
+                examples, example_usage(self.thresholds_, len(examples), self._scoring_options().aggregation).n_compared
+            )
+        return make_template(self._make_scorer(), name, examples, self.reference_cohort_, self._scoring_options())
+
+    def _warn_unused_examples(self, names: Iterable[Identity]) -> None:
+        """A warning where one of the identities has more examples than any of calibration, and some are not used."""
+        against = self._scoring_options().aggregation
+        if not hasattr(self, "thresholds_") or against == "mean":
+            return
+        most = max(self.thresholds_)
+        more = [name for name in names if len(self.enrolled_[name]) > most]
+        if not more:
+            return
+        warnings.warn(
+            f"identity={format_value(more[0])} has {len(self.enrolled_[more[0]])} examples, and there are thresholds "
+            "for at "
+            f"most {most}: {most} of them are compared, as with all of them more impostors than false_accept would be "
+            "accepted. To use more, calibrate with more sequences of each identity, or with against='mean' in place of "
+            f"{against!r}",
+            CalibrationWarning,
+            stacklevel=find_stack_level(),
+        )
+
+    def _identity_scores(self, names: list[Identity], sequences: Sequences) -> Floats:
+        """Scores (identity, query)."""
+        scorer, others, manner = self._make_scorer(), self.reference_cohort_, self._scoring_options()
+        asked = prepare_queries(scorer, scorer.precompute(sequences), others, manner)
+        return np.stack([score_queries(scorer, self.templates_[name], asked, others, manner) for name in names])
+
+    def _validate_enrolled(self, identity: Any, call: str) -> Identity:
+        self._require_fitted()
+        name = validate_identity(identity, self.enrolled_, call)
+        if name not in self.enrolled_:
+            known = ", ".join(map(format_value, list(self.enrolled_)[:5])) or "nobody"
+            raise ValueError(
+                f"identity={format_value(name)} is not enrolled ({known} is): call enroll(X, {format_value(name)}) "
+                "first"
+            )
+        return name
+
+    # --- streams ------------------------------------------------------------------------------------------------------
+
+    def calibrate_stream(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        false_accept: float = 0.01,
+        false_reject: float = 0.01,
+        n_looks: int = 8,
+        within: Any = None,
+        across: Any = None,
+    ) -> Self:
+        """Learn from prefixes of sequences when a stream may decide before its end; after `calibrate`.
+
+        A stream looks `n_looks` times, and once more at its end. The bounds are such that an impostor, of two new
+        identities, is accepted at any of these looks with a probability of at most `false_accept`, and a genuine claim
+        of a new identity rejected before the end with at most `false_reject`. Both are ranks over identities, as in
+        `calibrate`: fewer than 1 / `false_reject` − 1 identities reject nobody early. Looks share one bound on a scale
+        on which the impostors have mean 0 and deviation 1 at each of them.
+
+        Other parameters are those of `calibrate`.
+        """
+        rates = check_rate(false_accept, "false_accept"), check_rate(false_reject, "false_reject")
+        with self._atomic_change() as made:
+            made._require_stream()
+            made._threshold(1)
+            sequences = made._validate_predict_input(X)
+            labels = made._validate_classes(sequences, y, "there is no identity")
+            kept = make_pair_filter(within, across, len(sequences))
+            one = made._prepare_trials(Scorer(made.metric_, vectors=True), sequences, labels, kept)
+            made.boundaries_ = calibrate_boundaries(one, sequences, check_int(n_looks, "n_looks", 1), rates)
+        return self
+
+    def stream(self, identity: Identity) -> VerifierStream:
+        """Samples of somebody who claims to be an identity, one by one, and a decision as soon as it is certain.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> X = [np.sin(np.arange(40) / pace + phase) for pace in range(2, 8) for phase in np.arange(6) / 6]
+        >>> y = np.repeat(np.arange(6), 6)
+        >>> gate = tl.Verifier(tl.Rocket(n_features=500, causal=True, random_state=0)).fit(X)
+        >>> stream = gate.calibrate(X, y, false_accept=0.4)
+        >>> stream = stream.calibrate_stream(X, y, false_accept=0.4).enroll(X[:3], "anna").stream("anna")
+        >>> decisions = [stream.push(sample) for sample in X[4]]
+        >>> decisions[0].is_certain, stream.finish().accepted
+        (False, True)
+        """
+        now = self._snapshot()
+        now._require_stream()
+        name = now._validate_enrolled(identity, "Verifier.stream(identity)")
+        now._threshold(1)
+        if not hasattr(now, "boundaries_"):
+            raise NotFittedError(
+                "this Verifier has no bounds for streams yet: call calibrate_stream(X, y) after calibrate(X, y)"
+            )
+        scorer, manner = Scorer(now.metric_, vectors=True), now._scoring_options()
+        others = now._make_cohort(scorer)
+        used = example_usage(now.boundaries_, len(now.classes_changed_[name]), manner.aggregation)
+        known = make_template(
+            scorer, name, select_examples(now.classes_changed_[name], used.n_compared), others, manner
+        )
+        inner = now.metric_.stream()  # type: ignore[attr-defined]
+        return VerifierStream(scorer, inner, known, others, manner, now.boundaries_[used.n_calibrated], name)
+
+    def _require_stream(self) -> None:
+        self._require_fitted()
+        if not has_vectors(self.metric_) or not hasattr(self.metric_, "stream"):
+            raise TypeError(
+                f"{type(self.metric_).__name__} reads no streams: use an encoder that does, such as "
+                "Rocket(causal=True), CausalEncoder, RecurrentEncoder or SiameseGRU"
+            )
+        if isinstance(self.metric_, Encoder):
+            self.metric_._require_stream()
+
+    # --- what all verbs share -----------------------------------------------------------------------------------------
+
+    def _set_metric(self, metric: Metric) -> None:
+        if isinstance(metric, Model):
+            metric._refuse_frame(self.frame_, "X")
+        self.metric_, self.enrolled_ = metric, {}
+        self._derive_attributes()
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        metric = metric_names.resolve_metric(self.metric)
+        if self.aggregation == "center" and not has_vectors(metric):
+            raise ValueError(
+                f"against='center': {type(metric).__name__} makes no vectors, and so no mean of them; use 'mean' or "
+                "'nearest', or an encoder"
+            )
+
+    @contextmanager
+    def _atomic_change(self) -> Iterator[Self]:
+        """A copy to change, one thread at a time; it takes effect as a whole or, where it breaks off, not at all."""
+        with object_lock(self):
+            made = self._snapshot()
+            yield made
+            self.__dict__ = made.__dict__
+
+    def _snapshot(self) -> Self:
+        """A copy of what is known now, whatever other threads enroll, forget or calibrate meanwhile."""
+        made = object.__new__(type(self))
+        made.__dict__ = dict(self.__dict__)
+        return made
+
+    def _validate_calibration_input(self, X: Any) -> Sequences:
+        """The sequences to calibrate with; a metric that has nothing to learn, or has learned, needs no fit before."""
+        self._refuse_options()
+        metric = metric_names.resolve_metric(self.metric)
+        if self.__sklearn_is_fitted__():
+            then = self._fitted_parameters["metric"]
+            if metric is not then and repr(metric) != repr(metric_names.resolve_metric(then)):
+                raise ValueError(f"metric={metric!r} was {then!r} before: fit(X, y) begins anew with it")
+            return self._validate_predict_input(X)
+        if metric_names.is_estimator(metric) and not components.is_fitted(metric):
+            raise NotFittedError(
+                f"metric={metric!r:.80} has yet to learn: call fit(X, y) before calibrate(X, y), or give a fitted one"
+            )
+        sequences = self._validate_fit_input(X)
+        self._set_metric(components.fitted_copy(metric))
+        self._fitted_parameters = self.get_params(deep=False)
+        return sequences
+
+    def _validate_one_or_many(self, value: Any, name: str) -> tuple[Sequences, bool]:
+        """Sequences like those it knows, and whether it was a single one."""
+        self._require_fitted()
+        found, single = as_one_or_many(value, self.frame_, name)
+        if len(found) == 0:
+            raise ValueError(f"{name} holds no sequences: expected at least one")
+        if not self._takes_missing():
+            found.refuse_missing(type(self).__name__, name)
+        self._refuse_frame(found.frame, name)
+        return found, single
+
+    def _takes_missing(self) -> bool:
+        """If the metric does."""
+        metric = getattr(self, "metric_", None) or self._resolve_parameter("metric", components.unfreeze(self.metric))
+        return isinstance(metric, Metric) and metric._takes_missing()
+
+    def _scoring_options(self) -> ScoringOptions:
+        usual: TemplateAggregation = "center" if has_vectors(self.metric_) else "nearest"
+        return ScoringOptions(self.aggregation or usual, self.normalize, self.n_top)
+
+    def _make_scorer(self) -> Scorer:
+        return Scorer(self.metric_, vectors=self._scoring_options().aggregation == "center")
+
+    def _threshold(self, n_examples: int) -> float:
+        """Of so many examples, or of the number that `example_usage` says."""
+        if not hasattr(self, "thresholds_"):
+            raise NotFittedError(
+                "this Verifier has no threshold yet: call calibrate(X, y, false_accept=0.01) first, with sequences "
+                "that the metric did not learn from"
+            )
+        if self.scoring_options_ != self._scoring_options():
+            then = ", ".join(
+                f"{name}={value!r}" for name, value in zip(ScoringOptions._fields, self.scoring_options_, strict=True)
+            )
+            raise ValueError(f"the threshold is one of {then}, and options are others now: calibrate(X, y) again")
+        return self.thresholds_[
+            example_usage(self.thresholds_, n_examples, self._scoring_options().aggregation).n_calibrated
+        ]
+
+    def _prepare_trials(
+        self, scorer: Scorer, sequences: Sequences, labels: NDArray[Any], kept: PairFilter
+    ) -> TrialCollection:
+        """Sequences ready to be tried against each other, normalized as calibration left it."""
+        cohort, least = getattr(self, "cohort_", None), getattr(self, "min_deviation_", None)
+        return prepare_trials(scorer, sequences, labels, self._scoring_options(), kept, cohort, least)
+
+    def _check_attributes(self, found: Mapping[str, Any]) -> None:
+        super()._check_attributes(found)
+        if "manner_" in found and (self.scoring_options_[1] is None) == ("cohort_" in found):
+            word = "missing" if self.scoring_options_[1] else "there"
+            raise ValueError(
+                f"cohort_ is {word}, and manner_ says that scores are normalized by {self.scoring_options_[1]!r}"
+            )
+
+    def _derive_attributes(self) -> None:
+        """What is known of the cohort, which comes with calibration, and of the examples."""
+        self.reference_cohort_ = self._make_cohort(self._make_scorer())
+        self.templates_ = {name: self._make_template(name, examples) for name, examples in self.enrolled_.items()}
+
+    def _make_cohort(self, scorer: Scorer) -> ReferenceCohort | None:
+        if not hasattr(self, "cohort_"):
+            return None
+        names = None if self.cohort_.labels is None else self.cohort_.labels.tolist()
+        return ReferenceCohort(scorer.precompute(self.cohort_), names, self.min_deviation_)

@@ -1,0 +1,106 @@
+"""`Verification`: how well pairs are told apart, with intervals over subjects, and as curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.random import RandomState
+from ..score import Interval, VerificationErrors, resampled_errors, verification_errors
+from ..score.conformal_thresholds import Floats
+from ..score.intervals import share_interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FALSE_ACCEPT_RATES = np.concatenate(
+    [[0.0], np.geomspace(1e-4, 1.0, 100)]
+)  # of false accepts, where the band of a curve is known
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Errors of pairs: the equal error rate, the least cost (minDCF), and what the calibrated threshold comes to.
+
+    Intervals are over subjects, drawn anew with replacement, and nowhere narrower than `score.wilson_interval` of as
+    many subjects; of few they are rough, and no pair counts as a witness of its own. Without a calibrated
+    threshold `false_accept` and `false_reject` are None.
+    """
+
+    equal_error_rate: Interval
+    minimum_cost: Interval
+    false_accept: Interval | None
+    false_reject: Interval | None
+    errors: VerificationErrors
+    """False accepts and rejects at every distance, that is at every score with the other sign."""
+    band: tuple[Floats, Floats, Floats]
+    """Rates of false accepts, and between which rates of false rejects the curve is at each."""
+    n_impostors: int
+    n_genuine: int
+    n_subjects: int
+
+    def __str__(self) -> str:
+        rates = {"equal error rate": self.equal_error_rate, "least cost": self.minimum_cost}
+        more = {"false accepts": self.false_accept, "false rejects": self.false_reject}
+        said = [f"{name} {_format_interval(one)}" for name, one in (rates | more).items() if one is not None]
+        counted = f"{self.n_genuine} pairs of one and {self.n_impostors} of two of {self.n_subjects} subjects"
+        return f"{', '.join(said)}; {counted}"
+
+    def plot(self, kind: Literal["det", "roc"] = "det", *, name: str = "") -> Figure:
+        """The DET curve on probit axes, or the ROC curve, with its band."""
+        return self.errors.plot(kind, name=name, band=self.band)
+
+
+def evaluate_pairs(
+    scores: Floats,
+    same: NDArray[np.bool_],
+    subjects: NDArray[Any],
+    threshold: float | None,
+    *,
+    prior: float,
+    confidence: float,
+    n_resamples: int,
+    random_state: RandomState,
+) -> Verification:
+    """Of pairs: their scores, whether they are of one identity, and their subjects (pair, 2)."""
+
+    def numbers(errors: VerificationErrors) -> Floats:
+        at = (np.nan, np.nan) if threshold is None else errors.error_rates(-threshold)
+        return np.concatenate(
+            [[errors.equal_error_rate, errors.minimum_cost(prior), *at], errors.false_reject_rates(FALSE_ACCEPT_RATES)]
+        )
+
+    found = verification_errors(-scores, same)
+    own = numbers(found)
+    draws = resampled_errors(-scores, same, subjects, numbers, n_resamples=n_resamples, random_state=random_state)
+    columns, n_subjects = draws.reshape(-1, len(own)).T, len(np.unique(subjects))
+    # all of them lie between 0 and 1; at a threshold that is not known there is none
+    bounds = [
+        Interval(np.nan, np.nan, np.nan)
+        if np.isnan(value)
+        else share_interval(float(value), column, n_subjects, confidence)
+        for value, column in zip(own, columns, strict=True)
+    ]
+    equal, cost, accept, reject = bounds[:4]
+    return Verification(
+        equal_error_rate=equal,
+        minimum_cost=cost,
+        false_accept=None if threshold is None else accept,
+        false_reject=None if threshold is None else reject,
+        errors=found,
+        band=(
+            FALSE_ACCEPT_RATES,
+            np.array([one.low for one in bounds[4:]]),
+            np.array([one.high for one in bounds[4:]]),
+        ),
+        n_impostors=int((~same).sum()),
+        n_genuine=int(same.sum()),
+        n_subjects=n_subjects,
+    )
+
+
+def _format_interval(one: Interval) -> str:
+    return f"{one.mean:.3f} ({one.low:.3f} to {one.high:.3f})"

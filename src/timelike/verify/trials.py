@@ -1,0 +1,88 @@
+"""Trials: which examples, alone or several as one, are compared with which sequences, and which are of one identity."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import format_value
+from ..score.conformal_thresholds import Ids
+from .validation import validate_entries
+
+TEMPLATE_SIZES = (1, 2, 3, 5, 8, 13, 21)  # numbers of examples that thresholds are set for
+
+
+class Trials(NamedTuple):
+    """Templates of some sequences each, `members` (template, k), beside sequences: (template, item)."""
+
+    members: Ids
+    codes: Ids
+    impostor: NDArray[np.bool_]
+    genuine: NDArray[np.bool_]
+
+
+class PairFilter(NamedTuple):
+    """Which pairs count: those that agree in the first, if it is given, and differ in the second."""
+
+    within: Ids | None
+    across: Ids | None
+
+
+def make_pair_filter(within: Any, across: Any, n_items: int) -> PairFilter:
+    """From what a caller says of each sequence."""
+    return PairFilter(
+        *(_encode_entries(given, name, n_items) for given, name in ((within, "within"), (across, "apart")))
+    )
+
+
+def _encode_entries(given: Any, name: str, n_items: int) -> Ids | None:
+    if given is None:
+        return None
+    return np.asarray(np.unique(validate_entries(given, name, n_items), return_inverse=True)[1], np.int64)
+
+
+def make_trials(codes: Ids, size: int, kept: PairFilter, *, ordered: bool) -> Trials:
+    """All of them, with templates of so many sequences; of single ones each pair once, or both ways if `is_ordered`."""
+    members = np.arange(len(codes))[:, None] if size == 1 else _template_members(codes, size, kept.within)
+    of = codes[members[:, 0]] if len(members) else np.zeros(0, np.int64)
+    counted = np.ones((len(members), len(codes)), bool)
+    if size == 1 and not ordered:
+        counted = np.triu(counted, 1)
+    counted[np.arange(len(members))[:, None], members] = False
+    if kept.within is not None:
+        counted &= kept.within[members[:, :1]] == kept.within
+    if kept.across is not None:
+        counted &= (kept.across[members][:, :, None] != kept.across).all(axis=1)
+    same = of[:, None] == codes
+    return Trials(members, of, counted & ~same, counted & same)
+
+
+def _template_members(codes: Ids, size: int, within: Ids | None) -> Ids:
+    """Sequences of one identity (and stratum), so many at a time in their order."""
+    strata = codes if within is None else codes * (int(within.max()) + 1) + within
+    found = []
+    for one in np.unique(strata):
+        own = np.flatnonzero(strata == one)
+        found.append(own[: len(own) // size * size].reshape(-1, size))
+    return np.concatenate(found)
+
+
+def refuse_one_kind(found: Trials, classes: NDArray[Any], kept: PairFilter) -> None:
+    """An error where there is nobody to reject, or nobody to accept."""
+    narrowed = "" if kept.within is None and kept.across is None else ", within and apart considered"
+    if not found.impostor.any():
+        held = (
+            f"one identity, {format_value(classes.tolist()[0])}"
+            if len(classes) < 2
+            else f"no pair of two identities{narrowed}"
+        )
+        raise ValueError(
+            f"y holds {held}: a threshold is set by pairs that are to be rejected; give sequences of others too"
+        )
+    if not found.genuine.any():
+        raise ValueError(
+            f"y holds no pair of one identity{narrowed}: how many of these would be rejected is not known; give some "
+            "identity two sequences or more"
+        )

@@ -1,0 +1,102 @@
+"""Checks of what a `Verifier` is given: one sequence or several, an identity, a share; and its `Decision`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import check_float, format_value
+from ..core.validation.labels import validate_labels
+from ..core.warnings import find_stack_level
+from ..models.base import Model
+from ..score.conformal_thresholds import CalibrationWarning
+from .decision import Decision
+
+Identity = str | int
+
+
+def validate_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> Identity:
+    """A name or a number, of the kind that the others are: 1 and "1" would be two."""
+    if value is None:
+        raise TypeError(f"{call}: identity is missing; expected a name such as 'anna', or a whole number")
+    if isinstance(value, list | tuple) or np.ndim(value) > 0:
+        raise TypeError(
+            f"identity holds {len(value)} entries: expected one name or whole number a call; enroll several in a loop, "
+            "for name in np.unique(y): enroll(X[y == name], name)"
+        )
+    if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
+        raise TypeError(f"identity={value!r:.60}: expected a name or a whole number")
+    name = str(value) if isinstance(value, str) else int(value)
+    odd = next((one for one in enrolled if isinstance(one, str) != isinstance(name, str)), None)
+    if odd is not None:
+        raise TypeError(
+            f"identity={format_value(name)}: others, such as {format_value(odd)}, are of another kind; expected all "
+            "names or "
+            "all numbers"
+        )
+    return name
+
+
+def validate_entries(given: Any, name: str, n_items: int) -> NDArray[Any]:
+    """Numbers or words, one for each sequence."""
+    known = validate_labels(given, name, "entry")
+    if known.shape != (n_items,):
+        raise ValueError(f"{name} has shape {known.shape} for {n_items} sequences: expected one entry each")
+    return known
+
+
+def check_rate(value: Any, name: str) -> float:
+    """A rate between 0 and 1, neither of them."""
+    if check_float(value, name, above=0.0) >= 1:
+        raise ValueError(f"{name}={value}: expected a share between 0 and 1, such as 0.01")
+    return float(value)
+
+
+def refuse_swapped_arguments(first: Any, call: str) -> None:
+    """An error where the identity comes first: sequences do."""
+    if isinstance(first, str | int | np.integer):
+        raise TypeError(f"{call}: the sequences come first, then the identity; {str(first)!r:.60} came first")
+
+
+def make_decision(scores: Any, threshold: Any, identity: Any = None) -> Decision:
+    """Of one score, or of many; whoever is accepted is the identity."""
+    if np.ndim(scores) == 0:
+        yes = bool(scores >= threshold)
+        return Decision(yes, float(scores), float(threshold), identity if yes else None)
+    accepted = scores >= threshold
+    who = None if identity is None else np.array([identity if yes else None for yes in accepted], dtype=object)
+    return Decision(accepted, scores, np.broadcast_to(threshold, scores.shape).copy(), who)
+
+
+def warn_known_classes(metric: Any, labels: NDArray[Any]) -> None:
+    """A warning where a metric learned classes that are called like identities it is calibrated with.
+
+    Whether they are the same is not known: different people may have the same number.
+    """
+    known = learned_classes(metric) & set(labels.tolist())
+    if not known:
+        return
+    every = "all" if known == set(labels.tolist()) else f"{len(known)} of the"
+    first = next(one for one in labels.tolist() if one in known)
+    warnings.warn(
+        f"y holds {first!r}: {every} {len(np.unique(labels))} identities are called like classes that the metric was "
+        "fitted on. If these are the same identities, it tells them apart better than new ones, of whom it will accept "
+        "more than false_accept: fit and calibrate with different identities. If they are others with the same names, "
+        "give them names of their own",
+        CalibrationWarning,
+        stacklevel=find_stack_level(),
+    )
+
+
+def learned_classes(model: Any) -> set[Any]:
+    """The classes that a model, or a part of it, was fitted to tell apart."""
+    own = getattr(model, "trained_classes_", getattr(model, "classes_", ()))
+    found = set(np.asarray(own).tolist())
+    for name, value in getattr(model, "__dict__", {}).items():
+        if name.endswith("_"):
+            for part in value if isinstance(value, list | tuple) else (value,):
+                found |= learned_classes(part) if isinstance(part, Model) else set()
+    return found
