@@ -186,7 +186,7 @@ def wait_until(condition, process=None):
     """Wait for something; where a process does it, its output is shown if it ended before."""
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert process is None or process.poll() is None, process.stdout.state_features()
+        assert process is None or process.poll() is None, process.stdout.read()
         if time.monotonic() > end:
             raise TimeoutError(f"nothing happened within {PATIENCE} seconds")
         time.sleep(0.01)

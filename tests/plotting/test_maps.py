@@ -91,7 +91,7 @@ def test_a_difference_map_shows_both_fields_in_one_scale_and_what_is_left():
     first, second, third = whole.axes[:3]
     assert [axes.get_title() for axes in (first, second, third)] == [r"cost \$1", "truth", r"cost \$1 − truth"]
     assert first.images[0].get_clim() == second.images[0].get_clim() == (0, 6)
-    np.testing.assert_array_equal(third.images[0].get_array().zero_filled(np.nan), a - b)
+    np.testing.assert_array_equal(third.images[0].get_array().filled(np.nan), a - b)
     assert third.images[0].get_clim() == (-4, 4)
     with pytest.raises(ValueError, match=r"a has shape \(2, 2\), b \(3, 2\): expected two fields"):
         maps.plot_difference(a, np.zeros((3, 2)))

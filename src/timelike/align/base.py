@@ -174,7 +174,7 @@ class Metric(abc.ABC):
 
         >>> import timelike as tl
         >>> X = [[0.0, 0.0, 0.0], [0.0, 0.1, 0.0], [3.0, 3.0, 3.0], [3.0, 3.1, 3.0]]
-        >>> curve = tl.DTW(root=True).against_noise(X, [0, 0, 1, 1], levels=[0.0, 20.0], random_state=0)
+        >>> curve = tl.DTW(root=True).noise_curve(X, [0, 0, 1, 1], levels=[0.0, 20.0], random_state=0)
         >>> curve.positive[0, 0].round(2), curve.negative[0, 0].round(2)
         (np.float64(0.1), np.float64(5.2))
         >>> curve.margin[1] < curve.positive[0, 1]  # by now noise is most of any distance

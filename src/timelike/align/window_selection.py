@@ -141,9 +141,9 @@ def _nearest_by_kernel(
     chain: list[Any], sequences: Sequences, threads: int, report: Callable[[float], None] | None
 ) -> Ids | None:
     widest = chain[-1]
-    compared = widest._compared(sequences)
+    compared = widest._preprocess_sequences(sequences)
     totals = allocate_matrix((len(sequences),) * 2, pair_dtype(compared, compared))
-    program, steps, _ = widest._ready(compared, compared, totals.dtype)
+    program, steps, _ = widest._kernel_arguments(compared, compared, totals.dtype)
     how: dict[str, Any] = {"threads": threads}
     native.pairwise(program, steps, steps, symmetric=True, out=totals, report=_report_within(report, 0.0, 0.5), **how)
     refuse_nonfinite(totals, ("X", "X"))

@@ -132,7 +132,7 @@ def make_ball(
 
     >>> scale = torch.ones(1, dtype=torch.double)
     >>> ball = make_ball(torch.tensor([[[0.9]]]), torch.tensor([1]), scale, 0.3, bounds=(0, 1))
-    >>> ball.within(torch.tensor([[[2.0]]]))
+    >>> ball.project(torch.tensor([[[2.0]]]))
     tensor([[[1.]]])
     """
     unit = unit.to(center.device, torch.float64)

@@ -92,7 +92,7 @@ def _fitted_target(model: Any, network: Any, head: Head) -> AttackTarget:
             f"{type(model.encoder_).__name__} has no torch module, so there are no gradients that an attack could "
             "follow: expected a model whose encoder is a network"
         )
-    if head != "similarity" and model.enrolled_:
+    if head != "similarity" and model.classes_changed_:
         raise ValueError(
             f"head={head!r}: the dense head knows the classes of fit only, and classes were enrolled or forgotten "
             "since; use head='similarity'"

@@ -1,5 +1,7 @@
 """`Agglomerative`: clusters that are joined two by two."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, get_args
 
 import numpy as np

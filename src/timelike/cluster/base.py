@@ -1,10 +1,11 @@
 """What `KMeans` and `KMedoids` share: options, checks of the training data, and the figure of the clusters."""
 
+from __future__ import annotations
+
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
@@ -16,6 +17,9 @@ from ..models.aliases import Alias
 from ..models.base import Model
 from ..sequences.container import Sequences
 from ..sequences.describe import overlay
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MAX_PANELS = 12  # clusters drawn
 

@@ -1,5 +1,7 @@
 """`DBSCAN`: clusters of dense regions."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """`HDBSCAN`: clusters of dense regions of any density."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """`KMedoids`: clusters around members of the training data, under any distance."""
 
+from __future__ import annotations
+
 from typing import Any, Self, get_args
 
 import numpy as np

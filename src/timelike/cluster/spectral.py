@@ -1,5 +1,7 @@
 """`Spectral`: clusters of a graph of similarities."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

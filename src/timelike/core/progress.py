@@ -47,7 +47,7 @@ class ProgressMeter:
 
     >>> with ProgressMeter(3, None, name="three") as bar:
     ...     for done in range(3):
-    ...         bar.step()
+    ...         bar.update()
     """
 
     def __init__(

@@ -1,5 +1,7 @@
 """Random generators and seeds from `random_state`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -80,7 +80,7 @@ class CropEncoder(SelfSupervisedEncoder):
             "batch_size": self.batch_size,
             "learning_rate": self.learning_rate,
             "held_out": held_out,
-            "by_terms": self._needs_low_memory(learned) if self.low_memory is None else self.low_memory,
+            "is_low_memory": self._needs_low_memory(learned) if self.low_memory is None else self.low_memory,
         }
         if self.loss == "logistic":
             return TLossObjective(

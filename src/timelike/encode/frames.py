@@ -91,7 +91,7 @@ class FrameEncoder(CropEncoder):
         Filters of the first of two convolutions, and how many numbers a frame becomes.
     channels, depth, reduced, kernel, n_features, loss, temperature, min_crop, augment, n_negatives, \
 shared_negatives, batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, vectors, geometry, \
-by_terms, checkpoint, progress, accelerator, devices, precision, random_state
+low_memory, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels.

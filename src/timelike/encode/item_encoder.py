@@ -81,7 +81,11 @@ class ItemEncoder(SelfSupervisedEncoder):
 
     def _make_objective(self, ready: Sequences, targets: None) -> CropObjective:
         learned, held_out = self._split_validation(ready)
-        how: dict[str, Any] = {"batch_size": self.batch_size, "learning_rate": self.learning_rate, "by_terms": False}
+        how: dict[str, Any] = {
+            "batch_size": self.batch_size,
+            "learning_rate": self.learning_rate,
+            "is_low_memory": False,
+        }
         return VICRegObjective(
             self.network_, learned, held_out=held_out, min_crop=1.0, augmentation=self._make_views(), **how
         )

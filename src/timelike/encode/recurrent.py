@@ -78,7 +78,7 @@ class RecurrentEncoder(CropEncoder):
     hidden, layers : int
         Size of a state, and how many cells are on top of each other.
     n_features, loss, temperature, min_crop, augment, n_negatives, shared_negatives, batch_size, learning_rate, \
-schedule, max_steps, max_time, validation, patience, standardize, length, vectors, geometry, by_terms, checkpoint, \
+schedule, max_steps, max_time, validation, patience, standardize, length, vectors, geometry, low_memory, checkpoint, \
 progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
 

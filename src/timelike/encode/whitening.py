@@ -19,7 +19,7 @@ class Whitener(NamedTuple):
     """(v − center) turn: an affine map of vectors (item, feature).
 
     >>> vectors = np.array([[1.0, 30.0], [3.0, 10.0]])
-    >>> Whitener.of(vectors, "standardized").applied(vectors).tolist()
+    >>> Whitener.from_vectors(vectors, "standardized").transform(vectors).tolist()
     [[-1.0, 1.0], [1.0, -1.0]]
     """
 
@@ -56,7 +56,7 @@ def _safe_deviations(found: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 WHITENER_SCHEMA = schema.record(
-    Whitener, center=schema.array("n_features"), turn=schema.array("n_features", "n_features")
+    Whitener, center=schema.array("n_features"), matrix=schema.array("n_features", "n_features")
 )
 """How an encoder declares it."""
 

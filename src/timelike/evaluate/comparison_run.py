@@ -194,7 +194,7 @@ class ComparisonRun:
 
     def _run_method(self, method: ComparedMethod, bar: Any) -> ComparisonRow:
         """A method on all folds, or as far as it comes."""
-        bar.name(method.name)
+        bar.set_description(method.set_description)
         judged: list[FoldResult] = []
         self.current, ended = (method, judged), _MethodOutcome("finished", "")
         for fold in range(len(self.problem.folds)):

@@ -100,7 +100,7 @@ CALIBRATION_SCHEMA = schema.record(
     check=_check_errors,
     errors=schema.array("window", "step", lambda model: model.cells_.frame, dtype="float32", finite=False),
     n_samples=schema.integer(1, 1 << 31),
-    limited=schema.boolean(),
+    is_memory_limited=schema.boolean(),
 )
 """How a forecaster declares it."""
 

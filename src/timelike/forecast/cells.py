@@ -129,8 +129,8 @@ CELLS_SCHEMA = schema.record(
     Cells,
     check=_check_cells,
     frame=schema.frame_shape(),
-    known=schema.indices("known channel", below=lambda model: model.frame_[0]),
-    there=schema.array(..., dtype="bool"),
+    known_channels=schema.indices("known channel", below=lambda model: model.frame_[0]),
+    valid_mask=schema.array(..., dtype="bool"),
 )
 """How a forecaster declares them."""
 

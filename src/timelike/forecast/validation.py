@@ -112,9 +112,7 @@ def validate_known(
     count = len(cells.known_channels)
     if count == 0:
         if known is not None:
-            raise ValueError(
-                f"known_covariates is given, but this {who} was fitted without known channels: leave it out"
-            )
+            raise ValueError(f"known_covariates is given, but {who} was fitted without known_channels: leave it out")
         return None
     if known is None:
         raise ValueError(

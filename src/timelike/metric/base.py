@@ -131,7 +131,7 @@ class LearnedMetric(MetricEstimator):
             if type(criterion).pair_loss is losses.Loss.pair_loss:
                 criterion.pair_loss(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
             ready = self._prepare_fit(sequences)
-            how = {"change": self._make_perturbation(), **self._optimizer_options()}
+            how = {"perturbation": self._make_perturbation(), **self._optimizer_options()}
             self._train(PairObjective(self.network_, ready, given, alike, criterion, **how), sequences)
         return self
 
@@ -175,7 +175,7 @@ class LearnedMetric(MetricEstimator):
             "augmentation": None,
             "n_per_class": size,
             "batch_size": size * widest,
-            "change": self._make_perturbation(),
+            "perturbation": self._make_perturbation(),
         }
         return how | self._optimizer_options()
 

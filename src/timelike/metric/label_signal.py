@@ -38,7 +38,7 @@ def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal 
     >>> import timelike as tl
     >>> t, rng = np.arange(40), np.random.default_rng(0)
     >>> X = tl.Sequences(np.sin(t / np.repeat([2, 3], 15)[:, None] + rng.uniform(0, 6, (30, 1))))
-    >>> label_signal(X, np.repeat([0, 1], 15)).p_value, label_signal(X, rng.permutation_test(30) % 2).p_value > 0.05
+    >>> label_signal(X, np.repeat([0, 1], 15)).p_value, label_signal(X, rng.permutation(30) % 2).p_value > 0.05
     (0.005, True)
     """
     if len(codes) < _MIN_SEQUENCES:

@@ -33,7 +33,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     saved and when it is loaded. What is declared as derived is not saved, and made again by `_derive_attributes`.
 
     >>> import numpy as np
-    >>> from timelike.models import Model, learned, options
+    >>> from timelike.models import Model, fit_if_needed, options
     >>> from timelike.core.parameters import store
     >>> class Mean(Model):
     ...     power = options.real(above=0)
@@ -88,12 +88,12 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         """A new model with the options that go by a name, such as those of the paper; `change_statistics` replace some
         of them.
 
-        >>> from timelike.core.parameters import store
+        >>> from timelike.core.parameters import store_parameters
         >>> class Mean(Model):
         ...     _presets = {"paper": {"power": 2.0}}
         ...
         ...     def __init__(self, *, power=1.0, scale=1.0):
-        ...         store(self, locals())
+        ...         store_parameters(self, locals())
         ...
         ...     def fit(self, X, y=None):
         ...         return self

@@ -55,7 +55,7 @@ class Packer:
                 attribute: self.to_json(
                     value, f"{name}.learned.{attribute}", type(model)._attribute_schemas()[attribute].records
                 )
-                for attribute, value in model._state().items()
+                for attribute, value in model._get_state().items()
             }
         return found
 

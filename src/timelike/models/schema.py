@@ -254,7 +254,7 @@ def sequences(dimension: Dimension | None = None, *, least: int = 1, frame: bool
         _refuse_if(len(value) < least, name, value, f"{least} sequences or more")
         if frame and value.frame != scope.model.frame_:
             raise ValueError(f"{name} has frames of shape {value.frame}: expected {scope.model.frame_}, as in frame_")
-        if value.missing and not scope.model._takes_missing():
+        if value.has_missing and not scope.model._takes_missing():
             raise ValueError(f"{name} has missing values (NaN): {type(scope.model).__name__} takes none")
         if dimension is not None and not scope.match(len(value), dimension):
             raise ValueError(f"{name} has {len(value)} sequences: expected {scope.size(dimension)}")
@@ -476,7 +476,7 @@ def channel_scaler(*shape: Dimension) -> Any:
 
 def time_pool() -> Any:
     """A clock with fewer frames."""
-    return record(TimePool, factor=real(1), most=integer(1))
+    return record(TimePool, factor=real(1), max_frames=integer(1))
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .members import Floats, Members, canonical_order, cluster_centers
 from .network import Averaging, DenseHead, Head
-from .similarity_option import SimilarityKind
+from .retrieval import SimilarityKind
 from .training import ScheduleName, TrainedPrototypes
 
 

@@ -42,7 +42,7 @@ def clip_gram(gram: Floats, to: Floats | None = None) -> GramMatrix:
     (item, gallery) of others become `to` P: an item of the gallery has there what it has among the gallery.
 
     >>> found = clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    >>> found.matrix.round(9).tolist(), found.clipped
+    >>> found.matrix.round(9).tolist(), found.clipped_share
     ([[1.5, 1.5], [1.5, 1.5]], 0.5)
     >>> clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 0.0]])).matrix.round(9).tolist()
     [[0.5, 0.5]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -20,12 +20,12 @@ from ..train.base import double_precision_copy
 from . import encoder_adapter
 from .members import MEMBERS_SCHEMA, Floats, Members
 from .network import HEADS, PrototypeNetwork
-from .similarity_option import SimilarityOption
 from .thresholds import THRESHOLDS_SCHEMA, PrototypeThresholds
 
 if TYPE_CHECKING:
     from .similarity_metric import SimilarityMetric
 
+SimilarityKind = Literal["learned", "cosine", "fused"]
 _MAX_SIMILARITIES = 1 << 22  # similarities that are there at a time
 
 
@@ -40,7 +40,7 @@ class PrototypesBase(ClassifierMixin, Trained):  # type: ignore[misc]
     """The verbs that need no more training; a subclass trains."""
 
     inference = options.choice(*HEADS, role="free")
-    similarity = SimilarityOption()
+    similarity_fn = options.nullable(options.choice(*get_args(SimilarityKind)))
 
     classes_: NDArray[Any] = schema.labels("class")
     trained_classes_: NDArray[Any] = schema.labels("trained class")
@@ -54,10 +54,6 @@ class PrototypesBase(ClassifierMixin, Trained):  # type: ignore[misc]
     n_trained_features_: int = schema.integer(1)
     network_: PrototypeNetwork
     _fit_call = "fit(X, y)"
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; `similarity` as it was given, where the attribute is the verb."""
-        return super().get_params(deep) | {"similarity": self.similarity.given}
 
     # --- vectors and scores ------------------------------------------------------------------------------------------
 
@@ -164,8 +160,8 @@ class PrototypesBase(ClassifierMixin, Trained):  # type: ignore[misc]
 
     # --- pairs -------------------------------------------------------------------------------------------------------
 
-    def _similarity_of(self, x: Any, y: Any) -> Any:
-        """S of two sequences, or the matrix of collections: what `similarity(x, y)` gives."""
+    def similarity(self, x: Any, y: Any) -> Any:
+        """S of two sequences, a float; of collections, a matrix (len x, len y). More is more alike, 0 undecided."""
         first, one = self._validate_one_or_many(x, "x")
         second, other = self._validate_one_or_many(y, "y")
         found = self._pair_similarities(self._encode_sequences(first), self._encode_sequences(second))
@@ -182,7 +178,7 @@ class PrototypesBase(ClassifierMixin, Trained):  # type: ignore[misc]
         Until `calibrate` has learned a threshold, where σ(S) ≥ ½ (eq. 5).
         """
         threshold = self.thresholds_.pair if hasattr(self, "thresholds_") else 0.0
-        found = self._similarity_of(x, y)
+        found = self.similarity(x, y)
         return bool(found >= threshold) if isinstance(found, float) else found >= threshold
 
     def retrieve(self, x: Any, gallery: Any, k: int = 1) -> RetrievalResult:

@@ -68,7 +68,7 @@ class SimilarityMetric(FittedMetric):
     >>> import timelike as tl
     >>> t, rng = np.arange(40), np.random.default_rng(0)
     >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
-    >>> model = tl.Prototypes(similarity="learned", max_steps=60, random_state=0)
+    >>> model = tl.Prototypes(similarity_fn="learned", max_steps=60, random_state=0)
     >>> metric = model.fit(X[:16], np.repeat(["fast", "middle"], 8)).metric()
     >>> bool(metric.distance(X[0], X[1]) < 0.5 < metric.distance(X[0], X[8]))
     True
@@ -183,7 +183,7 @@ class SimilarityMetric(FittedMetric):
         >>> from sklearn.svm import OneClassSVM
         >>> t, rng = np.arange(40), np.random.default_rng(0)
         >>> X = np.sin(t / np.repeat([2, 4, 8], 8)[:, None] + rng.uniform(0, 6, (24, 1)))
-        >>> model = tl.Prototypes(similarity="learned", max_steps=60, random_state=0)
+        >>> model = tl.Prototypes(similarity_fn="learned", max_steps=60, random_state=0)
         >>> metric = model.fit(X[:16], np.repeat([0, 1], 8)).metric()
         >>> usual = OneClassSVM(kernel="precomputed", nu=0.1).fit(metric.kernel(X[:6]).matrix)
         >>> like, unlike = usual.decision_function(metric.kernel(X[6:10], X[:6]).matrix).reshape(2, 2)

@@ -21,8 +21,8 @@ from .cosine import CosineSimilarity, FusedSimilarity
 from .members import Members, canonical_order, cluster_centers
 from .network import AnySimilarity, Averaging, DenseHead, PrototypeNetwork
 from .objective import BatchPerturbation, FrameNoise, PrototypeObjective, TrainingRecipe
+from .retrieval import SimilarityKind
 from .similarity import Similarity
-from .similarity_option import SimilarityKind
 from .stream import StreamingPrototypes
 
 ScheduleName = Literal["cycle", "steps", "constant"]
@@ -137,7 +137,7 @@ class TrainedPrototypes(StreamingPrototypes):
 
     def _is_encoder_alone(self) -> bool:
         """Whether nothing is put beside the encoder where nothing is said about it."""
-        other = self.similarity.kind != "cosine" or self.averaging != "exact"
+        other = (self.similarity_fn or "cosine") != "cosine" or self.averaging != "exact"
         return self.encoder is not None or other
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
@@ -151,7 +151,7 @@ class TrainedPrototypes(StreamingPrototypes):
         }
         return PrototypeNetwork(
             encoder_adapter.encoder_module(self.encoder_, unit=len(self.extra_encoders_) > 0),
-            kinds[self.similarity.kind],
+            kinds[(self.similarity_fn or "cosine")],
             self.n_trained_features_,
             len(self.trained_classes_),
             dense=self.auxiliary,
@@ -167,7 +167,7 @@ class TrainedPrototypes(StreamingPrototypes):
             )
         for weight in self.network_.encoder.parameters():
             weight.requires_grad_(not kept)
-        ready = sequences if kept else self.encoder_._ready(sequences, "X")
+        ready = sequences if kept else self.encoder_._standardize(sequences, "X")
         vectors = encoder_adapter.encode_sequences(self.encoder_, sequences) if kept else None
         return PrototypeObjective(
             self.network_,
@@ -281,11 +281,10 @@ class TrainedPrototypes(StreamingPrototypes):
             raise ValueError(
                 f"n_prototypes={self.n_prototypes}: averaging={self.averaging!r} has one for every class; use 'exact'"
             )
-        if self.extra_encoders and self.similarity.kind != "cosine":
+        if self.extra_encoders and (self.similarity_fn or "cosine") != "cosine":
             raise ValueError(
-                f"extra_encoders={self.extra_encoders!r:.60}: similarity={self.similarity!r} takes no vectors but "
-                "those of the "
-                "encoder; use 'cosine'"
+                f"extra_encoders={self.extra_encoders!r:.60}: similarity_fn={self.similarity_fn!r} takes no "
+                "vectors but those of the encoder; use 'cosine'"
             )
         if self.averaging != "exact" and self.extra_encoders:
             raise ValueError(f"averaging={self.averaging!r}: vectors of `beside` have no moving averages; use 'exact'")

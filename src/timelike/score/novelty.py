@@ -31,7 +31,7 @@ def novelty_errors(known: Any, unknown: Any) -> VerificationErrors:
     Examples
     --------
     >>> found = novelty_errors([0.1, 0.2, 0.3], [0.25, 0.9])
-    >>> round(found.equal, 4), found.threshold(false_accept=0.0)
+    >>> round(found.equal_error_rate, 4), found.threshold(false_accept=0.0)
     (0.3333, 0.2)
     """
     own, others = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
@@ -115,7 +115,7 @@ def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSetCurve:
     Examples
     --------
     >>> found = open_set_curve([0.1, 0.2, 0.3, 0.4], [True, True, False, True], [0.35, 0.9])
-    >>> found.area, found.at(false_accept=0.0)
+    >>> found.area, found.recognition_rate(false_accept=0.0)
     (0.625, 0.5)
     """
     own, others = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")

@@ -28,7 +28,7 @@ class VerificationErrors:
     thresholds both change along a straight line, as if pairs in between were decided by lot.
 
     >>> found = verification_errors([0.1, 0.2, 0.3, 0.4], [True, False, True, False])
-    >>> found.equal, found.area, found.threshold(false_accept=0.4)
+    >>> found.equal_error_rate, found.area, found.threshold(false_accept=0.4)
     (0.5, 0.75, 0.1)
     """
 

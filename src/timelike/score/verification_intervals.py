@@ -17,7 +17,7 @@ from .intervals import Interval, percentile_bounds, resampling_units as drawn_un
 from .verification import Floats, VerificationErrors, errors_from_sorted, validate_distance_pairs
 
 Statistic = Callable[[VerificationErrors], Any]
-_equal_error_rate: Statistic = attrgetter("equal")
+_equal_error_rate: Statistic = attrgetter("equal_error_rate")
 
 _ROUNDING = 1e-9  # by which sums may take a share beyond 0 or 1
 _MIN_UNITS = 3  # subjects that are drawn anew

@@ -79,7 +79,7 @@ class Sequences:
     Sequences(2 sequences, lengths 2 to 3, 1 channel, float64, 1 class)
     >>> s[1].ravel()
     array([4., 5.])
-    >>> s.padded().values[:, :, 0]
+    >>> s.pad().values[:, :, 0]
     array([[1., 2., 3.],
            [4., 5., 0.]])
     >>> tl.Sequences(np.zeros((3, 1, 28, 28)), layout="nchw")

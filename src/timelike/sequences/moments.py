@@ -81,7 +81,7 @@ class ChannelScaler(NamedTuple):
         """Those of all steps together; what never changes keeps its scale.
 
         >>> import timelike as tl
-        >>> ChannelScaler.of(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
+        >>> ChannelScaler.from_sequences(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
         Moments(mean=array([2.]), scale=array([0.89442719]))
         """
         return cls._from_deviation(*mean_and_deviation(sequences.values))

@@ -21,7 +21,7 @@ class TimePool(NamedTuple):
     `max_frames` frames has a greater one.
 
     >>> import timelike as tl
-    >>> TimePool(2.0, 100).applied(tl.Sequences([[1.0, 3.0, 5.0, 7.0, 9.0], [4.0]])).values[:, 0]
+    >>> TimePool(2.0, 100).apply(tl.Sequences([[1.0, 3.0, 5.0, 7.0, 9.0], [4.0]])).values[:, 0]
     array([2., 6., 9., 4.])
     """
 
@@ -37,7 +37,7 @@ class TimePool(NamedTuple):
     def from_lengths(cls, lengths: NDArray[np.int64], frames: int | None) -> TimePool:
         """So coarse that nine in ten sequences of these lengths have `frames` frames at most, None for any number.
 
-        >>> TimePool.of(np.array([100, 400]), 200)
+        >>> TimePool.from_lengths(np.array([100, 400]), 200)
         Coarse(factor=2.0, most=400)
         """
         if frames is None:
@@ -65,7 +65,7 @@ class TimePool(NamedTuple):
     def pooling_matrix(self, length: int) -> NDArray[np.float64]:
         """Of which steps, in which shares, every frame of a sequence of this length is made: (frame, step).
 
-        >>> TimePool(1.5, 100).shares(3)
+        >>> TimePool(1.5, 100).pooling_matrix(3)
         array([[0.66666667, 0.33333333, 0.        ],
                [0.        , 0.33333333, 0.66666667]])
         """

@@ -1,5 +1,7 @@
 """Whatever the caller has → checked `Sequences`: single ones, collections, and the input and targets of estimators."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -38,7 +38,7 @@ class Batch:
 
         >>> import timelike as tl
         >>> X = tl.Sequences([[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]])
-        >>> batch = Batch.of(X, [2, 1], labels=[0, 1, 1])
+        >>> batch = Batch.from_sequences(X, [2, 1], labels=[0, 1, 1])
         >>> batch["x"].shape, batch["lengths"], batch["labels"]
         (torch.Size([2, 3, 1]), tensor([3, 1]), tensor([1, 1]))
         """

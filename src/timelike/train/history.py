@@ -36,8 +36,8 @@ class History:
     `epoch_loss`, and every validation `score`. `stop_reason` says why the training ended.
 
     >>> history = History()
-    >>> history.note("loss", 1, 0.5)
-    >>> history.note("loss", 2, 0.25)
+    >>> history.record("loss", 1, 0.5)
+    >>> history.record("loss", 2, 0.25)
     >>> history["loss"], history.steps("loss")
     (array([0.5 , 0.25]), array([1, 2]))
     """
@@ -172,7 +172,7 @@ TRACK_SCHEMA = schema.typed_dict(
 HISTORY_SCHEMA = schema.record(
     History,
     higher_is_better=schema.boolean(),
-    stopped=schema.nullable(schema.string()),
+    stop_reason=schema.nullable(schema.string()),
     tracks=schema.dict_of(schema.string(), TRACK_SCHEMA),
 )
 """How a saved model declares the history of its training."""

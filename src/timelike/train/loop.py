@@ -124,7 +124,7 @@ class TrainingLoop:
         run, history = self.run, self.run.history
         run.module.train()
         self._run_callbacks(
-            "started"
+            "on_train_start"
         )  # once the checkpoint is loaded: a callback finds what happened before in the history
         try:
             self._run_epochs()
@@ -144,7 +144,7 @@ class TrainingLoop:
             # also after an error: whoever catches it has a module that answers, without gradients that take memory
             run.module.zero_grad()
             run.module.eval()
-            self._run_callbacks("ended")
+            self._run_callbacks("on_train_end")
         if run.stop_reason == "Ctrl-C" and self.processes.is_first:
             kept = f", and {self.checkpoints.folder} has a checkpoint to continue from" if self.checkpoints else ""
             warnings.warn(
@@ -183,7 +183,7 @@ class TrainingLoop:
             every = self.budget.validate_every
             if every is not None and run.step % every == 0 and self._has_time_for("validation"):
                 self._validate()
-            self._run_callbacks("stepped")
+            self._run_callbacks("on_step_end")
             if (
                 self._should_stop()
             ):  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
@@ -306,7 +306,7 @@ class TrainingLoop:
         run.history.record("epoch_loss", run.step, mean)
         if self.budget.validate_every is None:
             self._validate()
-        self._run_callbacks("epoch_ended")
+        self._run_callbacks("on_epoch_end")
 
     def _validate(self) -> None:
         run = self.run
@@ -328,7 +328,7 @@ class TrainingLoop:
         run.history.record("score", run.step, score)
         if self.budget.patience is not None and run.history.best_step == run.step:
             run.keep_as_best()
-        self._run_callbacks("validated")
+        self._run_callbacks("on_validation_end")
 
     def _should_stop(self) -> bool:
         run = self.run
@@ -346,7 +346,7 @@ class TrainingLoop:
         assert self.checkpoints is not None
         with self._measure_time("checkpoint"):
             self.checkpoints.save(self.run)
-        self._run_callbacks("saved")
+        self._run_callbacks("on_checkpoint")
 
     def _elapsed_seconds(self) -> float:
         """How long the loop has run."""

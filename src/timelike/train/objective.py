@@ -29,7 +29,7 @@ class Objective(ABC):
     optimisers or an inner loop replaces `step`.
 
     >>> import torch
-    >>> from timelike.train import Batch, Objective, fit, shuffled
+    >>> from timelike.train import Batch, Objective, fit, shuffled_batches
     >>> class Line(Objective):
     ...     def __init__(self, x, y):
     ...         self.module, self.x, self.y = torch.nn.Linear(1, 1), x, y
@@ -38,7 +38,7 @@ class Objective(ABC):
     ...         return torch.optim.Adam(self.module.parameters(), lr=0.1)
     ...
     ...     def batches(self, epoch, rng):
-    ...         for ids in shuffled(len(self.x), 8, rng):
+    ...         for ids in shuffled_batches(len(self.x), 8, rng):
     ...             yield Batch(ids, x=self.x[ids], y=self.y[ids])
     ...
     ...     def loss(self, batch):

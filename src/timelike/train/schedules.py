@@ -116,7 +116,7 @@ def _ease_cosine(start: float, end: float, share: float) -> float:
 class StepDecay(Schedule):
     """Multiplied by `gamma` after every `every` steps.
 
-    >>> [StepDecay(every=2, by=0.5).factor(step, None, History()) for step in range(5)]
+    >>> [StepDecay(every=2, gamma=0.5).factor(step, None, History()) for step in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
@@ -138,9 +138,9 @@ class Milestones(Schedule):
 
     Fractions between 0 and 1 are shares of all steps: of `max_steps`, or of as many as `max_time` allows.
 
-    >>> [Milestones(at=(2, 3), by=0.5).factor(step, None, History()) for step in range(5)]
+    >>> [Milestones(milestones=(2, 3), gamma=0.5).factor(step, None, History()) for step in range(5)]
     [1.0, 1.0, 0.5, 0.25, 0.25]
-    >>> [Milestones(at=(0.5, 0.75), by=0.5).factor(step, 4, History()) for step in range(5)]
+    >>> [Milestones(milestones=(0.5, 0.75), gamma=0.5).factor(step, 4, History()) for step in range(5)]
     [1.0, 1.0, 0.5, 0.25, 0.25]
     """
 
@@ -222,7 +222,7 @@ class Plateau(Schedule):
 
     >>> history = History()
     >>> for epoch, loss in enumerate([3.0, 2.0, 2.5, 2.4, 1.0]):
-    ...     history.note("epoch_loss", epoch, loss)
+    ...     history.record("epoch_loss", epoch, loss)
     >>> Plateau(patience=2).factor(0, None, history), Plateau(patience=3).factor(0, None, history)
     (0.5, 1.0)
     """

@@ -235,7 +235,7 @@ class Verifier(Model):
             made.__dict__.pop("boundaries_", None)  # they were of another cohort
             made._fitted_parameters = made.get_params(deep=False)
             made._derive_attributes()
-            made._warn_unused_examples(made.classes_changed_)
+            made._warn_unused_examples(made.enrolled_)
         return self
 
     def _prepare_calibration(
@@ -360,8 +360,8 @@ class Verifier(Model):
         more = check_bool(extend, "extend")
         with self._atomic_change() as made:
             given = made._validate_one_or_many(X, "X")[0]
-            name = validate_identity(identity, made.classes_changed_, _ENROLL_CALL)
-            before = made.classes_changed_.get(name)
+            name = validate_identity(identity, made.enrolled_, _ENROLL_CALL)
+            before = made.enrolled_.get(name)
             if before is not None and not more:
                 raise ValueError(
                     f"identity={format_value(name)} is enrolled already, with {len(before)} examples: extend=True adds "
@@ -371,7 +371,7 @@ class Verifier(Model):
             plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
             whole = plain if before is None else concat([before, plain])
             made.templates_ = {**made.templates_, name: made._make_template(name, whole)}
-            made.classes_changed_ = dict(sorted({**made.classes_changed_, name: whole}.items()))
+            made.enrolled_ = dict(sorted({**made.enrolled_, name: whole}.items()))
             made._warn_unused_examples([name])
         return self
 
@@ -379,7 +379,7 @@ class Verifier(Model):
         """Forget an identity and its examples."""
         with self._atomic_change() as made:
             name = made._validate_enrolled(identity, "Verifier.forget(identity)")
-            made.classes_changed_ = {one: held for one, held in made.classes_changed_.items() if one != name}
+            made.enrolled_ = {one: held for one, held in made.enrolled_.items() if one != name}
             made.templates_ = {one: held for one, held in made.templates_.items() if one != name}
         return self
 

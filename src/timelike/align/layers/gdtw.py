@@ -170,7 +170,7 @@ class _SolveWarp(torch.autograd.Function):
         )
         ends = inside.clone()  # of intervals: one fewer
         ends[torch.arange(len(inside)), padded.x_lengths - 1] = False
-        per_span = 1 / np.repeat(y_clock.clock.spans, x_clock.lengths)
+        per_span = 1 / np.repeat(y_clock.unit_times.spans, x_clock.lengths)
         kept = ends[inside].numpy()
         sides = (
             _pad_values(found.x, inside, padded.x),

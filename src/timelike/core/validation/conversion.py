@@ -57,7 +57,7 @@ def from_torch(tensor: Any, name: str) -> NDArray[Any]:
 def _fill_masked(array: Any) -> NDArray[Any]:
     if not np.ma.is_masked(array):
         return np.asarray(array.data)
-    return np.asarray((array if array.dtype.kind == "f" else array.astype(np.float64)).zero_filled(np.nan))
+    return np.asarray((array if array.dtype.kind == "f" else array.astype(np.float64)).filled(np.nan))
 
 
 def from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """Labels as the caller has them → one array of numbers or of text."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import isnan
 from typing import Any

@@ -36,7 +36,7 @@ class HingeGAN(InfiniteDiscriminator):
     --------
     >>> import numpy as np
     >>> from timelike.distributions import HingeGAN, RBF
-    >>> critic = HingeGAN(RBF(width=0.5), time=5.0).against(np.zeros((5, 1)), np.ones((5, 1)))
+    >>> critic = HingeGAN(RBF(width=0.5), time=5.0).train_critic(np.zeros((5, 1)), np.ones((5, 1)))
     >>> critic(np.array([[0.0], [1.0]])).round(2)
     array([-1.,  1.])
     """

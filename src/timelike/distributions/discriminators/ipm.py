@@ -23,7 +23,7 @@ class IPM(InfiniteDiscriminator):
     --------
     >>> import numpy as np
     >>> from timelike.distributions import IPM, RBF
-    >>> critic = IPM(RBF(width=1.0)).against(np.zeros((5, 1)), np.ones((5, 1)))
+    >>> critic = IPM(RBF(width=1.0)).train_critic(np.zeros((5, 1)), np.ones((5, 1)))
     >>> critic(np.array([[0.0], [1.0]])).round(4)
     array([ 0.3935, -0.3935])
     >>> critic.gradient(np.array([[0.0]])).round(4)  # x ← x − step · gradient goes towards 1

@@ -135,7 +135,7 @@ def dirac_moves(discriminator: Any, points: Any, dimension: int = 2) -> Floats:
     for point in _validate_plane_points(points, "points"):
         x = np.zeros((2, dimension))
         x[:, :2] = point
-        found.append(-np.asarray(kind.against(x, target).gradient(x[:1]))[0, :2])
+        found.append(-np.asarray(kind.train_critic(x, target).gradient(x[:1]))[0, :2])
     return np.array(found)
 
 
@@ -184,7 +184,7 @@ def grid_points(box: Box, size: int) -> Floats:
 
 
 def _train_critic(kind: Any, fake: Floats, target: Floats) -> Any:
-    return as_discriminator(kind).against(fake, target)
+    return as_discriminator(kind).train_critic(fake, target)
 
 
 def _make_panel(

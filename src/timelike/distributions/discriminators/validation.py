@@ -1,5 +1,7 @@
 """The two samples of a critic → arrays or `Sequences` that fit each other."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

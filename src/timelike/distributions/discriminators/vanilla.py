@@ -53,7 +53,7 @@ class VanillaGAN(InfiniteDiscriminator):
     --------
     >>> import numpy as np
     >>> from timelike.distributions import RBF, VanillaGAN
-    >>> critic = VanillaGAN(RBF(width=1.0)).against(np.zeros((5, 1)), np.ones((5, 1)))
+    >>> critic = VanillaGAN(RBF(width=1.0)).train_critic(np.zeros((5, 1)), np.ones((5, 1)))
     >>> critic(np.array([[0.0], [1.0]])).round(4)
     array([-0.1874,  0.1874])
     """

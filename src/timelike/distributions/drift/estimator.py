@@ -327,8 +327,8 @@ class Drift(Model):
         them.
         """
         if self.kernel is None and isinstance(self.kernel_, Sum):
-            sides = [None] * len(x.each) if y is None else y.each
-            pairs = zip(self.kernel_.parts, x.each, sides, strict=True)
+            sides = [None] * len(x.parts) if y is None else y.parts
+            pairs = zip(self.kernel_.parts, x.parts, sides, strict=True)
             return np.stack([part._kernel_matrix(one, other) for part, one, other in pairs])
         return self.kernel_._kernel_matrix(x, y)[None]
 
@@ -347,7 +347,7 @@ class Drift(Model):
     def _validate_sequences(self, X: Any) -> Sequences:
         over = "sequences" if self.kernel is not None and as_kernel(self.kernel).domain == "sequences" else None
         fitted = getattr(self, "kernel_", None)
-        if fitted is not None and fitted.over == "sequences":
+        if fitted is not None and fitted.domain == "sequences":
             over = "sequences"
         X = X if isinstance(X, Sequences) else validate_estimator_input(X)
         vectors = over is None and not isinstance(X, Sequences) and getattr(X, "ndim", 0) == 2 and len(X)
@@ -448,7 +448,7 @@ def _concatenate_precomputed(before: Any, behind: Any, positions: NDArray[np.int
 
     if isinstance(before, PrecomputedParts):
         return PrecomputedParts(
-            [_concatenate_precomputed(a, b, positions) for a, b in zip(before.parts, behind.each, strict=True)]
+            [_concatenate_precomputed(a, b, positions) for a, b in zip(before.parts, behind.parts, strict=True)]
         )
     if isinstance(before, Sequences):
         return concatenate([before, behind], ["reference", "batch"])[positions]

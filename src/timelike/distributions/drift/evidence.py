@@ -69,7 +69,7 @@ class Evidence:
     >>> gambler = Evidence()
     >>> for batch in ([0.6], [0.3], [0.001, 0.002]):
     ...     gambler.add(batch)
-    >>> round(gambler.value, 1), gambler.since(3), gambler.reached(0.02)
+    >>> round(gambler.value, 1), gambler.change_batch(3), gambler.first_alarm(0.02)
     (91.6, 3, (3, 2))
     """
 

@@ -226,7 +226,7 @@ class _FlowRun:
         if self.batch_size is not None:
             real = real[self.rng.choice(len(real), self.batch_size, replace=False)]
         with self._divergence_context():
-            return self.discriminator.against(self.x, real)
+            return self.discriminator.train_critic(self.x, real)
 
     @contextmanager
     def _divergence_context(self) -> Iterator[None]:

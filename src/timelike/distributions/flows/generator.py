@@ -83,9 +83,9 @@ def train_generator(
     --------
     >>> import numpy as np, torch
     >>> from timelike.distributions import RBF, train_generator
-    >>> from timelike.train import seeded
+    >>> from timelike.train import use_seed
     >>> real = np.random.default_rng(0).normal([3.0, -1.0], 0.5, (200, 2))
-    >>> with seeded(0):
+    >>> with use_seed(0):
     ...     network = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
     >>> options = {"n_latent": 4, "steps": 200, "batch_size": 64, "learning_rate": 0.01, "scores": ("mmd",)}
     >>> options["random_state"] = 0
@@ -193,7 +193,7 @@ class _GeneratorObjective(Objective):
         if not bool(made.isfinite().all()):
             raise NotFiniteError("what the module generates is not finite")
         given = made.detach().double().cpu().reshape(self.size, *self.real.shape[1:])
-        critic = self.discriminator.against(given, self.real[batch.ids])
+        critic = self.discriminator.train_critic(given, self.real[batch.ids])
         cost: Tensor = critic.cost(made.reshape(given.shape)).mean()
         return cost
 

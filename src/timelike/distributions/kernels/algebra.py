@@ -103,8 +103,8 @@ class CombinedKernel(Kernel):
         return PrecomputedParts([part._precompute_items(sample, name) for part in self.parts])
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
-        sides = [None] * len(self.parts) if y is None else y.each
-        each = [part._kernel_matrix(one, other) for part, one, other in zip(self.parts, x.each, sides, strict=True)]
+        sides = [None] * len(self.parts) if y is None else y.parts
+        each = [part._kernel_matrix(one, other) for part, one, other in zip(self.parts, x.parts, sides, strict=True)]
         with np.errstate(over="ignore"):
             return np.asarray(functools.reduce(type(self)._combine, each))
 

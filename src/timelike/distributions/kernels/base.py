@@ -24,7 +24,6 @@ from ..validation import (
     validate_pair,
     validate_sample,
 )
-from .function_kernel import FunctionKernel
 from .weighted_sums import weighted_sums_by_autograd
 
 if TYPE_CHECKING:
@@ -227,6 +226,8 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"{name}={kernel.__name__}: expected a kernel, not its class; write {kernel.__name__}()")
     if callable(kernel) and not hasattr(kernel, "get_params"):
+        from .function_kernel import FunctionKernel  # which is a Kernel itself
+
         return FunctionKernel(kernel)
     way = f"; for one over an encoder use of({type(kernel).__name__}(), RBF())" if hasattr(kernel, "get_params") else ""
     raise TypeError(f"{name}={kernel!r:.80}: expected a kernel such as distributions.RBF(), or a function k(x, y){way}")

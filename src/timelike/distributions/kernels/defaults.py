@@ -1,5 +1,7 @@
 """The kernels that are taken where none is given."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 

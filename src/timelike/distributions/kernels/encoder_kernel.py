@@ -125,7 +125,7 @@ class EncoderKernel(Kernel):
         given = components.unfreeze(self.encoder)
         if _is_module(given):
             return _encode_with_module(given, sample)
-        found: Matrix = given._known(sample, check_n_jobs(None))
+        found: Matrix = given._precompute_items(sample, check_n_jobs(None))
         return found
 
     def _validate_sides(self, *given: tuple[Sequences, str]) -> None:

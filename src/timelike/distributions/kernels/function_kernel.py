@@ -1,15 +1,19 @@
 """`FunctionKernel`: a kernel that the caller wrote as a function."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor
 
 from ...sequences.container import Sequences
 from ..validation import as_vectors
 from .base import Kernel, Matrix
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,17 +1,22 @@
 """`PrototypesKernel`: the learned similarity of `Prototypes` as a kernel."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import Tensor
 
 from ...core.threads import check_n_jobs
 from ...models import components
-from ...prototypes.similarity_metric import SimilarityMetric
 from ...sequences.container import Sequences
 from ..validation import Domain
 from .base import Kernel, Matrix
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ...prototypes.similarity_metric import SimilarityMetric
 
 
 @dataclass(frozen=True, repr=False)

@@ -276,13 +276,13 @@ def _make_result(
     known: dict[str, Any] = {
         "sizes": (len(samples[0]), len(samples[1])),
         "n_allocations": units.n_allocations,
-        "enumerated": enumerated,
+        "is_enumerated": enumerated,
         "unit": units.unit_name,
         "notes": notes,
     }
     if len(columns) == 1:
         one = columns[0]
-        known |= {"parts": one.parts, "measured": one.statistic_name}
+        known |= {"parts": one.parts, "statistic_name": one.statistic_name}
         return TestResult(one.statistic, one.p_value, one.null, one.kernel, **known)
     table = np.stack([np.concatenate([[one.statistic], one.null]) for one in columns], axis=1)
     best = 1 - p_values.least_ranks(table)

@@ -113,7 +113,7 @@ def power(
     >>> from timelike.distributions import RBF, power
     >>> rng = np.random.default_rng(0)
     >>> found = power(rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 0.4, RBF(), random_state=0)
-    >>> 40 < found.n_required < 120, found.at(10) < found.at(100)
+    >>> 40 < found.n_required < 120, found.probability(10) < found.probability(100)
     (True, True)
     """
     level, target = (_check_fraction(value, name) for value, name in ((level, "level"), (target, "target")))
@@ -126,7 +126,7 @@ def power(
         )
     if isinstance(test.kernel, tuple):
         raise ValueError("kernel is a list: expected one kernel; ask for each of them")
-    X, Y, units = validate_samples(X, Y, None if test.kernel is None else test.kernel.over, groups)
+    X, Y, units = validate_samples(X, Y, None if test.kernel is None else test.kernel.domain, groups)
     if len(units.pairs):
         raise ValueError(
             "groups holds some that are in X and in Y: expected groups of one sample each; take X from some subjects "
@@ -165,7 +165,7 @@ def _estimate_power(
         "level": level,
         "target": target,
         "unit": units.unit_name,
-        "first_order": found.x_variance + found.y_variance,
+        "first_order_variance": found.x_variance + found.y_variance,
         "null": tuple(np.quantile(null, [*_NULL_LEVELS, 1 - level / n_kernels]).tolist()),
     }
     rough = Power(n_required=None, n_required_range=(None, None), **known)  # type: ignore[arg-type]

@@ -79,7 +79,7 @@ class CausalEncoder(CropEncoder):
         those of the sequences fitted on are; or left as the network gives them.
     geometry : {"cosine", "euclidean"}
         How vectors are compared: by the distance of their directions, √(2 − 2 cos), or by that of themselves.
-    by_terms : bool or None
+    low_memory : bool or None
         Backward passes for a few crops at a time: slower, but memory does not grow with the batch. None where it is
         needed: where activations of all crops would take more than 2 GiB, or half of the memory that is free. The
         compiled kernels need it never, as they keep a gigabyte at most.
@@ -156,7 +156,7 @@ class CausalEncoder(CropEncoder):
 
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
-        return {"n_features": 20, "channels": 4, "depth": 2, "reduced": 20, "max_steps": 2, "random_state": 0}
+        return {"n_features": 20, "channels": 4, "depth": 2, "reduced_size": 20, "max_steps": 2, "random_state": 0}
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         return CausalNetwork(

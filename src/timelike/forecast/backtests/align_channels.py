@@ -40,7 +40,7 @@ def validate_model(model: Any, X: Any) -> tuple[Sequences, Cells]:
     if len(sequences) == 0:
         raise ValueError("X holds no sequences: expected at least one")
     refuse_single_steps(sequences, X, type(model).__name__, "backtest(model, [x], …)")
-    return sequences, Cells.from_sequences(sequences, model.known)
+    return sequences, Cells.from_sequences(sequences, model.known_channels)
 
 
 def parse_baselines(baseline: Any) -> list[Forecaster]:

@@ -120,7 +120,7 @@ def backtest(
     >>> found = tl.forecast.backtest(tl.forecast.Persistence(), X, 2, n_windows=3, random_state=0)
     >>> found.per_step("mae").mean, found.origin
     (array([1.5, 3. ]), array([2, 3, 4, 2, 3, 4]))
-    >>> found.at(2)["mae"].mean, found.mean_to_step(2)["mae"].mean
+    >>> found.at_step(2)["mae"].mean, found.mean_to_step(2)["mae"].mean
     (3.0, 2.25)
     """
     sequences, cells = validate_model(model, X)

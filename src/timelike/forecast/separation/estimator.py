@@ -273,7 +273,7 @@ class Separation(SeparationBase, LatentForecaster):
             "skips",
             "maps",
         )
-        more = ("shortcut", "solver", "blocks", "tied", "gain", "offset", "drawn")
+        more = ("shortcut", "solver", "blocks", "tied", "gain", "offset", "initialization")
         given: dict[str, Any] = {name: getattr(self, name) for name in names + more}
         for name in ("hidden", "decoder_hidden", "filters", "dynamics_hidden"):
             size = getattr(self, name)

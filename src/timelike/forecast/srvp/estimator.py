@@ -232,7 +232,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("conditioning", "n_state", "n_random", "n_content", "n_code", "layers", "skips", "shortcut", "motion")
         given: dict[str, Any] = {
-            name: getattr(self, name) for name in (*names, "n_sprites", "substeps", "gain", "drawn")
+            name: getattr(self, name) for name in (*names, "n_sprites", "substeps", "gain", "initialization")
         }
         for name in ("hidden", "filters", "motion_hidden"):
             given[name] = max(1, round(self.scale * getattr(self, name)))
@@ -242,8 +242,8 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
         return kind(
             self.cells_.frame if self._uses_images() else self.cells_.n_cells,
             codec=self._resolve_codec(),
-            squash=self.uses_sigmoid_,
-            scale=self.observation_std,
+            use_sigmoid=self.uses_sigmoid_,
+            observation_std=self.observation_std,
             **given,
         )
 

@@ -43,7 +43,7 @@ def refuse_conflicting_options(model: Any) -> None:
             f"delays=True with n_random={model.n_random}, motion={model.motion!r}, substeps={model.substeps}: expected "
             "n_random of at least 1, motion='residual' and substeps=1, as z decides how long a step lasts"
         )
-    for name in ("drift", "invariance", "autoencoding"):
+    for name in ("drift", "invariance_weight", "autoencoding_weight"):
         value = getattr(model, name)
         if value and model.n_content == 0:
             raise ValueError(f"{name}={value:g} is about the content, and n_content=0 leaves it out: use {name}=0")

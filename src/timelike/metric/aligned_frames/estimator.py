@@ -280,7 +280,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
             "consistency": self._consistency_weight(),
             "n_per_class": self.n_per_class,
             "batch_size": self.batch_size,
-            "change": self._make_perturbation(),
+            "perturbation": self._make_perturbation(),
             **self._optimizer_options(),
         }
 

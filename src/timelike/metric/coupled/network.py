@@ -163,7 +163,7 @@ class CoupledNetwork(DistanceNetwork):
         0 is two GRUs apart, ½ the strongest coupling, in which both have the same new state; 1 exchanges them.
 
         >>> network = CoupledNetwork(1, hidden=4, coupling_bias=-100.0)
-        >>> network.gates(torch.zeros(1, 6, 1), torch.ones(1, 8, 1)).item() < 1e-6
+        >>> network.mean_gates(torch.zeros(1, 6, 1), torch.ones(1, 8, 1)).item() < 1e-6
         True
         """
         return self._roll_out(*self.pair_features(x, y, x_lengths, y_lengths), rows=True).gates

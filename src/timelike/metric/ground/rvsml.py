@@ -106,7 +106,7 @@ class RVSML(GroundMetric):
     >>> rng = np.random.default_rng(0)
     >>> X = np.sin(np.arange(20) * np.repeat([0.5, 1.5], 8)[:, None]) + 0.1 * rng.standard_normal((16, 20))
     >>> metric = tl.metric.RVSML().fit(np.stack([X, np.roll(X, 1, axis=1)], -1), np.repeat([0, 1], 8))
-    >>> metric.mapped(np.zeros((1, 20, 2))).frame
+    >>> metric.transform_frames(np.zeros((1, 20, 2))).frame
     (8,)
     """
 

@@ -49,7 +49,7 @@ class Loss(abc.ABC):
         --------
         >>> import torch
         >>> from timelike.metric.losses import Contrastive
-        >>> Contrastive().pairs(torch.tensor([1.0, 0.5]), torch.tensor([True, False]))
+        >>> Contrastive().pair_loss(torch.tensor([1.0, 0.5]), torch.tensor([True, False]))
         tensor(0.6250)
         """
         from .registry import losses_by_name

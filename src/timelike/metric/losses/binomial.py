@@ -34,7 +34,7 @@ class Binomial(ThresholdLoss):
     >>> import torch
     >>> Binomial()(torch.tensor([[0.5, 0.5]]), torch.tensor([0]), torch.tensor([0, 1]))  # (1 + 1/20) log 2
     tensor(0.7278)
-    >>> Binomial().pairs(torch.tensor([0.5, 9.0]), torch.tensor([True, False]))  # log 2 + 0
+    >>> Binomial().pair_loss(torch.tensor([0.5, 9.0]), torch.tensor([True, False]))  # log 2 + 0
     tensor(0.6931)
     """
 

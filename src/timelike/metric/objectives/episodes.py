@@ -190,8 +190,8 @@ def class_scores(
     `labels` (support,) are the classes 0 … n_way − 1 of the support; `dual=False` leaves out d(s, q).
 
     >>> import torch
-    >>> from timelike.metric import Aligned
-    >>> network = Aligned(1, aligner="softdtw", transform=False)
+    >>> from timelike.metric import AlignedFramesNetwork
+    >>> network = AlignedFramesNetwork(1, aligner="softdtw", transform=False)
     >>> support = network.features(torch.tensor([[[0.0]], [[1.0]]]), torch.tensor([1, 1]))
     >>> class_scores(network, support, support, torch.tensor([0, 1]), 2)
     tensor([[ 0., -2.],

@@ -62,7 +62,7 @@ class SupervisedObjective(MetricObjective):
     classes there are in one.
 
     >>> import timelike as tl
-    >>> from timelike.metric import Aligned
+    >>> from timelike.metric import AlignedFramesNetwork
     >>> from timelike.train import fit
     >>> def contrast(distances, labels, gallery_labels, valid_mask=None):
     ...     same = labels[:, None] == gallery_labels

@@ -34,7 +34,7 @@ class SiameseNetwork(DistanceNetwork):
     >>> import torch
     >>> network = SiameseNetwork(3, hidden=8)
     >>> walks = network.features(torch.randn(4, 10, 3).cumsum(1), torch.tensor([10, 7, 1, 9]))
-    >>> network.matrix(walks, walks).shape
+    >>> network.distance_matrix(walks, walks).shape
     torch.Size([4, 4])
     """
 

@@ -55,7 +55,7 @@ class TAP(AlignedFrames):
         `n_episodes` of them in an epoch.
     hidden, n_outputs, normalize, self_attention
         The network for frames: units of a layer, outputs, whether these have length 1, and SA-TAP's attention.
-    kernels, last_relu
+    n_kernels, last_relu
         Of g: kernels of a layer, and whether the paper's last ReLU, which the authors' code does not have, is there.
     symmetrize : bool
         Whether both directions are averaged.
@@ -101,7 +101,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     >>> import timelike as tl
     >>> rng = np.random.default_rng(0)
     >>> X = np.sin(np.arange(12) * np.repeat([0.5, 1.5], 8)[:, None]) + 0.1 * rng.standard_normal((16, 12))
-    >>> metric = tl.TAP(hidden=8, kernels=4, max_steps=2, random_state=0).fit(X, np.repeat([0, 1], 8))
+    >>> metric = tl.TAP(hidden=8, n_kernels=4, max_steps=2, random_state=0).fit(X, np.repeat([0, 1], 8))
     >>> metric.pairwise(X).shape
     (16, 16)
     >>> metric.align(X[0], X[9]).plan.sum().round(6)
@@ -125,7 +125,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         }
     )
 
-    _presets = MappingProxyType({"paper": AlignedFrames.PAPER_PRESET | {"kernels": 30}})
+    _presets = MappingProxyType({"paper": AlignedFrames.PAPER_PRESET | {"n_kernels": 30}})
 
     def __init__(
         self,

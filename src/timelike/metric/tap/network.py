@@ -264,8 +264,8 @@ class ConvolutionScores(AlignmentScores):
 
     >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> x = torch.randn(4, 6, 2)
-    >>> table = FramePairTable.of(paired_frame_distances(x, x), torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1]))
-    >>> ConvolutionScores(kernels=3)(table, None).shape
+    >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1]))
+    >>> ConvolutionScores(n_kernels=3)(table, None).shape
     torch.Size([4, 6, 6])
     """
 
@@ -309,8 +309,8 @@ class AttentionScores(AlignmentScores):
 
     >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> scores, x = AttentionScores(2), torch.randn(4, 6, 2)
-    >>> table = FramePairTable.of(paired_frame_distances(x, x), torch.full((4,), 6), torch.full((4,), 6))
-    >>> scores(table, scores.apart(scores.extra_features(x), scores.extra_features(x), paired_frame_distances)).shape
+    >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), torch.full((4,), 6), torch.full((4,), 6))
+    >>> scores(table, scores.extra_distances(scores.extra_features(x), scores.extra_features(x), paired_frame_distances)).shape
     torch.Size([4, 6, 6])
     """
 

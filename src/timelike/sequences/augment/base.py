@@ -147,8 +147,8 @@ def _as_steps(steps: Any) -> tuple[Augmentation, ...]:
 def compose(steps: Iterable[Augmentation]) -> Compose:
     """All `steps` in order; their alignments multiply, the last one leftmost.
 
-    >>> from ..augment import Crop, Jitter
-    >>> both = compose([Crop(shortest=0.5, longest=0.5), Jitter(std=0.01)])
+    >>> from ..augment import RandomCrop, Jitter
+    >>> both = compose([RandomCrop(shortest=0.5, longest=0.5), Jitter(std=0.01)])
     >>> both([0.0, 1.0, 2.0, 3.0], random_state=0).alignment
     array([[0., 0., 1., 0.],
            [0., 0., 0., 1.]])

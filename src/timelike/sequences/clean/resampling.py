@@ -36,7 +36,7 @@ def resample(
     leaves such stretches out instead.
 
     >>> import timelike as tl
-    >>> tl.Sequences([[0.0, 2.0], [1.0, 2.0, 3.0]]).resample(3).padded().values[:, :, 0]
+    >>> tl.Sequences([[0.0, 2.0], [1.0, 2.0, 3.0]]).resample(3).pad().values[:, :, 0]
     array([[0., 1., 2.],
            [1., 2., 3.]])
     >>> s = tl.Sequences([[0.0, 1.0, 5.0]], times=[[0.0, 1.0, 5.0]])

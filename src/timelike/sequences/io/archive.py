@@ -93,7 +93,7 @@ def _stream_to_file(name: str, answer: Any, file: Any) -> str:
     declared = int(answer.headers.get("Content-Length") or 0)
     with tqdm(total=declared or None, desc=name, unit="B", unit_scale=True, disable=None) as bar:
         while size <= limit and declared <= limit:
-            chunk = answer.state_features(_CHUNK)
+            chunk = answer.read(_CHUNK)
             if not chunk:
                 break
             size += len(chunk)

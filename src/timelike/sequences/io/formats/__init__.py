@@ -70,12 +70,12 @@ FORMATS = {  # a data set that lies in several formats is read from the first of
     ".tsv": Format("ucr", is_standalone=False, has_columns=True),
     ".txt": Format("ucr", is_standalone=False, has_columns=True, is_opt_in=True),  # alone it may be anything
     ".arff": Format("arff"),
-    ".npz": Format("arrays", is_shared=True, has_split=True, has_columns=True),
-    ".npy": Format("arrays", is_found_by_name=False, is_standalone=False, has_columns=True),
+    ".npz": Format("npz", is_shared=True, has_split=True, has_columns=True),
+    ".npy": Format("npz", is_found_by_name=False, is_standalone=False, has_columns=True),
     ".csv": Format(
-        "long", is_found_by_name=False, is_standalone=False, has_columns=True
+        "csv_parquet", is_found_by_name=False, is_standalone=False, has_columns=True
     ),  # many a .csv is not a long table
-    ".parquet": Format("long", has_columns=True),
+    ".parquet": Format("csv_parquet", has_columns=True),
     ".nc": Format("netcdf", is_found_by_name=False, is_standalone=False, is_writable=False),
     ".wav": Format("wav", is_found_by_name=False, is_standalone=False, is_writable=False, has_columns=True),
     ".mat": Format("matlab", is_found_by_name=False, is_standalone=False, is_writable=False, has_columns=True),
@@ -100,7 +100,7 @@ def read(path: Path) -> dict[str, Sequences]:
     >>> read(path)
     {'all': Sequences(1 sequence, length 2, 1 channel, float64, 1 class)}
     """
-    reader: Callable[[Path], dict[str, Sequences]] = _find_format(path, SUFFIXES).load_module().state_features
+    reader: Callable[[Path], dict[str, Sequences]] = _find_format(path, SUFFIXES).load_module().read
     refuse_special_file(path)
     with wrap_errors(path):
         return reader(path)
@@ -108,7 +108,7 @@ def read(path: Path) -> dict[str, Sequences]:
 
 def read_columns(path: Path, layout: str | None = None) -> RawColumns | Sequences:
     """The columns of a file that may be one recording; sequences where it is several that are told apart."""
-    reader: Callable[..., RawColumns | Sequences] = _find_format(path, SUFFIXES).load_module().sheet
+    reader: Callable[..., RawColumns | Sequences] = _find_format(path, SUFFIXES).load_module().read_columns
     refuse_special_file(path)
     with wrap_errors(path):
         return reader(path, layout)
@@ -121,7 +121,7 @@ def has_sequences(path: Path) -> bool:
     True
     """
     known = _find_format(path, SUFFIXES)
-    return not known.is_shared or bool(known.load_module().holds(path))
+    return not known.is_shared or bool(known.load_module().has_sequences(path))
 
 
 def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> Path:

@@ -231,7 +231,7 @@ def _read_arrow(path: Path) -> Any:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             refuse_large_claim(path, _claimed_bytes(file.metadata))
-            table = file.state_features()
+            table = file.read()
         table.validate(full=True)
     except (text.FormatError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
