@@ -44,7 +44,7 @@ for name, content in valid_files().items():
 
 def test_a_damaged_file_of_any_format_is_read_or_refused_by_name(tmp_path) -> None:
     """In one child process, as what is wrong here ends it: its last line then says the file."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     command = [sys.executable, "-c", _PROGRAM, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=600)
     lines = done.stdout.splitlines()

@@ -26,7 +26,7 @@ ABLE = [  # to hold these
     suffix
     for suffix, known in formats.FORMATS.items()
     if known.is_writable
-    and not {"unequal lengths", "labels", "class_names", "other classes"} & {*known.load_module().LACKS[suffix]}
+    and not {"unequal lengths", "labels", "class_names", "other classes"} & {*known.load_module().UNSUPPORTED[suffix]}
 ]
 
 
