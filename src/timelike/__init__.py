@@ -75,7 +75,6 @@ if _typing.TYPE_CHECKING:  # for type checkers; at run time each package declare
     from .verify import Verifier as Verifier
 
 __version__ = "0.1.0"
-_NOT_LISTED = ("cli", "core")  # the command line, and the internals that the packages share
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take every name for one that exists
@@ -99,4 +98,4 @@ def __dir__() -> list[str]:
 
 def _listed_modules() -> tuple[str, ...]:
     """The packages, and the index of torch modules."""
-    return (*(package for package in _package_names() if package not in _NOT_LISTED), "nn")
+    return (*_package_names(), "nn")

@@ -140,7 +140,7 @@ class RandomChoice(_CompositeAugmentation):
 
 def _as_steps(steps: Any) -> tuple[Augmentation, ...]:
     if not isinstance(steps, Iterable):
-        raise TypeError(f"steps is {steps!r:.60}: expected a list of augmentations, such as [Crop(), Jitter()]")
+        raise TypeError(f"steps is {steps!r:.60}: expected a list of augmentations, such as [RandomCrop(), Jitter()]")
     return tuple(steps)
 
 
@@ -161,6 +161,6 @@ def choose(steps: Iterable[Augmentation]) -> RandomChoice:
 
     >>> from ..augment import Blur, Merge
     >>> choose([Blur(), Merge()])
-    Choice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
+    RandomChoice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
     """
     return RandomChoice(_as_steps(steps))

@@ -63,7 +63,7 @@ class MovingDigits(NamedTuple):
                 "turn around before a wall or beyond it; make both with one digit_size"
             )
         if n_digits > _MOST_IN_ORDERS:
-            raise ValueError(f"{n_digits} digits have too many orders: use draw_digits with the order you want")
+            raise ValueError(f"{n_digits} digits have too many orders: use rasterize_digits with the order you want")
         rules: dict[str, Any] = {"size": frame[-1], "subpixel": dynamics_of.subpixel, "dtype": self.sequences.dtype}
         orders = permutations(range(n_digits))
         return np.stack([rasterize_digits(self.patches[:, order], dynamics_of.positions, **rules) for order in orders])

@@ -100,7 +100,7 @@ def load(
     size : int or (height, width), optional
         Of videos: frames in this size, by the mean over areas where they shrink; one number makes squares of them,
         whatever their shape was.
-    grey : bool
+    grayscale : bool
         Of videos: one channel in place of red, green and blue.
     every : int
         Of videos: only every n-th frame.
@@ -121,7 +121,7 @@ def load(
     if split not in (None, "train", "test"):
         raise ValueError(f'split={split!r}: expected "train", "test" or None for all there is')
     check_choice(on_error, "on_error", ("raise", "skip"))
-    videos = {"size": size, "grey": grayscale, "every": every}
+    videos = {"size": size, "grayscale": grayscale, "every": every}
     columns = {"layout": layout, "time": time, "values": values, "label": label, "group": group}
     if hasattr(source, "columns") or hasattr(source, "__array__"):
         raise TypeError(
@@ -288,7 +288,7 @@ def _is_recording(path: Path) -> bool:
 
 
 def _refuse_options(asked: Mapping[str, Any], found: Path | str) -> None:
-    usual = {"size": None, "grey": False, "every": 1}
+    usual = {"size": None, "grayscale": False, "every": 1}
     for name, value in asked.items():
         if name in usual and value is not usual[name] and value != usual[name]:
             raise ValueError(f"{name}={value!r} is for videos, and {str(found)!r:.80} is none: leave {name} out")
