@@ -63,7 +63,17 @@ print(json.dumps({
 }))
 """
 # names of the packages below the top, names that were at the top once, modules, and what a module imports for itself
-NOT_AT_THE_TOP = ["Spring", "Elastic", "recognize", "draw", "Windows", "attack", "Any", "import_module", "TYPE_CHECKING"]
+NOT_AT_THE_TOP = [
+    "Spring",
+    "Elastic",
+    "recognize",
+    "draw",
+    "Windows",
+    "attack",
+    "Any",
+    "import_module",
+    "TYPE_CHECKING",
+]
 NOT_AT_THE_TOP += ["annotations", "package_names", "top_level_names", "container", "dtw", "cli", "Nonsense"]
 
 

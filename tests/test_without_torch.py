@@ -155,9 +155,9 @@ def test_neighbours_clusters_kernels_and_forecasts_are_fitted_saved_and_loaded(t
 
 def test_a_model_of_ones_own_is_written_on_the_base_and_what_needs_torch_says_so(tmp_path):
     facts = told(OWN, tmp_path)
-    assert facts["first"].startswith("NotFittedError: this Middle has learned nothing yet: call fit(X) first")
+    assert facts["first"].startswith("NotFittedError: this Middle is not fitted yet: call fit(X) first")
     assert facts["bad"] == "ValueError: power=-1: expected a finite number greater than 0"
-    assert "Middle, which is not a public name of a room of timelike" in facts["unknown"]
+    assert "Middle, which is not a public name of a package of timelike" in facts["unknown"]
     assert (facts["again"], facts["answers"], facts["middle"]) == (True, True, True)
     for what in ("encoder", "metric", "loading"):
         assert facts[what] == "ModuleNotFoundError: No module named 'torch'"

@@ -100,12 +100,16 @@ def _read_exports(package: str) -> dict[str, str]:
     assert spec is not None
     source = spec.loader.get_source(package)  # type: ignore[union-attr]
     if source is None:
-        raise ImportError(f"{package} is installed without its source, from which its public names are read: reinstall timelike")
+        raise ImportError(
+            f"{package} is installed without its source, from which its public names are read: reinstall timelike"
+        )
     table: dict[str, str] = {}
     for block in ast.parse(source).body:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             for line in block.body:
-                if isinstance(line, ast.ImportFrom) and line.level:  # imports from other libraries are for type checkers only
+                if (
+                    isinstance(line, ast.ImportFrom) and line.level
+                ):  # imports from other libraries are for type checkers only
                     table |= _import_homes(package, line)
     return table
 

@@ -74,7 +74,7 @@ def _check_writable(target: Path) -> None:
 
 
 def _temporary_path(target: Path) -> Path:
-    """A file beside the target, of the same ending, that nobody else has."""
+    """A unique temporary path next to the target, with the same suffix."""
     return target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix.lower()}")
 
 
@@ -218,6 +218,6 @@ def _atomic_write(target: Path) -> Iterator[Path]:
     except OSError as error:
         if str(error.filename) != str(temporary):
             raise
-        raise OSError(error.errno, error.strerror, str(target)) from error  # the path that was asked for
+        raise OSError(error.errno, error.strerror, str(target)) from error  # the path that the caller gave
     finally:
         temporary.unlink(missing_ok=True)

@@ -30,7 +30,6 @@ class Crop(Preparation):
     start = options.nullable(options.Option(check_int))
     stop = options.nullable(options.Option(check_int))
 
-
     def __init__(self, *, start: int | None = None, stop: int | None = None) -> None:
         store_parameters(self, locals())
 

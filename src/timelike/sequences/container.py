@@ -258,7 +258,7 @@ class Sequences:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(item, longest, *frame): what `padded()` would have."""
+        """(item, longest, *frame): the shape of `pad()`."""
         return (len(self), int(self._lengths.max(initial=0)), *self.frame)
 
     @property

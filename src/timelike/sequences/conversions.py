@@ -21,7 +21,7 @@ def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> ND
     if not self.has_equal_lengths:
         raise TypeError(
             f"sequences of lengths {self.lengths.min()} to {self.lengths.max()} are not one array: "
-            "use padded(), resample(length=...) or to_list()"
+            "use pad(), resample(length=...) or to_list()"
         )
     return np.array(self.values.reshape(self.shape), dtype=dtype, copy=copy)
 

@@ -82,7 +82,7 @@ class ChannelScaler(NamedTuple):
 
         >>> import timelike as tl
         >>> ChannelScaler.from_sequences(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
-        Moments(mean=array([2.]), scale=array([0.89442719]))
+        ChannelScaler(mean=array([2.]), scale=array([0.89442719]))
         """
         return cls._from_deviation(*mean_and_deviation(sequences.values))
 

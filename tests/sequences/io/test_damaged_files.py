@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 from benchmarks.faults.mutated_files import mutated, outcome
 from benchmarks.faults.valid_files import valid_files
-from tests.sequences.test_damaged_files import FATAL, SAMPLE
+from tests.sequences.io.test_damaged_files import FATAL, SAMPLE
 folder = Path(sys.argv[1])
 for name, content in valid_files().items():
     path = folder / name

@@ -326,13 +326,16 @@ def test_a_new_format_passes_the_tests_of_the_others(toy, tmp_path, tmp_path_fac
 
 def test_a_format_that_forgets_what_it_drops_is_caught(toy, monkeypatch, tmp_path) -> None:
     module = FORMATS[toy].load_module()
-    monkeypatch.setattr(module, "UNSUPPORTED", {toy: tuple(word for word in module.UNSUPPORTED[toy] if word != "groups")})
+    monkeypatch.setattr(
+        module, "UNSUPPORTED", {toy: tuple(word for word in module.UNSUPPORTED[toy] if word != "groups")}
+    )
     with pytest.raises(AssertionError):
         test_all_that_is_known_is_kept_or_refused_as_the_format_says(toy, "groups", tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("facts", "found"), [({"is_found_by_name": False}, []), ({"is_standalone": False}, ["Both"]), ({}, ["Both", "Demo"])]
+    ("facts", "found"),
+    [({"is_found_by_name": False}, []), ({"is_standalone": False}, ["Both"]), ({}, ["Both", "Demo"])],
 )
 def test_the_line_says_which_files_a_name_finds(facts, found, toy, data_folder, monkeypatch) -> None:
     monkeypatch.setitem(FORMATS, toy, Format("toy", **facts))
@@ -343,7 +346,9 @@ def test_the_line_says_which_files_a_name_finds(facts, found, toy, data_folder, 
 
 def test_files_that_others_use_too_are_looked_into(toy, data_folder, monkeypatch) -> None:
     monkeypatch.setitem(FORMATS, toy, Format("toy", is_shared=True))
-    monkeypatch.setattr(FORMATS[toy].load_module(), "has_sequences", lambda path: "3" in path.read_text(), raising=False)
+    monkeypatch.setattr(
+        FORMATS[toy].load_module(), "has_sequences", lambda path: "3" in path.read_text(), raising=False
+    )
     tl.Sequences([[3.0]]).save(data_folder / "Ours.toy")
     (data_folder / "Theirs.toy").write_text('{"theirs": 1}')
     assert list_datasets() == ["Ours"]

@@ -155,7 +155,9 @@ def test_a_text_file_cut_inside_a_row_never_loses_a_value_silently(suffix, folde
     for end in range(len(content)):
         part = attempt(folder, suffix, content[:end])
         assert part is None or np.array_equal(part.values[:-1], whole[: len(part.values) - 1])
-        if part is not None and "no ids" not in UNSUPPORTED[suffix] and end > content.index(b"\n"):  # no row for each step
+        if (
+            part is not None and "no ids" not in UNSUPPORTED[suffix] and end > content.index(b"\n")
+        ):  # no row for each step
             assert set(part.lengths.tolist()) == {3}
 
 

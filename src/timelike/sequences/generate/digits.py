@@ -38,7 +38,7 @@ class MovingDigits(NamedTuple):
     def swap(self, dynamics_of: MovingDigits) -> NDArray[Any]:
         """The truth of a content swap: frames (order, n, time, 1, size, size) of these digits on the paths of others.
 
-        Of several digits nobody can say which one should take which path, so there is a truth for each order, two for
+        It is undefined which of several digits should take which path, so there is a truth for each order, two for
         two digits. The one that is closest to a forecast counts, chosen for every item and by the score in question
         (Franceschi's thesis, 2022, C.4.3), which is what `score.best_of_n` does. There are as many frames as in
         `dynamics_of`; those after the conditioning are what `model.swap` forecasts.

@@ -1,4 +1,4 @@
-"""Which columns of a recording are its time, its channels, its label and its group: asked for, or found and said."""
+"""The roles of the columns of a recording (time, channels, label, group): given by the caller, or inferred and noted."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _requested_numbers(sheet: RawColumns, name: str) -> NDArray[Any]:
 
 
 def _split_block(sheet: RawColumns, spec: ColumnSpec) -> RawColumns:
-    """A plain array whose columns are asked for by position is one column for each."""
+    """An array whose columns are chosen by position becomes one column for each."""
     block = next(iter(sheet.columns.values()))
     if sheet.has_names or raw_columns.count_axes(block) < 2 or (spec.time is None and spec.values is None):
         return sheet

@@ -1,4 +1,4 @@
-"""Which column of a recording is its time: asked for, or found by its name or its dates, and said."""
+"""The time column of a recording: given by the caller, or inferred from its name or its dates and noted."""
 
 from __future__ import annotations
 

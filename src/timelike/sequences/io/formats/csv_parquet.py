@@ -80,7 +80,7 @@ def sequences_from_columns(
     times: dict[str, Any] = {name: table.pop(name) for name in clock[0].columns}
     named = {role: roles.get(role) or role for role in long_tables.RESERVED_COLUMNS}
     known: dict[str, Any] = {role: table.pop(column, None) for role, column in named.items()}
-    for other in long_tables.RESERVED_COLUMNS:  # a column of that name beside the one that was asked for is no channel
+    for other in long_tables.RESERVED_COLUMNS:  # a column of that name is no channel even if another has its role
         table.pop(other, None)
     notes = ["the column 'id' tells recordings apart", *clock[0].notes]
     table = _drop_text_columns(table, notes)

@@ -46,7 +46,7 @@ def has_sequences(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             return {"values.npy", "offsets.npy"} <= set(archive.namelist())
     except Exception:  # zipfile raises what not: NotImplementedError, UnicodeDecodeError, struct.error
-        return True  # damaged: whoever asks for it by name should be told so
+        return True  # damaged: loading it by name should raise an error
 
 
 def read_columns(path: Path, layout: str | None = None) -> RawColumns | Sequences:

@@ -26,7 +26,7 @@ def special_file_kind(path: Path) -> str | None:
     """
     try:
         return _KINDS.get(stat.S_IFMT(path.stat().st_mode))
-    except (OSError, ValueError):  # whoever opens it says so
+    except (OSError, ValueError):  # opening it raises the error
         return None
 
 

@@ -122,7 +122,7 @@ def _asf_size(path: Path) -> int:
 
 
 def _gif_has_end(path: Path) -> bool:
-    """Whether the blocks of a .gif lead to the mark of its end; what comes after is nobody's business."""
+    """Whether the blocks of a .gif lead to the mark of its end; what follows it is ignored."""
     with path.open("rb") as file:
         _skip_colours(file, file.read(13)[10:11])
         while (kind := file.read(1)) in (_GIF_EXTENSION, _GIF_PICTURE):
