@@ -20,8 +20,8 @@ def lazy_exports(
     """`__all__`, `__getattr__` and `__dir__` of a package, from the imports in its `if TYPE_CHECKING:` block.
 
     One line there makes a name public: for type checkers, for `from timelike.package import name`, for the reference
-    pages, for models that are saved and loaded by it, and for the contract tests. Nothing is imported before it is used,
-    so a package that needs torch costs nothing to users of another. The names in `top` are also available as
+    pages, for models that are saved and loaded by it, and for the contract tests. Nothing is imported before it is
+    used, so a package that needs torch costs nothing to users of another. The names in `top` are also available as
     `timelike.NAME`.
     """
     module, table = sys.modules[package], _read_exports(package)

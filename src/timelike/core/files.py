@@ -156,7 +156,7 @@ def remove_orphans(parent: Path) -> None:
 
 @contextmanager
 def _temporary_path(path: Path) -> Iterator[Path]:
-    """A temporary name next to `path` that contains machine and process; whatever has that name at the end is removed."""
+    """A temporary name next to `path`, with machine and process in it; whatever has that name at the end is removed."""
     remove_orphans(path.parent)
     name = f".{path.name[:_NAME_LETTERS]}.{_machine_id()}-{os.getpid()}.{secrets.token_hex(8)}{PART_SUFFIX}"
     temporary = path.parent / name

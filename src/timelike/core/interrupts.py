@@ -30,8 +30,8 @@ class StepAborted(KeyboardInterrupt):
 class InterruptHandler:
     """Handler of SIGINT that lets the current step finish, and aborts it if that takes too long.
 
-    Half an update would be neither the weights before nor those after, so the key press itself aborts nothing. Work that
-    changes nothing before it is complete, such as a backward pass, is aborted if it does not finish in time.
+    Half an update would be neither the weights before nor those after, so the key press itself aborts nothing. Work
+    that changes nothing before it is complete, such as a backward pass, is aborted if it does not finish in time.
     """
 
     def __init__(self) -> None:

@@ -27,10 +27,10 @@ _COLORS = 256 - 20 - 7 * 4  # in a .gif, without those of words and frames
 def animate_image_strips(
     rows: Mapping[str, Any], path: str | Path, *, past: Any = None, between: int = 1, rate: float = 8
 ) -> Path:
-    """The rows of `image_grids.plot_image_strips` as videos side by side, each after the same past, `rate` frames a second.
+    """The rows of `image_grids.plot_image_strips` as videos side by side, each after the same past.
 
-    Of a long past the last ten frames are shown. The frame is grey in the past and has a colour in the future, a paler
-    one at frames in between; a row that has only frames at whole steps waits there.
+    There are `rate` frames a second. Of a long past the last ten frames are shown. The frame is grey in the past and has
+    a colour in the future, a paler one at frames in between; a row that has only frames at whole steps waits there.
     """
     target = check_target(path, rate)
     shown = {str(name): as_rgb(frames, f"rows[{name!r}]") for name, frames in rows.items()}

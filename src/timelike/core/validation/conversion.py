@@ -1,4 +1,4 @@
-"""Conversion to NumPy from torch tensors, masked arrays and arrays of objects, and parsing of torch devices and dtypes."""
+"""Conversion of torch tensors, masked arrays and object arrays to NumPy, and parsing of torch devices and dtypes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 
 def as_numpy_readable(value: Any, name: str) -> Any:
-    """The value in a form that NumPy reads without loss: tensors as arrays, masked entries as NaN; tables, sparse
-    matrices and text are refused."""
+    """The value as NumPy reads it without loss: tensors as arrays, masked entries as NaN; tables are refused."""
     if value is None:
         raise TypeError(f"{name} is None: expected an array of numbers")
     if hasattr(value, "detach"):

@@ -56,7 +56,7 @@ def _is_missing(entry: Any) -> bool:
 
 
 def as_homogeneous_array(entries: Sequence[Any], name: str) -> NDArray[Any]:
-    """Entries as an array of numbers or of text. NumPy would make 1 and "1" one class; models cannot store bytes or dates."""
+    """Entries as an array of numbers or of text: NumPy would make 1 and "1" one class, and models store no dates."""
     if all(isinstance(entry, str) for entry in entries):
         return np.array(entries, dtype=str)
     for i, entry in enumerate(entries):

@@ -1,4 +1,4 @@
-"""The roles of the columns of a recording (time, channels, label, group): given by the caller, or inferred and noted."""
+"""The roles of the columns of a recording (time, channels, label, group), given by the caller or inferred."""
 
 from __future__ import annotations
 

@@ -165,8 +165,8 @@ class VideoReader:
         if len({look.frame[0] for look in infos}) > 1:
             channels = recordings.list_kinds(infos, lambda look: "grey" if look.frame[0] == 1 else "colour")
             raise ValueError(
-                f"some videos have one channel and others three: {'; '.join(channels)}: give grayscale=True, and all have "
-                "one, or load them apart"
+                f"some videos have one channel and others three: {'; '.join(channels)}: give grayscale=True, and all "
+                "have one, or load them apart"
             )
 
 
