@@ -29,8 +29,8 @@ def animate_image_strips(
 ) -> Path:
     """The rows of `image_grids.plot_image_strips` as videos side by side, each after the same past.
 
-    There are `rate` frames a second. Of a long past the last ten frames are shown. The frame is grey in the past and has
-    a colour in the future, a paler one at frames in between; a row that has only frames at whole steps waits there.
+    There are `rate` frames a second. Of a long past the last ten frames are shown. The frame is grey in the past and
+    has a colour in the future, a paler one at frames in between; a row with frames at whole steps only waits there.
     """
     target = check_target(path, rate)
     shown = {str(name): as_rgb(frames, f"rows[{name!r}]") for name, frames in rows.items()}
