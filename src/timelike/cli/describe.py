@@ -1,4 +1,4 @@
-"""`timelike describe`: what is in a file, and what looks wrong about it."""
+"""`timelike describe`: a summary of a file or data set, and its quality issues."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Preparation(TransformerMixin, Model):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from X what `transform` needs; y is not looked at."""
+        """Learn from X what `transform` needs; y is ignored."""
         with self._atomic_fit():
             self._fit(self._validate_fit_input(X))
         return self
@@ -40,7 +40,7 @@ class Preparation(TransformerMixin, Model):  # type: ignore[misc]
         """The sequences prepared, by what was learned."""
 
     def _fit(self, sequences: Sequences) -> None:
-        """Nothing, for those that do the same to all data."""
+        """Learn nothing; overridden by transformers that depend on the training part."""
 
     def _takes_missing(self) -> bool:
         """Values may be missing: preparing is when they are filled."""

@@ -35,7 +35,7 @@ class PaddedArray(NamedTuple):
 
 
 class PaddedTensor(NamedTuple):
-    """The same for torch."""
+    """A rectangular batch of torch tensors: `values` (item, longest, *frame) and the true `lengths` (item,)."""
 
     values: torch.Tensor
     lengths: torch.Tensor
@@ -63,7 +63,7 @@ class Sequences:
         seconds); one array serves all when the lengths are equal.
     on_disorder : {"raise", "keep"}
         What to do with timestamps that repeat or run backwards: refuse them, or keep them until `merge_duplicates`,
-        while every verb that reads time refuses the sequences by name.
+        while every method that reads times refuses the sequences by name.
     channel_names, class_names : list of str, optional
     layout : {"ntc", "nct", "nc", "nchw"}
         `"nct"` for arrays in the (item, channel, time) order of aeon and sktime. `"nchw"` for single images (item,
@@ -486,7 +486,7 @@ class Sequences:
 
 
 def _refuse_single_frame_layout(layout: Layout) -> None:
-    """An error where `Sequences` are given as images or vectors, which they would have to be made of."""
+    """Raise an error if `Sequences` are given as images or vectors, which they would have to be made of."""
     if layouts.is_single_frame(layouts.check_layout(layout)):
         raise ValueError(
             f'layout="{layout}" is for arrays, and data are Sequences, whose time is known: give the array that they '

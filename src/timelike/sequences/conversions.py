@@ -33,7 +33,7 @@ def to_list(self: Sequences, *, layout: Literal["ntc", "nct"] = "ntc") -> list[N
 
 
 def to_nct(self: Sequences) -> NDArray[Any] | list[NDArray[Any]]:
-    """What aeon and sktime take: an array (item, channel, time), or a list of (channel, time) if ragged."""
+    """The format of aeon and sktime: an array (item, channel, time), or a list of (channel, time) if ragged."""
     if not self.has_equal_lengths:
         return self.to_list(layout="nct")
     return self.values.reshape(self.shape).swapaxes(1, 2)
@@ -61,7 +61,7 @@ def _is_same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
 
 
 def get_state(self: Sequences) -> dict[str, Any]:
-    """What a pickle holds; only worker processes get one."""
+    """The state for a pickle; only worker processes get one."""
     own = _trim_buffer(self)
     return {slot: getattr(own, slot) for slot in self.__slots__}
 

@@ -51,7 +51,7 @@ class TimePool(NamedTuple):
         return np.ceil(lengths / self._factors(lengths) * (1 - 1e-12)).astype(np.int64)
 
     def apply(self, sequences: Sequences) -> Sequences:
-        """The same sequences on this clock, with their labels, groups and ids."""
+        """The pooled sequences, with their labels, groups and ids."""
         own = sequences.lengths
         if (self._factors(own) == 1).all():
             return sequences
@@ -79,7 +79,7 @@ class TimePool(NamedTuple):
         return np.maximum(self.factor, lengths / self.max_frames)
 
     def _means(self, sequences: Sequences, item: NDArray[np.int64], frame: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Of every frame the mean of its steps, one step after the other, so that no other sequence has a say."""
+        """The mean of the steps of every frame, summed step by step, hence independent of the other sequences."""
         base, starts, lengths = sequences.buffers()
         factor = self._factors(lengths)[item]
         begin, end = frame * factor, np.minimum((frame + 1) * factor, lengths[item])

@@ -1,4 +1,4 @@
-"""The base of augmentations, applied to one sequence or to many, and several augmentations as one."""
+"""The base class of augmentations, and their combinations `compose` and `choose`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _augment_each(augmentation: Augmentation, s: Sequences, rng: np.random.Gener
 
 
 def _align_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
-    """Averaged from the first on: a nanosecond since 1970 has more digits than a float64."""
+    """New times, averaged relative to the first: nanoseconds since 1970 have more digits than a float64."""
     since = times - times[0]
     if times.dtype.kind == "M":
         nanoseconds = np.round(alignment @ since.astype(np.int64)).astype(np.int64)

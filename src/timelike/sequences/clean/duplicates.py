@@ -1,4 +1,4 @@
-"""Samples of equal stamps made one, and stamps put in order. A method of `Sequences`."""
+"""Merging of samples with equal timestamps, and sorting by time. A method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MERGE_RULES = ("mean", "first", "last", "min", "max")
 
 
 def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min", "max"] = "mean") -> Sequences:
-    """Samples sorted by time inside every sequence, and those of equal stamps made one.
+    """Sort the samples of every sequence by time, and merge those with equal timestamps.
 
     `how` says what becomes of several values, channel by channel: their mean, the first or last of them, the smallest
     or the largest. Missing ones do not count, unless all are missing. Samples of equal stamps keep the order they had.
@@ -52,7 +52,7 @@ def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min
 
 
 def _merge_runs(values: NDArray[Any], begins: NDArray[np.int64], how: str) -> NDArray[Any]:
-    """One row of every run of rows, which begin there."""
+    """One row for every run of rows, given where runs begin."""
     dtype = computed_dtype(values.dtype) if how == "mean" else values.dtype
     if len(begins) == len(values):
         return values.astype(dtype)

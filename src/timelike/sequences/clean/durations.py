@@ -1,4 +1,4 @@
-"""How much time lies between two steps, in the unit of a collection's own clock, and which holes there are in it."""
+"""Durations between time steps, in the time unit of the collection, and intervals without samples."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class SamplingIntervals(NamedTuple):
     stop: NDArray[np.int64]
 
     def select(self, kept: NDArray[np.bool_]) -> SamplingIntervals:
-        """Those of them."""
+        """The intervals that the mask selects."""
         return SamplingIntervals(*(part[kept] for part in self))
 
 

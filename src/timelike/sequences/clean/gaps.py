@@ -103,7 +103,7 @@ class Gaps:
         )
 
     def _table_cells(self) -> tuple[list[str], list[list[str]]]:
-        """The longest in words, in the order of the table."""
+        """The longest gaps as text cells, in the order of the table."""
         columns = self.columns()
         chosen = np.sort(np.argsort(-self.durations, kind="stable")[:_MAX_LISTED])
         header = [f"{name} ({self.unit})" if name == "duration" and self.unit else name for name in columns]
@@ -120,7 +120,7 @@ def _format_cell(name: str, value: Any) -> str:
 
 
 def gaps(self: Sequences, max_gap: Any = None) -> Gaps:
-    """Where samples are further apart than `max_gap`, whether the stamps are missing or the values (NaN).
+    """Where samples are further apart than `max_gap`, whether timestamps or values (NaN) are missing.
 
     In the unit of the clock: seconds for datetimes (or a timedelta), steps where there are no times. Without `max_gap`
     every run of missing values counts, and every two stamps that are further apart than 1.5 of the usual steps of
@@ -141,7 +141,7 @@ def gaps(self: Sequences, max_gap: Any = None) -> Gaps:
 
 
 def find_gaps(self: Sequences, usual: TypicalSteps, limit: float | None = None) -> Gaps:
-    """The same for those who know the usual steps already."""
+    """The gaps, given the typical steps; see `gaps`."""
     holes, channels = _merge_channels(_find_channel_intervals(self, usual, limit), self.frame[0])
     times = _step_numbers(self.lengths) if self.times is None else self.times
     durations = elapsed_between(self, holes.begin, holes.end)
@@ -183,7 +183,7 @@ def present_mask(self: Sequences) -> NDArray[np.bool_]:
 
 
 def find_jumps(self: Sequences) -> NDArray[np.int64]:
-    """Rows after which the stamps of their sequence jump further than is usual."""
+    """Rows after which the timestamps of their sequence jump further than usual."""
     return _find_intervals(self, np.ones(len(self.values), bool), typical_steps(self), None).begin
 
 

@@ -1,4 +1,4 @@
-"""Moving digits: videos of which everything is known."""
+"""Videos of moving digits with known positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets: those in a folder, and those with a name, in the places where names are looked for."""
+"""Data sets in a folder, and the search for data sets by name."""
 
 from __future__ import annotations
 

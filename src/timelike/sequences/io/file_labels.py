@@ -74,7 +74,7 @@ def _partial_column_error(pieces: list[ParsedFile], within: list[Any], name: Any
 
 
 def _refuse_mixed_kinds(pieces: list[ParsedFile], within: list[list[Any] | None], role: str) -> None:
-    """An error where the column is text in some files and numbers in others."""
+    """Raise an error if the column is text in some files and numbers in others."""
     kinds: dict[bool, str] = {}
     for piece, found in zip(pieces, within, strict=True):
         for entry in found or ():

@@ -1,4 +1,4 @@
-"""Patterns, lists and folders → the files that are meant, and a name for each."""
+"""Files from patterns, lists and folders, and a unique name for each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def expand_user(path: str | os.PathLike[str]) -> Path:
-    """A path with ~ replaced; one of a user who is not there stays as it is, and is found nowhere.
+    """A path with ~ replaced; one of an unknown user stays as it is.
 
     >>> expand_user("~nosuchuser/a.csv").name
     'a.csv'

@@ -1,4 +1,4 @@
-"""Files of one recording each → one collection: looked at, held against each other, then read into their places."""
+"""Files of one recording each, inspected, checked against each other and read in parallel into one collection."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def _write_csv(data: Sequences, path: Path) -> None:
 
 
 def _refuse_time_channel(data: Sequences) -> None:
-    """An error for a channel that would be read back as the time, where there is no other."""
+    """Raise an error for a channel that would be read back as the time, where there is no other."""
     from ..time_column import is_time_name
 
     found = next((name for name in data.channel_names or () if data.times is None and is_time_name(name)), None)

@@ -75,7 +75,7 @@ def columns_from_arrays(
 
 
 def refuse_collection_layout(path: Path, layout: str) -> None:
-    """An error for a layout that is not of one recording."""
+    """Raise an error for a layout that is not of one recording."""
     if layout not in _SINGLE_LAYOUTS:
         check_layout(layout)
         words = " or ".join(f'layout="{word}" {meaning}' for word, meaning in _SINGLE_LAYOUTS.items())

@@ -154,7 +154,7 @@ class VideoReader:
         return convert
 
     def refuse_mixed(self, infos: list[RecordingInfo]) -> None:
-        """An error where videos have different sizes or channels."""
+        """Raise an error if videos have different sizes or channels."""
         if len({look.frame[1:] for look in infos}) > 1:
             sizes = recordings.list_kinds(infos, lambda look: f"{look.frame[1]} × {look.frame[2]}")
             least = min((look.frame[1:] for look in infos), key=np.prod)
