@@ -67,7 +67,7 @@ def get_state(self: Sequences) -> dict[str, Any]:
 
 
 def _trim_buffer(self: Sequences) -> Sequences:
-    """Without the rest of the buffer, which a worker process must not receive for a few sequences.
+    """A copy without the rest of the buffer, which a worker process need not receive.
 
     Windows that overlap stay views: end to end they would take more than the stretch that they cover.
     """

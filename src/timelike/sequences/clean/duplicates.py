@@ -22,9 +22,9 @@ def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min
     """Sort the samples of every sequence by time, and merge those with equal timestamps.
 
     `how` says what becomes of several values, channel by channel: their mean, the first or last of them, the smallest
-    or the largest. Missing ones do not count, unless all are missing. Samples of equal stamps keep the order they had.
+    or the largest. Missing ones do not count, unless all are missing. Samples of equal timestamps keep their order.
 
-    Repeated stamps are refused by the constructor unless they are to be mended: `on_disorder="keep"`.
+    Repeated timestamps are refused by the constructor unless they are to be mended: `on_disorder="keep"`.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[5.0, 1.0, 3.0]], times=[[9.0, 4.0, 4.0]], on_disorder="keep")
@@ -39,7 +39,7 @@ def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min
             "these sequences have no times, of which some could be equal: give them with replace(times=...)"
         )
     item = np.repeat(np.arange(len(self)), self.lengths)
-    order = np.lexsort((self.times, item))  # stable: equal stamps stay in their order
+    order = np.lexsort((self.times, item))  # stable: equal timestamps stay in their order
     values, times, item = self.values[order], self.times[order], item[order]
     new = np.ones(len(times), bool)
     new[1:] = (times[1:] != times[:-1]) | (item[1:] != item[:-1])

@@ -59,7 +59,7 @@ class TypicalSteps(NamedTuple):
 
 
 def typical_steps(self: Sequences) -> TypicalSteps:
-    """How far apart the samples of each sequence usually are, whatever holes it has; repeated stamps do not count."""
+    """How far apart the samples of each sequence usually are, whatever gaps it has; repeated times do not count."""
     same = timestamps.same_sequence_mask(self.lengths)
     if self.times is None:
         step = np.where(self.lengths > 1, 1.0, np.nan)

@@ -123,7 +123,7 @@ def gaps(self: Sequences, max_gap: Any = None) -> Gaps:
     """Where samples are further apart than `max_gap`, whether timestamps or values (NaN) are missing.
 
     In the unit of the clock: seconds for datetimes (or a timedelta), steps where there are no times. Without `max_gap`
-    every run of missing values counts, and every two stamps that are further apart than 1.5 of the usual steps of
+    every run of missing values counts, and every two timestamps that are further apart than 1.5 of the usual steps of
     their sequence (the median) and five times the usual deviation from it, which spares clocks that are irregular by
     nature. A gap in all channels is one row. What is missing at an end counts from there.
 
