@@ -377,7 +377,7 @@ def test_bad_input_is_named_with_a_way_out(call, error, words):
         call()
 
 
-def test_tables_are_sent_to_their_own_door():
+def test_tables_are_refused_with_the_call_that_takes_them():
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     with pytest.raises(TypeError, match="use Sequences.from_frame"):
         tl.Sequences(pandas.DataFrame({"a": [1.0]}))

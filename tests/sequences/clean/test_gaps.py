@@ -285,7 +285,7 @@ def test_constants_and_extremes_are_filled_with_themselves():
     assert tl.Sequences(np.array([[1, NAN, 2]], np.float32)).interpolate().dtype == np.float32
 
 
-def test_results_do_not_depend_on_company():
+def test_results_are_independent_of_other_sequences():
     rng = np.random.default_rng(1)
     items = [np.where(rng.random(n) < 0.3, NAN, rng.normal(size=n)) for n in (20, 3, 40)]
     times = [np.cumsum(rng.exponential(size=len(x))) for x in items]

@@ -48,8 +48,8 @@ def test_sound_recordings_are_described_by_their_numbers(recordings):
     lengths = [len(x) for x in recordings["data"]]
     assert (found.shortest, found.median_length, found.longest) == (min(lengths), np.median(lengths), max(lengths))
     assert found.sampling.rate == pytest.approx(50)
-    assert found.clock.jitter == 0
-    assert found.clock.begin == "2024-03-01T10:00:00"
+    assert found.sampling.jitter == 0
+    assert found.sampling.begin == "2024-03-01T10:00:00"
     assert found.classes == {"run": 15, "walk": 15}
     assert found.groups == {"anna": 10, "ben": 10, "cleo": 10}
     assert found.gaps.count == 0

@@ -41,7 +41,7 @@ def test_a_seed_says_everything(name):
     assert not same(make(None), make(None))
 
 
-def test_the_room_opens_its_generators_without_a_further_import():
+def test_the_package_has_its_generators_without_a_further_import():
     assert tl.sequences.generate.warped_sequences(n=1).sequences.shape == (1, 100, 1)
     assert tl.sequences.augment.Blur().sizes == (3, 5, 7)
     with pytest.raises(AttributeError, match="no attribute 'missing_name'"):
@@ -301,8 +301,8 @@ def runge_kutta_wave(c, f, size, length, interval, decay, radius, border, subste
 def test_mirrored_waves_are_those_of_runge_and_kutta_with_small_steps(border):
     made = generate.waves(2, 40, size=24, border=border, normalize=False, random_state=0)
     for video, c, f in zip(made.sequences, made.celerity, made.amplitude, strict=True):
-        twin = runge_kutta_wave(c, f, 24, 40, 0.002, 0.05, 5.0, border, substeps=8)
-        np.testing.assert_allclose(video[:, 0], twin, atol=2e-5 * np.abs(twin).max())
+        reference = runge_kutta_wave(c, f, 24, 40, 0.002, 0.05, 5.0, border, substeps=8)
+        np.testing.assert_allclose(video[:, 0], reference, atol=2e-5 * np.abs(reference).max())
 
 
 def test_a_source_everywhere_lifts_the_whole_field_as_the_formula_says():

@@ -251,7 +251,7 @@ def test_what_would_not_fit_into_memory_says_how_much_and_how_to_ask_for_less(tm
 # --- side by side -------------------------------------------------------------------------------------------------
 
 
-def test_neither_threads_nor_company_change_a_clip(tmp_path, monkeypatch) -> None:
+def test_neither_threads_nor_other_files_change_a_clip(tmp_path, monkeypatch) -> None:
     for number in range(9):
         clip(tmp_path / f"{number}.mkv", 1 + number)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
