@@ -209,7 +209,10 @@ class TestWindows:
     def test_a_y_that_no_longer_fits_is_refused_with_the_way_out(self):
         X = recordings()
         model = make_pipeline(prepare.Windows(4), tl.Neighbors("dtw"))
-        with pytest.raises(ValueError, match=r"y has one entry for each of 12 sequences.*neighbors\.WindowedClassifier\(classifier, size=4"):
+        with pytest.raises(
+            ValueError,
+            match=r"y has one entry for each of 12 sequences.*neighbors\.WindowedClassifier\(classifier, size=4",
+        ):
             model.fit(X, X.labels)
 
     def test_as_many_windows_as_sequences_by_chance_are_refused_too(self):
