@@ -423,7 +423,7 @@ def test_a_later_frame_that_is_too_large_is_refused_too(tmp_path, monkeypatch) -
 @pytest.mark.parametrize("turned", [0, 90])
 def test_how_many_rows_are_made_at_a_time_changes_nothing(strip, turned, tmp_path, monkeypatch) -> None:
     path = write(tmp_path / "a.mov", RNG.integers(0, 256, (2, 23, 29, 3), dtype=np.uint8), turned=turned)
-    asked = [{}, {"size": 7, "grey": True}, {"size": (40, 5)}]
+    asked = [{}, {"size": 7, "grayscale": True}, {"size": (40, 5)}]
     expected = [tl.load(path, **options) for options in asked]
     monkeypatch.setattr(video, "_STRIP", strip)
     for options, before in zip(asked, expected, strict=True):
@@ -475,7 +475,7 @@ def test_without_pyav_the_extra_is_named(tmp_path, monkeypatch) -> None:
         ({"size": 1.5}, TypeError, "size=1.5: expected an integer"),
         ({"size": "64"}, TypeError, "size='64': expected an integer"),
         ({"size": True}, TypeError, "size=True: expected an integer"),
-        ({"grey": 1}, TypeError, "grey=1: expected True or False"),
+        ({"grayscale": 1}, TypeError, "grayscale=1: expected True or False"),
         ({"every": 0}, ValueError, "every=0: expected at least 1"),
         ({"every": 2.0}, TypeError, "every=2.0: expected an integer"),
         ({"on_error": "ignore"}, ValueError, "on_error='ignore': expected one of 'raise', 'skip'"),

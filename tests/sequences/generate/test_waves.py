@@ -23,12 +23,12 @@ def doubles(c, *, size, length, radius=5.0, substeps=2, decay=0.05, interval=0.0
 @pytest.mark.parametrize(("size", "radius", "substeps"), [(5, 5.0, 1), (6, 1.0, 2), (9, 2.0, 3), (14, 5.0, 2)])
 def test_all_steps_at_once_are_the_steps_one_by_one(size, radius, substeps):
     how = {"size": size, "length": 16, "radius": radius, "substeps": substeps}
-    twin = np.array(naive.wave(400.0, 1.0, interval=0.002, decay=0.05, **how))
-    assert np.abs(twin).max() > 0
-    np.testing.assert_allclose(doubles(400.0, **how), twin, rtol=0, atol=1e-10 * np.abs(twin).max())
+    reference = np.array(naive.wave(400.0, 1.0, interval=0.002, decay=0.05, **how))
+    assert np.abs(reference).max() > 0
+    np.testing.assert_allclose(doubles(400.0, **how), reference, rtol=0, atol=1e-10 * np.abs(reference).max())
     made = fixed(16, 16, size=size, radius=radius, substeps=substeps, celerity=400.0, amplitude=(1.0, 30.0))
     for video, f in zip(made.sequences, made.amplitude, strict=True):
-        np.testing.assert_allclose(video[:, 0], f * twin, rtol=0, atol=1e-6 * f * np.abs(twin).max())
+        np.testing.assert_allclose(video[:, 0], f * reference, rtol=0, atol=1e-6 * f * np.abs(reference).max())
 
 
 def test_two_rows_and_columns_at_each_border_are_exactly_0_and_the_third_is_not():

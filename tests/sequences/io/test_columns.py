@@ -798,7 +798,7 @@ def test_columns_are_not_asked_of_data_sets(tmp_path) -> None:
 # --- many ---------------------------------------------------------------------------------------------------------
 
 
-def test_neither_threads_nor_company_change_a_recording(tmp_path, monkeypatch) -> None:
+def test_neither_threads_nor_other_files_change_a_recording(tmp_path, monkeypatch) -> None:
     for number in range(40):
         table(1 + number % 7).to_csv(tmp_path / f"{number:02}.csv", index=False)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What a collection says of itself: numbers beside NumPy's, and everything suspicious that was put there on purpose."""
+"""Descriptions of a collection: numbers beside NumPy's, and every quality issue that was put there on purpose."""
 
 import json
 
@@ -47,14 +47,14 @@ def test_sound_recordings_are_described_by_their_numbers(recordings):
         assert channel.missing == 0
     lengths = [len(x) for x in recordings["data"]]
     assert (found.shortest, found.median_length, found.longest) == (min(lengths), np.median(lengths), max(lengths))
-    assert found.clock.rate == pytest.approx(50)
-    assert found.clock.jitter == 0
-    assert found.clock.begin == "2024-03-01T10:00:00"
+    assert found.sampling.rate == pytest.approx(50)
+    assert found.sampling.jitter == 0
+    assert found.sampling.begin == "2024-03-01T10:00:00"
     assert found.classes == {"run": 15, "walk": 15}
     assert found.groups == {"anna": 10, "ben": 10, "cleo": 10}
     assert found.gaps.count == 0
     assert found.quality_issues == ()
-    assert "nothing suspicious" in found.text
+    assert "no quality issues" in found.text
     assert "50 per s; jitter 0 % of a step" in str(found)
 
 
@@ -69,7 +69,7 @@ def test_jitter_is_the_deviation_of_steps_and_a_hole_does_not_count():
     assert found.gaps.longest == pytest.approx(500)
 
 
-def test_everything_suspicious_is_found_and_named(recordings):
+def test_every_quality_issue_is_found_and_named(recordings):
     data, times = recordings["data"], recordings["times"]
     data[3][:, 1] = 7.0  # a dead channel
     data[4][:, 2] = NAN  # one without values
@@ -83,15 +83,15 @@ def test_everything_suspicious_is_found_and_named(recordings):
     data[13], times[13] = data[13][:4], times[13][:4]
     found = described(recordings, on_disorder="keep")
     assert kinds(found) == {
-        "unsorted stamps": [11],
-        "repeated stamps": [10],
-        "another rate": [9],
+        "unsorted timestamps": [11],
+        "repeated timestamps": [10],
+        "different rate": [9],
         "constant channel": [3],
         "missing channel": [4],
         "clipped": [5],
-        "duplicated": [6, 8],
-        "single": [12],
-        "short": [13],
+        "duplicate sequence": [6, 8],
+        "single-member class": [12],
+        "short sequence": [13],
     }
     for words in ("r6 = r8", "ay never changes in r3", "az has no value at all in r4", "largest value 9", "in r9"):
         assert words in found.text
@@ -144,7 +144,7 @@ def test_switches_zeros_and_images_are_not_clipped():
 def test_a_rate_is_another_only_beside_that_of_most():
     clocks = [np.arange(10.0), np.arange(10.0), np.arange(10.0) * 1.05, np.arange(10.0) / 2]
     rng = np.random.default_rng(0)
-    assert kinds(tl.Sequences(rng.normal(size=(4, 10)), times=clocks).describe()) == {"another rate": [3]}
+    assert kinds(tl.Sequences(rng.normal(size=(4, 10)), times=clocks).describe()) == {"different rate": [3]}
 
 
 def test_json_is_strict_and_whole(recordings):
@@ -155,7 +155,7 @@ def test_json_is_strict_and_whole(recordings):
     assert said["channels"][1]["low"] is None
     assert said["channels"][1]["missing"] == 1
     assert said["groups"][0] == {"group": "anna", "sequences": 10}
-    assert {"kind", "words", "items"} == said["suspicions"][0].keys()
+    assert {"kind", "message", "items"} == said["quality_issues"][0].keys()
     missing = np.isnan(np.concatenate(recordings["data"])).mean()
     assert said["missing"] == pytest.approx(missing)
 

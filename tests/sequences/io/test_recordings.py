@@ -151,11 +151,11 @@ def test_a_single_file_is_itself_however_it_is_found(source, tmp_path, monkeypat
     train.save("both.npz", test=test)
     assert [one.equals(other) for one, other in zip(tl.load(source), (train, test), strict=True)] == [True, True]
     assert tl.load(source, split="test").equals(test)
-    with pytest.raises(ValueError, match=r"^grey=True is for videos, and 'both\.npz' is none"):
+    with pytest.raises(ValueError, match=r"^grayscale=True is for videos, and 'both\.npz' is none"):
         tl.load(source, grayscale=True)
 
 
-@pytest.mark.parametrize("asked", [{"size": 4}, {"grey": True}, {"every": 2}, {"size": (4, 4)}])
+@pytest.mark.parametrize("asked", [{"size": 4}, {"grayscale": True}, {"every": 2}, {"size": (4, 4)}])
 def test_options_of_videos_are_refused_elsewhere(asked, tmp_path) -> None:
     path = tl.Sequences([[1.0]]).save(tmp_path / "b.npz")
     (name,) = asked
@@ -180,7 +180,9 @@ def test_mixed_sizes_name_the_files_and_the_way_out(tmp_path) -> None:
 def test_mixed_channels_name_the_files_and_the_way_out(tmp_path) -> None:
     clip(tmp_path / "colour.mkv")
     clip(tmp_path / "grey.mkv", grey=True)
-    with pytest.raises(ValueError, match=r"colour in colour\.mkv; grey in grey\.mkv: give grey=True, and all have one"):
+    with pytest.raises(
+        ValueError, match=r"colour in colour\.mkv; grey in grey\.mkv: give grayscale=True, and all have one"
+    ):
         tl.load(tmp_path)
     assert tl.load(tmp_path, grayscale=True).frame == (1, 6, 8)
 
@@ -233,7 +235,7 @@ def test_what_would_not_fit_into_memory_says_how_much_and_how_to_ask_for_less(tm
         tl.load(tmp_path, on_error="skip")
     assert str(caught.value) == (
         "20 frames of 3 × 50 × 50 numbers would take 0.6 MB, and the limit is 0.5 MB: ask for less with size=(height, "
-        "width), grey=True or every=2, load a part at a time, or raise it with the environment variable "
+        "width), grayscale=True or every=2, load a part at a time, or raise it with the environment variable "
         "TIMELIKE_LOAD_LIMIT_MB"
     )
     assert (
@@ -249,7 +251,7 @@ def test_what_would_not_fit_into_memory_says_how_much_and_how_to_ask_for_less(tm
 # --- side by side -------------------------------------------------------------------------------------------------
 
 
-def test_neither_threads_nor_company_change_a_clip(tmp_path, monkeypatch) -> None:
+def test_neither_threads_nor_other_files_change_a_clip(tmp_path, monkeypatch) -> None:
     for number in range(9):
         clip(tmp_path / f"{number}.mkv", 1 + number)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -263,23 +265,23 @@ def test_neither_threads_nor_company_change_a_clip(tmp_path, monkeypatch) -> Non
 class Counting:
     """Recordings of numbers: each is said to have more steps than it has."""
 
-    steps, smaller = "numbers", "nothing"
+    step_name, reduction_hint = "numbers", "nothing"
 
     def __init__(self, lengths: dict[str, int], said: int = 6) -> None:
         self.lengths, self.said = lengths, said
 
-    def look(self, path, tick) -> RecordingInfo:
+    def inspect(self, path, tick) -> RecordingInfo:
         tick()
         return RecordingInfo(path, self.said, (1,))
 
-    def fill(self, look, out, tick, threads) -> np.ndarray:
-        n = self.lengths[look.path.stem]
+    def fill(self, info, out, tick, threads) -> np.ndarray:
+        n = self.lengths[info.path.stem]
         for step in range(n):
             tick()
-            out[step] = 100 * int(look.path.stem) + step
+            out[step] = 100 * int(info.path.stem) + step
         return np.arange(n, dtype=float)
 
-    def refuse_mixed(self, looks) -> None:
+    def refuse_mixed(self, infos) -> None:
         pass
 
 
@@ -297,10 +299,10 @@ class Endless(Counting):
     def __init__(self) -> None:
         self.running = 0
 
-    def look(self, path, tick) -> RecordingInfo:
+    def inspect(self, path, tick) -> RecordingInfo:
         return RecordingInfo(path, 10, (1,))
 
-    def fill(self, look, out, tick, threads) -> np.ndarray:
+    def fill(self, info, out, tick, threads) -> np.ndarray:
         self.running += 1
         try:
             while True:

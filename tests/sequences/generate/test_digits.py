@@ -157,9 +157,9 @@ def test_digits_swapped_with_themselves_are_the_videos_they_came_from(options):
     made, other = two(**options)
     truths = made.swap(made)
     assert truths.dtype == made.sequences.dtype
-    np.testing.assert_array_equal(truths[0], made.sequences.padded().values)
+    np.testing.assert_array_equal(truths[0], made.sequences.pad().values)
     assert not np.array_equal(truths[1], truths[0])
-    assert not np.array_equal(made.swap(other)[0], other.sequences.padded().values)
+    assert not np.array_equal(made.swap(other)[0], other.sequences.pad().values)
 
 
 @pytest.mark.parametrize("n_digits", [1, 2, 3])
@@ -205,7 +205,7 @@ def test_what_cannot_be_swapped_is_refused(other, error, message):
 
 def test_so_many_digits_that_their_orders_are_too_many_are_refused():
     made = generate.moving_digits(1, 1, n_digits=6, size=24, random_state=0)
-    with pytest.raises(ValueError, match=r"6 digits have too many orders: use draw_digits"):
+    with pytest.raises(ValueError, match=r"6 digits have too many orders: use rasterize_digits"):
         made.swap(made)
 
 

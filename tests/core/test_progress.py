@@ -35,7 +35,7 @@ def clock(monkeypatch):
 
 
 def count(clock, *, progress=None, seconds=1.0, steps=4):
-    with ProgressMeter(steps, progress, set_description="work", unit="step") as bar:
+    with ProgressMeter(steps, progress, name="work", unit="step") as bar:
         for _ in range(steps):
             clock[0] += seconds
             bar.update()
@@ -195,7 +195,7 @@ def test_a_terminal_without_a_size_is_shown_a_bar():
     import pty
 
     leader, follower = pty.openpty()  # 0 rows of 0 columns
-    code = "from timelike.core.progress import Bar\nwith Bar(3, True, name='three') as bar: bar.step(3)"
+    code = "from timelike.core.progress import ProgressMeter\nwith ProgressMeter(3, True, name='three') as bar: bar.update(3)"
     try:
         subprocess.run([sys.executable, "-c", code], stderr=follower, check=True)
         assert "three: 100%" in os.read(leader, 4096).decode()

@@ -17,9 +17,9 @@ from timelike.sequences.io.formats import FORMATS, SUFFIXES, read
 
 # no label is the beginning of another, and the last row is not the only one of its sequence in a long table
 DATA = tl.Sequences([[1.5, -2.25, 3.125], [4.0, 5.5, 6.75]], labels=["up", "down"])
-LACKS = {suffix: known.load_module().LACKS[suffix] for suffix, known in FORMATS.items()}
+UNSUPPORTED = {suffix: known.load_module().UNSUPPORTED[suffix] for suffix, known in FORMATS.items()}
 WRITTEN = [suffix for suffix, known in FORMATS.items() if known.is_writable]
-TEXT = [suffix for suffix in SUFFIXES if "dtypes" in LACKS[suffix]]
+TEXT = [suffix for suffix in SUFFIXES if "dtypes" in UNSUPPORTED[suffix]]
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 # the characters that mean something to one of the parsers, and the words
@@ -34,9 +34,9 @@ TOKENS = st.one_of(
 
 
 def source(suffix: str) -> tl.Sequences:
-    if "labels" in LACKS[suffix]:
+    if "labels" in UNSUPPORTED[suffix]:
         return DATA.replace(labels=None)
-    return DATA.replace(labels=[1, 2]) if "class_names" in LACKS[suffix] else DATA
+    return DATA.replace(labels=[1, 2]) if "class_names" in UNSUPPORTED[suffix] else DATA
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,9 @@ def test_a_text_file_cut_inside_a_row_never_loses_a_value_silently(suffix, folde
     for end in range(len(content)):
         part = attempt(folder, suffix, content[:end])
         assert part is None or np.array_equal(part.values[:-1], whole[: len(part.values) - 1])
-        if part is not None and "no ids" not in LACKS[suffix] and end > content.index(b"\n"):  # no row for each step
+        if (
+            part is not None and "no ids" not in UNSUPPORTED[suffix] and end > content.index(b"\n")
+        ):  # no row for each step
             assert set(part.lengths.tolist()) == {3}
 
 

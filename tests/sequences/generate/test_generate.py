@@ -41,7 +41,7 @@ def test_a_seed_says_everything(name):
     assert not same(make(None), make(None))
 
 
-def test_the_room_opens_its_generators_without_a_further_import():
+def test_the_package_has_its_generators_without_a_further_import():
     assert tl.sequences.generate.warped_sequences(n=1).sequences.shape == (1, 100, 1)
     assert tl.sequences.augment.Blur().sizes == (3, 5, 7)
     with pytest.raises(AttributeError, match="no attribute 'missing_name'"):
@@ -301,8 +301,8 @@ def runge_kutta_wave(c, f, size, length, interval, decay, radius, border, subste
 def test_mirrored_waves_are_those_of_runge_and_kutta_with_small_steps(border):
     made = generate.waves(2, 40, size=24, border=border, normalize=False, random_state=0)
     for video, c, f in zip(made.sequences, made.celerity, made.amplitude, strict=True):
-        twin = runge_kutta_wave(c, f, 24, 40, 0.002, 0.05, 5.0, border, substeps=8)
-        np.testing.assert_allclose(video[:, 0], twin, atol=2e-5 * np.abs(twin).max())
+        reference = runge_kutta_wave(c, f, 24, 40, 0.002, 0.05, 5.0, border, substeps=8)
+        np.testing.assert_allclose(video[:, 0], reference, atol=2e-5 * np.abs(reference).max())
 
 
 def test_a_source_everywhere_lifts_the_whole_field_as_the_formula_says():
@@ -414,13 +414,13 @@ def test_the_crescent_is_shaded_and_the_spiral_fades():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda g: g.warped(0), ValueError, r"n=0: expected at least 1"),
-        (lambda g: g.warped(2.5), TypeError, r"n=2.5: expected an integer"),
-        (lambda g: g.warped(length=1), ValueError, r"length=1: expected at least 2"),
-        (lambda g: g.warped(length=(9, 3)), ValueError, r"length=\(9, 3\): expected \(low, high\)"),
-        (lambda g: g.warped(noise=-1), ValueError, r"noise=-1: expected a finite number at least 0"),
-        (lambda g: g.warped(warp=9), ValueError, r"warp=9.*at most 2"),
-        (lambda g: g.warped(random_state="a"), TypeError, r"random_state is a str"),
+        (lambda g: g.warped_sequences(0), ValueError, r"n=0: expected at least 1"),
+        (lambda g: g.warped_sequences(2.5), TypeError, r"n=2.5: expected an integer"),
+        (lambda g: g.warped_sequences(length=1), ValueError, r"length=1: expected at least 2"),
+        (lambda g: g.warped_sequences(length=(9, 3)), ValueError, r"length=\(9, 3\): expected \(low, high\)"),
+        (lambda g: g.warped_sequences(noise=-1), ValueError, r"noise=-1: expected a finite number at least 0"),
+        (lambda g: g.warped_sequences(warp=9), ValueError, r"warp=9.*at most 2"),
+        (lambda g: g.warped_sequences(random_state="a"), TypeError, r"random_state is a str"),
         (lambda g: g.moving_digits(digit_size=64), ValueError, r"digit_size=64, size=64: expected digits smaller"),
         (lambda g: g.moving_digits(speed=0), ValueError, r"speed=0: expected a finite number greater than 0"),
         (lambda g: g.moving_digits(speed=(3, 1)), ValueError, r"speed=\(3, 1\): expected \(low, high\)"),
@@ -442,8 +442,12 @@ def test_the_crescent_is_shaded_and_the_spiral_fades():
             ValueError,
             r"digits has images \(9, 3\)",
         ),
-        (lambda g: g.draw_digits(np.ones((1, 1, 2, 2)), [[[[3.0, 0.0]]]], size=4), ValueError, r"digits leave a frame"),
-        (lambda g: g.draw_digits(np.ones((2, 2)), [[[[3.0, 0.0]]]], size=4), ValueError, r"patches \(2, 2\)"),
+        (
+            lambda g: g.rasterize_digits(np.ones((1, 1, 2, 2)), [[[[3.0, 0.0]]]], size=4),
+            ValueError,
+            r"digits leave a frame",
+        ),
+        (lambda g: g.rasterize_digits(np.ones((2, 2)), [[[[3.0, 0.0]]]], size=4), ValueError, r"patches \(2, 2\)"),
         (lambda g: g.waves(celerity=-3), ValueError, r"celerity=-3"),
         (lambda g: g.waves(border="open"), ValueError, r"border='open': expected one of 'free', 'fixed', 'odd'"),
         (lambda g: g.waves(size=4, border="fixed"), ValueError, r"size=4: expected at least 5"),

@@ -17,18 +17,18 @@ PUBLISHED = {
     "heat": {"n": 100, "length": 50, "size": 64, "interval": 0.0005, "conductivity": 1.0, "n_modes": 1, "highest": 5},
     "pendulum": {"n": 100, "length": 100, "interval": 0.1, "rod": (0.5, 2.0), "angle": (0.5, 2.5), "gravity": 9.81}
     | {"damping": 0.0, "noise": 0.0},
-    "warped": {"n": 100, "length": 100, "classes": 2, "channels": 1, "noise": 0.1, "warp": 0.3},
+    "warped_sequences": {"n": 100, "length": 100, "classes": 2, "channels": 1, "noise": 0.1, "warp": 0.3},
     "eight_gaussians": {"n": 500, "radius": 5.0, "std": 0.5},
     "letters": {"n": 500, "size": 128},
     "densities": {"n": 500, "size": 128},
-    "draw_digits": {"size": 64, "subpixel": True},
+    "rasterize_digits": {"size": 64, "subpixel": True},
 }
 LEAST = {
     "waves": {"n": 1, "length": 1, "size": 2, "radius": 0.0},
     "moving_digits": {"n": 1, "length": 1, "n_digits": 1, "size": 8, "digit_size": 1},
     "heat": {"n": 1, "length": 1, "size": 2, "n_modes": 1, "highest": 1},
     "pendulum": {"n": 1, "length": 1, "angle": 0.0, "damping": 0.0, "noise": 0.0},
-    "warped": {"n": 1, "length": 2, "classes": 1, "channels": 1, "noise": 0.0, "warp": 0.0},
+    "warped_sequences": {"n": 1, "length": 2, "classes": 1, "channels": 1, "noise": 0.0, "warp": 0.0},
     "eight_gaussians": {"n": 1, "radius": 0.0, "std": 0.0},
     "letters": {"n": 1, "size": 16},
     "densities": {"n": 1, "size": 16},

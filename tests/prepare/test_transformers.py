@@ -78,7 +78,7 @@ class TestEveryPreparation:
         assert made.channel_names == ("a", "b")
         assert made.times is not None
 
-    def test_company_changes_nothing(self, step):
+    def test_other_items_change_nothing(self, step):
         X, other = recordings(), recordings(1)
         fitted = clone(step).fit(X)
         alone = [fitted.transform(other[i : i + 1]) for i in range(len(other))]
@@ -209,7 +209,10 @@ class TestWindows:
     def test_a_y_that_no_longer_fits_is_refused_with_the_way_out(self):
         X = recordings()
         model = make_pipeline(prepare.Windows(4), tl.Neighbors("dtw"))
-        with pytest.raises(ValueError, match=r"y has one entry for each of 12 sequences.*Windowed\(classifier, size=4"):
+        with pytest.raises(
+            ValueError,
+            match=r"y has one entry for each of 12 sequences.*neighbors\.WindowedClassifier\(classifier, size=4",
+        ):
             model.fit(X, X.labels)
 
     def test_as_many_windows_as_sequences_by_chance_are_refused_too(self):

@@ -22,7 +22,7 @@ WRITTEN = [suffix for suffix, known in FORMATS.items() if known.is_writable]
 
 def lacks(suffix: str) -> set[str]:
     """What a format says it has no place for, with what follows from it."""
-    words = set(FORMATS[suffix].load_module().LACKS[suffix])
+    words = set(FORMATS[suffix].load_module().UNSUPPORTED[suffix])
     if "labels" in words:
         words |= {"targets", "class_names"}
     return words | {"other classes"} if "class_names" in words else words
@@ -85,10 +85,10 @@ def collections(draw: st.DrawFn, lacking: set[str]) -> tl.Sequences:
 
 def labels(lacking: set[str], n_items: int) -> st.SearchStrategy[np.ndarray | None]:
     if "labels" in lacking:
-        return st.identity()
+        return st.none()
     kinds = [st.lists(st.integers(-(10**12), 10**12), min_size=n_items, max_size=n_items).map(np.array)]
     if "unlabelled" not in lacking:
-        kinds.append(st.identity())
+        kinds.append(st.none())
     if "targets" not in lacking:
         floats = st.floats(-1e300, 1e300).map(lambda x: x + 0.0)
         kinds.append(st.lists(floats, min_size=n_items, max_size=n_items).map(lambda x: np.array(x, dtype=np.float64)))
@@ -185,10 +185,10 @@ def test_all_that_is_known_is_kept_or_refused_as_the_format_says(suffix, word, t
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_the_table_and_the_module_say_the_same(suffix) -> None:
     module = FORMATS[suffix].load_module()
-    assert list(module.LACKS) == [other for other, known in FORMATS.items() if known.load_module() is module]
+    assert list(module.UNSUPPORTED) == [other for other, known in FORMATS.items() if known.load_module() is module]
     assert lacks(suffix) <= set(get_args(text.UnsupportedFeature)) == {*HAVING, "dtypes", "no ids"}
     assert hasattr(module, "write") or not FORMATS[suffix].is_writable
-    assert hasattr(module, "holds") or not FORMATS[suffix].is_shared
+    assert hasattr(module, "has_sequences") or not FORMATS[suffix].is_shared
 
 
 @pytest.mark.parametrize("suffix", WRITTEN)
@@ -254,7 +254,7 @@ def test_a_name_finds_two_parts_and_a_folder_gives_both(suffix, data_folder) -> 
         assert back.equals(expected(data, suffix))
 
 
-def test_importing_the_room_imports_no_format() -> None:
+def test_importing_the_package_imports_no_format() -> None:
     program = (
         "import sys, timelike.sequences.io.load; from timelike.sequences.io.formats import FORMATS, __name__ as folder;"
         "print([known.module for known in FORMATS.values() if f'{folder}.{known.module}' in sys.modules])"
@@ -270,11 +270,11 @@ TOY = '''
 
 import json
 
-from ..container import Sequences
-from . import text
-from ..atomic import write_text
+from timelike.core.files import write_lines
+from timelike.sequences.container import Sequences
+from timelike.sequences.io.formats import text
 
-LACKS = {".toy": ("channels", "frames", "times", "labels", "groups", "ids", "channel_names", "dtypes")}
+UNSUPPORTED = {".toy": ("channels", "frames", "times", "labels", "groups", "ids", "channel_names", "dtypes")}
 
 
 def read(path):
@@ -282,10 +282,10 @@ def read(path):
 
 
 def write(data, path):
-    text.refuse(data, ".toy", LACKS[".toy"], ".npz")
+    text.refuse_unsupported(data, ".toy", UNSUPPORTED[".toy"], ".npz")
     if data.frame != (1,):
         raise ValueError(f"{data.frame[0]} channels cannot be stored in .toy: use .npz")
-    write_text(path, iter([json.dumps([sequence.ravel().astype(float).tolist() for sequence in data])]))
+    write_lines(path, iter([json.dumps([sequence.ravel().astype(float).tolist() for sequence in data])]))
 '''
 
 
@@ -326,13 +326,16 @@ def test_a_new_format_passes_the_tests_of_the_others(toy, tmp_path, tmp_path_fac
 
 def test_a_format_that_forgets_what_it_drops_is_caught(toy, monkeypatch, tmp_path) -> None:
     module = FORMATS[toy].load_module()
-    monkeypatch.setattr(module, "LACKS", {toy: tuple(word for word in module.LACKS[toy] if word != "groups")})
+    monkeypatch.setattr(
+        module, "UNSUPPORTED", {toy: tuple(word for word in module.UNSUPPORTED[toy] if word != "groups")}
+    )
     with pytest.raises(AssertionError):
         test_all_that_is_known_is_kept_or_refused_as_the_format_says(toy, "groups", tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("facts", "found"), [({"named": False}, []), ({"whole": False}, ["Both"]), ({}, ["Both", "Demo"])]
+    ("facts", "found"),
+    [({"is_found_by_name": False}, []), ({"is_standalone": False}, ["Both"]), ({}, ["Both", "Demo"])],
 )
 def test_the_line_says_which_files_a_name_finds(facts, found, toy, data_folder, monkeypatch) -> None:
     monkeypatch.setitem(FORMATS, toy, Format("toy", **facts))
@@ -343,7 +346,9 @@ def test_the_line_says_which_files_a_name_finds(facts, found, toy, data_folder, 
 
 def test_files_that_others_use_too_are_looked_into(toy, data_folder, monkeypatch) -> None:
     monkeypatch.setitem(FORMATS, toy, Format("toy", is_shared=True))
-    monkeypatch.setattr(FORMATS[toy].load_module(), "holds", lambda path: "3" in path.read_text(), raising=False)
+    monkeypatch.setattr(
+        FORMATS[toy].load_module(), "has_sequences", lambda path: "3" in path.read_text(), raising=False
+    )
     tl.Sequences([[3.0]]).save(data_folder / "Ours.toy")
     (data_folder / "Theirs.toy").write_text('{"theirs": 1}')
     assert list_datasets() == ["Ours"]

@@ -40,7 +40,7 @@ def test_nine_in_ten_have_as_many_frames_as_were_asked_for_and_a_long_one_no_mor
     assert TimePool.from_lengths(np.array([30, 40]), 50).lengths(np.array([30, 40])).tolist() == [30, 40]
 
 
-def test_a_sequence_has_the_same_bits_in_any_company():
+def test_a_sequence_has_the_same_bits_in_any_batch():
     rng = np.random.default_rng(1)
     X = [rng.standard_normal((n, 3)).astype(np.float32) for n in (7, 300, 41, 1, 2)]
     clock = TimePool(1.5, 60)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.plotting.looks import contrast, unseen
+from tests.plotting.contrast import contrast, unseen
 
 import timelike as tl
 from timelike.plotting import classification

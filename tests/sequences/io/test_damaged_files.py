@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 from benchmarks.faults.mutated_files import mutated, outcome
 from benchmarks.faults.valid_files import valid_files
-from tests.sequences.test_damaged_files import FATAL, SAMPLE
+from tests.sequences.io.test_damaged_files import FATAL, SAMPLE
 folder = Path(sys.argv[1])
 for name, content in valid_files().items():
     path = folder / name
@@ -44,7 +44,7 @@ for name, content in valid_files().items():
 
 def test_a_damaged_file_of_any_format_is_read_or_refused_by_name(tmp_path) -> None:
     """In one child process, as what is wrong here ends it: its last line then says the file."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     command = [sys.executable, "-c", _PROGRAM, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=600)
     lines = done.stdout.splitlines()

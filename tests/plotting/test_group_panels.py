@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.plotting.looks import names, unseen
+from tests.plotting.contrast import names, unseen
 
 import timelike as tl
 from timelike.plotting.signals import COLORS

@@ -19,7 +19,7 @@ LAND = 1e20
 
 
 def written(path: Path, variables, *, time="time", steps=4, units="days since 2001-02-27", **extra) -> Path:
-    """A netCDF 3 file by scipy alone: `read_variables` are (dimensions, values, attributes) by name."""
+    """A netCDF 3 file by scipy alone: `variables` are (dimensions, values, attributes) by name."""
     sizes = {time: steps, "lat": 2, "lon": 3, "level": 2, "bnds": 2} | extra
     with netcdf_file(str(path), "w") as file:
         for name, size in sizes.items():

@@ -1,4 +1,4 @@
-"""Doors, clocks and files at their edges: what is refused by name, and what is let in although it looks odd."""
+"""Edge cases of validation, timestamps and files: what is refused by name, and what is accepted although it looks odd."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
