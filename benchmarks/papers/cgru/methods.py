@@ -17,7 +17,7 @@ TEST, SAMPLE, RAW, STANDARDIZED = "test", "sample", "raw", "standardized"
 class Method(NamedTuple):
     """A learned distance: the class, its options, epochs at most and without progress, and what it costs.
 
-    Whether channels are standardised was decided by the rows `raw` and `standardize`, without the test part.
+    Whether channels are standardised was decided by the rows `raw` and `standardized`, without the test part.
     """
 
     title: str
@@ -59,7 +59,7 @@ CHOOSING = ["siamese", "rvsml-dtw"]  # by which it is decided whether channels a
 
 @dataclass(frozen=True)
 class Part(Row):
-    """One method, one part of the data (`test`, `sample`, `fold0` …, `raw`, `standardize`) and one seed."""
+    """One method, one part of the data (`test`, `sample`, `fold0` …, `raw`, `standardized`) and one seed."""
 
     method: str
     part: str

@@ -76,7 +76,7 @@ def baseline(name: str) -> Forecaster:
 def analogs(known: NDArray[np.float32], past: NDArray[np.float32], horizon: int, k: int) -> NDArray[np.float32]:
     """The mean of what followed the k windows nearest to each past, of all windows with so many frames after them.
 
-    As `Analog(align="identity")` of pixels as they are; by products of matrices, which is quicker for pictures.
+    As `Analog(align="none")` of pixels as they are; by products of matrices, which is quicker for pictures.
     """
     n_seen = past.shape[1]
     starts = range(known.shape[1] - n_seen - horizon + 1)
