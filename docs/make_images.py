@@ -178,13 +178,13 @@ def gans() -> list[Path]:
         for title, kind in kinds.items()
     }
     line = rng.standard_normal((5, 1)) - 1.5, rng.standard_normal((5, 1)) + 1.5
-    table = {t: {name: kind(studies.kernel(name)) for name in names} for t, kind in kinds.items()}
-    high = {t: {name: kind(studies.kernel(name, 512)) for name in names} for t, kind in kinds.items()}
+    table = {t: {name: kind(studies.thesis_kernel(name)) for name in names} for t, kind in kinds.items()}
+    high = {t: {name: kind(studies.thesis_kernel(name, 512)) for name in names} for t, kind in kinds.items()}
     return [
-        _reduced(_saved(studies.landscapes(fake, real, by_width), "gans_landscapes.png", 75)),
-        _saved(studies.profiles(*line, by_width), "gans_widths.png", 80),
-        _reduced(_saved(studies.dirac_fields(table), "gans_dirac_2.png", 75)),
-        _reduced(_saved(studies.dirac_fields(high, dimension=512), "gans_dirac_512.png", 75)),
+        _reduced(_saved(studies.plot_landscapes(fake, real, by_width), "gans_landscapes.png", 75)),
+        _saved(studies.plot_profiles(*line, by_width), "gans_widths.png", 80),
+        _reduced(_saved(studies.plot_dirac_fields(table), "gans_dirac_2.png", 75)),
+        _reduced(_saved(studies.plot_dirac_fields(high, dimension=512), "gans_dirac_512.png", 75)),
         *_flows(names),
     ]
 

@@ -201,7 +201,7 @@ SETTINGS: list[tuple[int, int, int, int, dict[str, Any]]] = [
     (10_000, 1, 168, 24, {"alpha": 1.0}),
     (3000, 8, 24, 24, {}),
     (3000, 8, 24, 24, {"alpha": 1.0}),
-    (3000, 3, 24, 24, {"alpha": 1.0, "known": [2]}),
+    (3000, 3, 24, 24, {"alpha": 1.0, "known_channels": [2]}),
     (800, 8, 48, 24, {"alpha": 1.0}),
 ]
 
@@ -212,10 +212,10 @@ def refits(turns: int) -> Iterator[Row]:
         t = np.arange(length)[:, None]
         x = tl.Sequences([np.sin(0.3 * t + np.arange(channels)) + 0.3 * rng.standard_normal((length, channels))])
         model = tl.forecast.Ridge(lags=lags, **given)
-        known = np.zeros((1, horizon, 1)) if "known" in given else None
+        known = np.zeros((1, horizon, 1)) if "known_channels" in given else None
         took = fastest(
             4 * turns,
-            fit=lambda m=model, x=x, h=horizon, k=known: m.fit(x).predict(x, h, known=k),  # type: ignore[misc]
+            fit=lambda m=model, x=x, h=horizon, k=known: m.fit(x).predict(x, h, known_covariates=k),  # type: ignore[misc]
             ours=lambda m=model, x=x, h=horizon: tl.forecast.backtest(m, x, h, n_windows=100, refit=True),  # type: ignore[misc]
         )
         words = ", ".join(f"{name}={value}" for name, value in given.items()) or "alpha=None"

@@ -134,7 +134,9 @@ def forecast_baselines() -> Outputs:
     }
     found: Outputs = {}
     for name, model in settings.items():
-        given: dict[str, Any] = {"known_covariates": series[:2, 20 : 20 + _AHEAD, 1:]} if name == "Ridge, calendar" else {}
+        given: dict[str, Any] = (
+            {"known_covariates": series[:2, 20 : 20 + _AHEAD, 1:]} if name == "Ridge, calendar" else {}
+        )
         found[name] = summarize(np.asarray(model.fit(series).predict(series[:2, :20], _AHEAD, **given).mean))
     return found
 

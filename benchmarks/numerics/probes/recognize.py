@@ -26,7 +26,13 @@ def prototypes() -> Outputs:
         "no auxiliary loss": {"extra_encoders": [], "auxiliary": None},
         "margin": {"extra_encoders": [], "auxiliary": "margin"},
         "by gradient": {"extra_encoders": [], "averaging": "gradient"},
-        "smoothed": {"extra_encoders": [], "similarity_fn": "learned", "hidden": 8, "label_smoothing": 0.2, "soft_pairs": True},
+        "smoothed": {
+            "extra_encoders": [],
+            "similarity_fn": "learned",
+            "hidden": 8,
+            "label_smoothing": 0.2,
+            "soft_pairs": True,
+        },
         "frozen": {"encoder": tl.encode.StatisticsEncoder(), "freeze": True, "similarity_fn": "learned", "hidden": 8},
         "adversarial": {"extra_encoders": [], "adversary": PGD(0.1, steps=2)},
     }

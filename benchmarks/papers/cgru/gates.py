@@ -104,7 +104,7 @@ def another(count: int, seed: int) -> NDArray[np.int64]:
 
 def features(metric: Any, sequences: tl.Sequences) -> Features:
     """What the network makes of each sequence alone."""
-    found: Features = metric.network_.features(*metric._ready(sequences).tensor())
+    found: Features = metric.network_.features(*metric._standardize(sequences).to_tensor())
     return found
 
 

@@ -38,7 +38,7 @@ class Method(NamedTuple):
         return getattr(tl, self.kind).preset("paper", **given, checkpoint=checkpoint)
 
 
-NORM = {"penalized": "norm"}  # as in the paper; the estimator's default is the mean gate
+NORM = {"penalty_term": "norm"}  # as in the paper; the estimator's default is the mean gate
 METHODS = {
     "siamese": Method("SiameseGRU", "SiameseGRU", {}, 60, 20, 8.0, 0.1),
     "coupled": Method("CoupledGRU, bias 0", "CoupledGRU", {"coupling_bias": 0.0} | NORM, 60, 20, 10.0, 25.0),

@@ -34,9 +34,9 @@ FOLDS = 5
 STEPS = 500
 PER_CELL = 6  # windows of every person and activity to learn from, and as many to ask for
 KINDS: dict[str, dict[str, Any]] = {
-    "dense alone": {"beside": [], "inference": "dense"},
-    "network": {"beside": []},
-    "perceptron": {"beside": [], "similarity": "learned"},
+    "dense alone": {"extra_encoders": [], "inference": "dense"},
+    "network": {"extra_encoders": []},
+    "perceptron": {"extra_encoders": [], "similarity_fn": "learned"},
     "Prototypes": {},
 }
 SYSTEMS: dict[str, tuple[str, ...]] = {
