@@ -202,7 +202,7 @@ def _flows(names: tuple[str, ...]) -> list[Path]:
         flows[name] = {int(flow.frame_steps[i]): flow.frames[i] for i in (0, 1, 5, 20, 150)}
         curves[name] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     last = (1, 1, 1, 1, 0.1, 0.01)
-    how: dict[str, Any] = {"steps": 3000, "step": 2.0, "schedule": last, "every": 20, "scores": ("sinkhorn",)}
+    how: dict[str, Any] = {"steps": 3000, "step": 2.0, "schedule": last, "record_every": 20, "scores": ("sinkhorn",)}
     flow = ds.descend(points.start, points.real, kinds["ReLU"], **how)
     curves["ReLU, smaller last steps"] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     return [

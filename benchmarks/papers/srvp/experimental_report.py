@@ -84,9 +84,9 @@ where w comes from the same frames, the last 5. ± is the standard deviation ove
 
 def caveats() -> list[str]:
     return [
-        "Some settings were chosen on other draws before these rows: a haste of 1 (with 0.1 z was drawn several times "
-        "a step), no drift of 0.3 (which learned nothing), and a box (SRVP learned nothing about a point without "
-        "walls that turns at random).",
+        "Some settings were chosen on other draws before these rows: a `delay_penalty` of 1, which the rows call haste "
+        "(with 0.1 z was drawn several times a step), no drift of 0.3 (which learned nothing), and a box (SRVP learned "
+        "nothing about a point without walls that turns at random).",
     ]
 
 
