@@ -31,7 +31,7 @@ mutant that makes a test run for ever counts as caught if the tests end without 
 were written for those that had survived: of the first sample, what tests caught that were there before (a lower bound:
 where a new test was quicker, slower old ones were not run). Not changed at all are strings, the text of an error or a
 `repr`, annotations, decorators, assertions, what only the contract tests use (`_test_parameters`), and how much is done
-at a time (last list).
+at a time (last list). Files and functions have the names that they had when a row was made.
 """
 _SAMPLES = [
     "First sample",
@@ -159,11 +159,10 @@ def _told(mutant: Found) -> str:
     place = f"`{mutant['file']}` {mutant['line']}" + (f", `{mutant['function']}`" if mutant["function"] else "")
     change = f"- {place}: {_code(mutant['was'])} → {_code(mutant['becomes'])}"
     site = _sites(mutant["room"]).get(name(mutant))
-    if site is None:
-        return f"{change} (since renamed, edited or removed)"
     # another one has its name by now where its function was edited: its line tells
-    line = mutant.get("text") or (site.text if site.node.lineno == mutant["line"] else "")
-    return f"{change} in {_code(line)}" if line and line != mutant["was"] else change
+    line = mutant.get("text") or (site.text if site and site.node.lineno == mutant["line"] else "")
+    change += f" in {_code(line)}" if line and line != mutant["was"] else ""
+    return change if site else f"{change} (since renamed, edited or removed)"
 
 
 @cache
