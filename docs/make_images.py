@@ -178,13 +178,13 @@ def gans() -> list[Path]:
         for title, kind in kinds.items()
     }
     line = rng.standard_normal((5, 1)) - 1.5, rng.standard_normal((5, 1)) + 1.5
-    table = {t: {name: kind(studies.thesis_kernel(name)) for name in names} for t, kind in kinds.items()}
-    high = {t: {name: kind(studies.thesis_kernel(name, 512)) for name in names} for t, kind in kinds.items()}
+    table = {t: {name: kind(studies.kernel(name)) for name in names} for t, kind in kinds.items()}
+    high = {t: {name: kind(studies.kernel(name, 512)) for name in names} for t, kind in kinds.items()}
     return [
-        _reduced(_saved(studies.plot_landscapes(fake, real, by_width), "gans_landscapes.png", 75)),
-        _saved(studies.plot_profiles(*line, by_width), "gans_widths.png", 80),
-        _reduced(_saved(studies.plot_dirac_fields(table), "gans_dirac_2.png", 75)),
-        _reduced(_saved(studies.plot_dirac_fields(high, dimension=512), "gans_dirac_512.png", 75)),
+        _reduced(_saved(studies.landscapes(fake, real, by_width), "gans_landscapes.png", 75)),
+        _saved(studies.profiles(*line, by_width), "gans_widths.png", 80),
+        _reduced(_saved(studies.dirac_fields(table), "gans_dirac_2.png", 75)),
+        _reduced(_saved(studies.dirac_fields(high, dimension=512), "gans_dirac_512.png", 75)),
         *_flows(names),
     ]
 
@@ -202,7 +202,7 @@ def _flows(names: tuple[str, ...]) -> list[Path]:
         flows[name] = {int(flow.frame_steps[i]): flow.frames[i] for i in (0, 1, 5, 20, 150)}
         curves[name] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     last = (1, 1, 1, 1, 0.1, 0.01)
-    how: dict[str, Any] = {"steps": 3000, "step": 2.0, "schedule": last, "record_every": 20, "scores": ("sinkhorn",)}
+    how: dict[str, Any] = {"steps": 3000, "step": 2.0, "schedule": last, "every": 20, "scores": ("sinkhorn",)}
     flow = ds.descend(points.start, points.real, kinds["ReLU"], **how)
     curves["ReLU, smaller last steps"] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     return [

@@ -21,7 +21,7 @@ def pages() -> dict[str, str]:
     import timelike
 
     made: dict[str, str] = {}
-    rooms = [name for name in timelike.__all__ if inspect.ismodule(getattr(timelike, name))]
+    rooms = [name for name in timelike.align.__all__ if inspect.ismodule(getattr(timelike, name))]
     for name in sorted(rooms):
         _document(getattr(timelike, name), made)
     return made
@@ -86,6 +86,6 @@ def formats() -> str:
 
     rows = ["| suffix | has no place for |", "|---|---|"]
     for suffix, known in FORMATS.items():
-        lacks = [word.replace("_", " ") for word in known.load_module().UNSUPPORTED[suffix]]
+        lacks = [word.replace("_", " ") for word in known.load_module().LACKS[suffix]]
         rows.append(f"| `{suffix}` | {', '.join(lacks) or '–'} |")
     return "\n".join(rows)
