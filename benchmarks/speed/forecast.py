@@ -55,7 +55,7 @@ TURNS = 5
 WORDS = """A step of training is the loss of a batch, its gradients and the optimiser, at the defaults of `Separation`;
 the peer is the same step as plain torch: autograd through every step of the dynamics, channels of pictures one after
 the other, and AdamW not fused. Frames are predicted in double precision, so that an item is the same to the last bit
-alone and in company. `backtest(refit=True)` is counted in fits: `fit` and `predict` of one Ridge on all of the data.
+alone and in a batch. `backtest(refit=True)` is counted in fits: `fit` and `predict` of one Ridge on all of the data.
 With channels known in advance every step ahead sees other features, and each origin has a factorisation of its own.
 `Analog` is asked 20 times; a loop over all windows is measured on 2,000 of the 100,000 and counted 50-fold."""
 
