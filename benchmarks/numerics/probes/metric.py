@@ -13,13 +13,13 @@ from timelike.train import fit
 
 _UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}
 _HELD_OUT: dict[str, Any] = {"validation": 0.25, "patience": 20}
-_PAPER: dict[str, Any] = {"per_class": 2, "batch_size": 4, "max_epochs": 1, "standardize": False, "hidden": 8}
+_PAPER: dict[str, Any] = {"n_per_class": 2, "batch_size": 4, "max_epochs": 1, "standardize": False, "hidden": 8}
 _EPISODES: dict[str, Any] = {"supervision": "episodes", "n_way": 2, "k_shot": 1, "n_query": 1, "n_outputs": 4}
 
 
 def tap() -> Outputs:
     """TAP at its defaults, and as in the paper with every loss, network and supervision that programs use."""
-    small: dict[str, Any] = {"hidden": 8, "kernels": 2} | TRAINING | _UNJUDGED
+    small: dict[str, Any] = {"hidden": 8, "n_kernels": 2} | TRAINING | _UNJUDGED
     paper = small | _PAPER | {"gradient_clip": 6.0, "schedule": "plateau"}
     settings: dict[str, tl.TAP] = {"default": tl.TAP(max_steps=3, **small)}
     settings |= {loss: tl.TAP.preset("paper", loss=loss, **paper) for loss in ("triplet", "lifted", "binomial")}
@@ -68,7 +68,7 @@ def aligned_frames() -> Outputs:
 def siamese() -> Outputs:
     """Siamese networks at their defaults, as in the CGRU paper, and with its rivals' cells and losses."""
     small: dict[str, Any] = {"hidden": 4} | TRAINING | _UNJUDGED
-    paper = small | {"max_steps": 3, "max_epochs": None, "per_class": 2}
+    paper = small | {"max_steps": 3, "max_epochs": None, "n_per_class": 2}
     return _compare_trained(
         {
             "default": tl.SiameseGRU(max_steps=3, n_outputs=4, **small),
@@ -84,11 +84,11 @@ def siamese() -> Outputs:
 def coupled() -> Outputs:
     """Coupled GRUs at their defaults and as in the paper, with its penalties and starts, and their exponents."""
     small: dict[str, Any] = {"hidden": 4} | TRAINING | _UNJUDGED
-    paper = small | {"max_steps": 3, "max_epochs": None, "per_class": 2}
+    paper = small | {"max_steps": 3, "max_epochs": None, "n_per_class": 2}
     settings: dict[str, Any] = {
         "default": tl.CoupledGRU(max_steps=3, **small),
         "paper": tl.CoupledGRU.preset("paper", **paper),
-        "paper, norm": tl.CoupledGRU.preset("paper", coupling_bias=-3.0, penalized="norm", **paper),
+        "paper, norm": tl.CoupledGRU.preset("paper", coupling_bias=-3.0, penalty_term="norm", **paper),
         "paper, epochs": tl.CoupledGRU.preset("paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
         "paper, bias 0": tl.CoupledGRU.preset("paper", coupling_bias=0.0, sync="last", **paper),
     }
