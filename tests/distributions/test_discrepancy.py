@@ -237,7 +237,7 @@ X, T = np.zeros((4, 2)), torch.zeros(4, 2)
     [
         (lambda: mmd(X, X, "rbf"), r"kernel='rbf': expected a kernel such as distributions.RBF\(\)"),
         (lambda: mmd(X, X, RBF), r"kernel=RBF: expected a kernel, not its class; write RBF\(\)"),
-        (lambda: mmd(X, X, tl.Rocket()), r"kernel=Rocket\(\): .* use of\(Rocket\(\), RBF\(\)\)"),
+        (lambda: mmd(X, X, tl.Rocket()), r"kernel=Rocket\(\): .* use EncoderKernel\(Rocket\(\), RBF\(\)\)"),
         (lambda: mmd(X, X, RBF(), estimator="u"), r"estimator='u': expected one of 'biased', 'unbiased'"),
         (lambda: mmd(X, X, RBF(), estimator="block", block_size=5), r"block_size=5: expected at most 4"),
         (lambda: mmd(T, T, RBF(), estimator="block", block_size=5), r"block_size=5: expected at most 4"),

@@ -262,10 +262,10 @@ def test_the_width_of_many_items_is_taken_of_some_and_still_close():
 @pytest.mark.parametrize("n", [1, 2, 9, 1003])
 def test_what_is_settled_is_what_is_ready_and_nothing_is_open_then(kernel, n):
     sample = validate_sample(RNG.standard_normal((n, 2)), "x")
-    ready = kernel.ready(sample, np.random.default_rng(3))
+    ready = kernel.resolve(sample, np.random.default_rng(3))
     settled = kernel.resolve_with_matrix(sample, np.random.default_rng(3))
-    assert kernel.open
-    assert not ready.open
+    assert kernel.has_open_options
+    assert not ready.has_open_options
     assert settled.kernel == ready
     some = sample[:40]
     np.testing.assert_allclose(settled.matrix[:40, :40], ready(some, some), rtol=1e-14)

@@ -142,9 +142,7 @@ def _mean_within(kernel: Kernel, known: Any, unbiased: bool) -> float:
 
 
 def _linear_mmd(paired: Any, x: Any, y: Any) -> Any:
-    """The linear-time estimate: the mean of h(x, x′, y, y′) over neighbours; `make_pairs` gives similarities row by
-    row.
-    """
+    """The linear-time estimate: the mean of h(x, x′, y, y′) over neighbours; `paired` gives similarities row by row."""
     n = min(len(x), len(y)) // 2
     a, b, c, d = (side[first : 2 * n : 2] for side in (x, y) for first in (0, 1))
     found = (paired(a, b) + paired(c, d) - paired(a, d) - paired(b, c)).mean()

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class Discriminator(abc.ABC):
-    """How a discriminator is trained: `against(fake, real)` trains one and gives it back as a `Critic`."""
+    """How a discriminator is trained: `train_critic(fake, real)` trains one and gives it back as a `Critic`."""
 
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""
@@ -106,7 +106,7 @@ def as_discriminator(given: Any, name: str = "discriminator") -> Any:
 
     if isinstance(given, type) and issubclass(given, Discriminator):
         raise TypeError(f"{name}={given.__name__}: expected a discriminator, not its class; write {given.__name__}(…)")
-    if hasattr(given, "against"):
+    if hasattr(given, "train_critic"):
         return given
     try:
         return IPM(as_kernel(given, name))

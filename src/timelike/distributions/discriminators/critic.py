@@ -32,7 +32,7 @@ class Critic(abc.ABC):
 
     `critic.gradient(z)` is ∇c_f(z), shaped like z: the way a generator leaves, x ← x − step · ∇c_f(x). NumPy gives
     NumPy in double precision, tensors give tensors of their dtype; values and costs of tensors that ask for it carry
-    gradients, so that `critic.cost(check_random_state(noise)).mean().backward()` trains a network.
+    gradients, so that `critic.cost(generator(noise)).mean().backward()` trains a network.
 
     A subclass fills in `_read`, `_values` and `_sloped`.
     """

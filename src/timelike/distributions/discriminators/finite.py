@@ -57,7 +57,7 @@ class FiniteDiscriminator(Discriminator):
         for "lsgan" as in the thesis (D.3.2): its c = f² has no gradient at f = 0, so that a generator would stand
         still while the discriminator has hardly begun. With False f is also off by the random f₀, at any width.
     reset : bool
-        True to begin anew with every `against`, False to go on from where the last one ended.
+        True to begin anew with every `train_critic`, False to go on from where the last one ended.
     saturating : bool
         For "vanilla", as in `VanillaGAN`.
     random_state : None, int or Generator
@@ -68,8 +68,8 @@ class FiniteDiscriminator(Discriminator):
     >>> import numpy as np
     >>> from timelike.distributions import FiniteDiscriminator, IPM, NTK
     >>> fake, real = np.zeros((5, 1)), np.ones((5, 1))
-    >>> finite = FiniteDiscriminator(loss="ipm", width=4096, depth=1, random_state=0).against(fake, real)
-    >>> infinite = IPM(NTK(depth=1)).against(fake, real)
+    >>> finite = FiniteDiscriminator(loss="ipm", width=4096, depth=1, random_state=0).train_critic(fake, real)
+    >>> infinite = IPM(NTK(depth=1)).train_critic(fake, real)
     >>> bool(np.abs(finite(fake) - infinite(fake)).max() < 0.1 * np.abs(infinite(fake)).max())
     True
     """

@@ -94,7 +94,7 @@ class FunctionDiscriminator(Discriminator):
     --------
     >>> import numpy as np
     >>> from timelike.distributions import FunctionDiscriminator
-    >>> critic = FunctionDiscriminator(lambda z: z.square().sum(1) / 2).against(np.zeros((2, 1)), np.ones((2, 1)))
+    >>> critic = FunctionDiscriminator(lambda z: z.square().sum(1) / 2).train_critic(np.zeros((2, 1)), np.ones((2, 1)))
     >>> critic.gradient(np.array([[3.0]]))
     array([[3.]])
     """

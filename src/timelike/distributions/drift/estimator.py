@@ -53,7 +53,7 @@ class Drift(Model):
     ten times or ten thousand. Testing each batch by itself at 1 % would raise a false alarm every hundred batches.
 
     A large batch is looked at in parts, which are dealt out at random: one p-value alone cannot be small enough for an
-    alarm after many quiet batches. There are as few parts as can raise the alarm (`parts.n_parts`), of ten items or
+    alarm after many quiet batches. There are as few parts as can raise the alarm (`batch_parts.n_parts`), of ten items or
     groups at least, so that a batch of twenty that is wholly changed is seen at once in most streams.
 
     For batches of a size of one upwards, of sequences, or of vectors such as the embeddings of a model. Sequences must
@@ -68,9 +68,9 @@ class Drift(Model):
         As it should be; the first `update` fits it. `Drift().fit(reference)` does so at once. An array of two axes is
         vectors (item, feature).
     kernel : Kernel or callable, optional
-        None is `RBF()` for vectors, and for sequences both `of(Rocket(n_features=2000), RBF())` and
-        `of(StatisticsEncoder(), RBF())`, of which the larger statistic counts, as in `TwoSample`. What it leaves open
-        is decided by 30 % of the reference, drawn, with which no batch is compared.
+        None is `RBF()` for vectors, and for sequences both `EncoderKernel(Rocket(n_features=2000), RBF())` and
+        `EncoderKernel(StatisticsEncoder(), RBF())`, of which the larger statistic counts, as in `TwoSample`. What it
+        leaves open is decided by a random 30 % of the reference, with which no batch is compared.
     false_alarm : float
         The probability of an alarm, ever, if nothing changes.
     n_permutations : int
@@ -228,7 +228,7 @@ class Drift(Model):
         self._ensure_fitted()
         _check_probability(self.false_alarm, "false_alarm")
         items = self._validate_batch(batch)
-        unit, known_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
+        unit, seen_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
         before = self.pool_.unit
         together = np.concatenate([before, before.max() + 1 + unit])
         refuse_overlap([self.pool_.items, items], ["reference", "batch"], together, "groups")
@@ -265,7 +265,7 @@ class Drift(Model):
             said["since"] = change_point(similar, grown.batch[grown.compared], number)
         kept = self._select_memory(looked.pool, known, similar)
         # nothing is changed before everything is known
-        self.__dict__.update(kept, known_groups_=known_groups, batches_=[*self.batches_, said])
+        self.__dict__.update(kept, seen_groups_=seen_groups, batches_=[*self.batches_, said])
         self.evidence_.add(said["smoothed"])
         seen = zip(dealt, looked.parts, self.evidence_.values_after(number), strict=True)
         return self._make_update(tuple(BatchPart(place[i], one.p_value, e) for i, one, e in seen), notes)
@@ -337,9 +337,9 @@ class Drift(Model):
         was = np.concatenate([self.pool_.compared, np.ones(len(known), bool)])
         stays, kept = grown.compared[was], grown.kept_positions(self.memory)
         return {
-            "similar_": similar[:, stays][:, :, stays],
+            "similarities_": similar[:, stays][:, :, stays],
             "pool_": grown.select(kept),
-            "known_": _concatenate_precomputed(self.precomputed_, known, kept),
+            "precomputed_": _concatenate_precomputed(self.precomputed_, known, kept),
         }
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -420,7 +420,7 @@ class Drift(Model):
         >>> import timelike as tl
         >>> rng = np.random.default_rng(0)
         >>> drift = tl.distributions.Drift(random_state=0).fit(rng.standard_normal((60, 20, 1)))
-        >>> stream = drift.stream(window=20, batch=10)
+        >>> stream = drift.stream(window=20, batch_size=10)
         >>> looks = [stream.push(sample) for sample in 3 * rng.standard_normal(600)]
         >>> [look.drifted for look in looks if look is not None]
         [True, True, True]

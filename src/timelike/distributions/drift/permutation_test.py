@@ -36,7 +36,7 @@ def run_permutation_test(
 ) -> BatchTestResult:
     """MMD² of a batch against what was before it, its p-value among as many units drawn from both, and the smoothed.
 
-    Where twenty permutations were as large, p is decided (`counting.stopped`), which most batches need a hundred or
+    Where twenty permutations were as large, p is decided (`two_sample.p_values.sequential_p_value`), which most batches need a hundred or
     two for. It is then not smoothed; bets pay less for larger p-values, so that only makes alarms rarer.
 
     `similar` (kernel, item, item) are the similarities of all items, `unit` what each is exchanged with, and

@@ -157,7 +157,7 @@ def _explain_change(drift: Drift, since: int, n_permutations: int) -> Difference
         drift.kernel_,
         pool.name[second].tolist(),
         names,
-        channel_test(None if drift.kernel_size is None else drift._choose_kernel(), n_permutations, 0),
+        channel_test(None if drift.kernel is None else drift._choose_kernel(), n_permutations, 0),
     )
 
     def dated(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:

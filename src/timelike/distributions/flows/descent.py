@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.interrupts import InterruptHandler, StepAborted, handle_interrupts
-from ...core.parameters import check_float as number, check_int
+from ...core.parameters import check_float, check_int
 from ...core.progress import ProgressMeter, check_progress, format_duration, print_line, progress_hint
 from ...core.random import RandomState, check_random_state
 from ...core.warnings import find_stack_level
@@ -74,8 +74,8 @@ def descend(
     falls with the square of the step: use a `schedule` whose last steps are smaller.
 
     For points, and for short series too, under an elastic kernel that has gradients or one of an encoder
-    (`GlobalAlignment()`, `of(module, RBF())`): the series that come out show what the kernel sees, and what it does not
-    see stays as it was.
+    (`GlobalAlignment()`, `EncoderKernel(module, RBF())`): the series that come out show what the kernel sees, and what
+    it does not see stays as it was.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def descend(
         k_g, the generator's tangent kernel, positive semidefinite, of the particles' `codes`, or its matrix.
     codes : array (item, feature), optional
         z, what a generator would make the particles from; the start itself unless given.
-    batch : int, optional
+    batch_size : int, optional
         So many of `real`, drawn anew at every step, are what the discriminator sees; all unless given.
-    every : int, optional
+    record_every : int, optional
         Steps between two looks, at which frames are kept and scores taken; unless given there are about 50.
     scores : words or dict of functions, optional
         "sinkhorn" (blur 0.001, scaling 0.95), "mmd" (squared; by the discriminator's kernel, or `RBF`), or functions of
@@ -109,7 +109,7 @@ def descend(
     Returns
     -------
     Flow
-        `particles`, `history`, `frames`, `plot()`, `film(path)`. Ctrl-C, pressed once, gives what was reached.
+        `particles`, `history`, `frames`, `plot()`, `animate(path)`. Ctrl-C, pressed once, gives what was reached.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def descend(
     >>> flow.particles.mean(axis=0).round(), real.mean(axis=0).round()
     (array([3., 0.]), array([3., 0.]))
     """
-    steps, step = check_int(steps, "steps", 1), number(step, "step", above=0.0)
+    steps, step = check_int(steps, "steps", 1), check_float(step, "step", above=0.0)
     given = as_discriminator(discriminator)
     kernel = discriminator_kernel(given)
     cloud = validate_flow_samples(start, real, None if kernel is None else kernel.domain)
@@ -147,17 +147,17 @@ def descend(
     return flow.run(judged, _frame_interval(record_every, steps, cloud), check_progress(progress))
 
 
-def _check_batch_size(batch: Any, cloud: FlowSamples) -> int | None:
-    if batch is None:
+def _check_batch_size(batch_size: Any, cloud: FlowSamples) -> int | None:
+    if batch_size is None:
         return None
-    if check_int(batch, "batch", 2) > len(cloud.real):
-        raise ValueError(f"batch={batch}: expected at most {len(cloud.real)}, the items of real")
-    return None if batch == len(cloud.real) else int(batch)
+    if check_int(batch_size, "batch_size", 2) > len(cloud.real):
+        raise ValueError(f"batch_size={batch_size}: expected at most {len(cloud.real)}, the items of real")
+    return None if batch_size == len(cloud.real) else int(batch_size)
 
 
-def _frame_interval(every: Any, steps: int, cloud: FlowSamples) -> int:
-    if every is not None:
-        return check_int(every, "every", 1)
+def _frame_interval(record_every: Any, steps: int, cloud: FlowSamples) -> int:
+    if record_every is not None:
+        return check_int(record_every, "record_every", 1)
     looks = min(_N_FRAMES, max(10, _MAX_FRAME_NUMBERS // cloud.start.size))
     return -(-steps // looks)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class FlowHistory(History):
     """Numbers along a flow, each with the steps done when it was noted: `history["mmd"]`, `history.steps("mmd")`.
 
-    At every step `step`, the size that it had, `dynamics`, the farthest that a particle went, and `seconds` since the
+    At every step `step`, the size that it had, `move`, the farthest that a particle went, and `seconds` since the
     start; every so many steps `cost`, the mean of c_f over the particles, and the scores.
     """
 

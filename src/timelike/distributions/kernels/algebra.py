@@ -51,7 +51,7 @@ class CombinedKernel(Kernel):
         if len(kinds) > 1:
             raise ValueError(
                 f"parts={kernels!r:.120} compare vectors and sequences: expected kernels of one kind; "
-                "of(encoder, kernel) makes one of sequences from one of vectors"
+                "EncoderKernel(encoder, kernel) makes one of sequences from one of vectors"
             )
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ class ExponentialKernel(Kernel):
     The kernel of `ElasticKernel`, as a value. The level of a test is exact with it all the same, but where the metric
     is elastic it need not be positive definite (Lei and Sun, 2007), and MMD² may be negative. For sequences whose
     speed varies and shall not count; where a changed speed is what you look for, use features of time, such as
-    `of(Rocket(), RBF())`.
+    `EncoderKernel(Rocket(), RBF())`.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class ExponentialKernel(Kernel):
 
     def _precompute_items(self, sample: Sequences, name: str) -> Any:
         if not self._takes_missing():
-            sample.refuse_missing(f"Exponential({self.metric!r})", name)
+            sample.refuse_missing(f"ExponentialKernel({self.metric!r})", name)
         return sample
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -140,8 +140,8 @@ class ExponentialKernel(Kernel):
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         raise TypeError(
-            f"Exponential({self.metric!r}) has no gradients: use GlobalAlignment(), or of(module, RBF()) with a torch "
-            "module"
+            f"ExponentialKernel({self.metric!r}) has no gradients: use GlobalAlignment(), or EncoderKernel(module, "
+            "RBF()) with a torch module"
         )
 
 

@@ -47,8 +47,8 @@ class Kernel(abc.ABC):
     gradients. What an option leaves open (`width=None`) is decided by the pooled sample: by x and y together. Kernels
     are added, multiplied and scaled: `RBF() + 0.5 * Linear()`.
 
-    A subclass fills in `_known`, what is kept of a sample, `_between`, the matrix of two such, and `_graded`, the same
-    of tensors; one that has something to settle also `settled`.
+    A subclass implements `_precompute_items` (what is kept of a sample), `_kernel_matrix` (the matrix of two such) and
+    `_kernel_tensor` (the same of tensors); one with open options also `resolve` and `resolve_with_matrix`.
     """
 
     domain: ClassVar[Domain] = "vectors"
@@ -110,13 +110,13 @@ class Kernel(abc.ABC):
         return ready._kernel_tensor(x.double(), (x if y is None else y).double()).to(x.dtype)
 
     def _validate_pair(self, x: Any, y: Any, least: int = 1) -> tuple[Sequences, Sequences]:
-        """The door for two samples: what cannot be compared is refused by the name of its argument."""
+        """Validate two samples; errors name the argument that cannot be compared."""
         first, second = validate_pair(x, y, self.domain, ("x", "y"), least)
         self._validate_sides((first, "x"), (second, "y"))
         return first, second
 
     def _validate_tensors(self, *given: tuple[Any, str]) -> Sequences:
-        """The same door for tensors: all their items, without gradients."""
+        """The same for tensors: all their items, without gradients."""
         refuse_mismatched_tensors(self.domain, *given)
         samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in given]
         for sample, name in samples:  # torch computes with nan, also where NumPy knows what to do with it
@@ -124,7 +124,7 @@ class Kernel(abc.ABC):
         self._validate_sides(*samples)
         return pool_samples([sample for sample, _ in samples])
 
-    # --- settling it --------------------------------------------------------------------------------------------------
+    # --- resolving it -------------------------------------------------------------------------------------------------
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """The kernel with all that was left open decided by a sample, and the matrix of that sample."""
@@ -161,7 +161,7 @@ class Kernel(abc.ABC):
 
     @abc.abstractmethod
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
-        """The matrix of what `_known` gave; of x with itself, exactly symmetric, where y is None."""
+        """The matrix of what `_precompute_items` gave; of x with itself, exactly symmetric, where y is None."""
 
     def _paired_similarities(self, x: Any, y: Any) -> Matrix:
         """Similarities row by row, (item,), of as many items: from small matrices of which the diagonal counts."""
@@ -229,7 +229,9 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
         from .function_kernel import FunctionKernel  # which is a Kernel itself
 
         return FunctionKernel(kernel)
-    way = f"; for one over an encoder use of({type(kernel).__name__}(), RBF())" if hasattr(kernel, "get_params") else ""
+    way = ""
+    if hasattr(kernel, "get_params"):
+        way = f"; for one over an encoder use EncoderKernel({type(kernel).__name__}(), RBF())"
     raise TypeError(f"{name}={kernel!r:.80}: expected a kernel such as distributions.RBF(), or a function k(x, y){way}")
 
 

@@ -67,7 +67,7 @@ class EncoderKernel(Kernel):
             )
 
     def __repr__(self) -> str:
-        return f"of({self.encoder!r}, {self.kernel!r})"
+        return f"EncoderKernel({self.encoder!r}, {self.kernel!r})"
 
     @property
     def indefinite_reason(self) -> str:
@@ -170,9 +170,9 @@ class EncoderKernel(Kernel):
             name: weight.detach() for name, weight in double_precision_copy(network).named_parameters()
         }  # gradients go to x only
         found = torch.func.functional_call(double_precision_copy(network), fixed, given)
-        spread = getattr(self.encoder, "spread_", None)
-        if spread is not None:
-            found = (found - _to_tensor(spread.center)) @ _to_tensor(spread.turn)
+        whitener = getattr(self.encoder, "whitener_", None)
+        if whitener is not None:
+            found = (found - _to_tensor(whitener.center)) @ _to_tensor(whitener.matrix)
         if vars(self.encoder).get("geometry") == "cosine":
             found = torch.nn.functional.normalize(found, dim=1)
         return found

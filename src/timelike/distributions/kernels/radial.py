@@ -321,7 +321,9 @@ class NegativeDistance(Kernel):
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         if self.metric is not None:
-            raise TypeError("NegativeDistance of sequences has no gradients: use GlobalAlignment, or of(module, RBF())")
+            raise TypeError(
+                "NegativeDistance of sequences has no gradients: use GlobalAlignment, or EncoderKernel(module, RBF())"
+            )
         found: Tensor = -safe_sqrt(squared_distances_tensor(x.flatten(1), y.flatten(1)))
         return found
 

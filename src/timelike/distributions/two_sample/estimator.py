@@ -50,18 +50,19 @@ class TwoSample:
     Parameters
     ----------
     kernel : Kernel, callable, list of kernels, or None
-        None is `RBF()` for vectors (arrays of two axes). Of sequences it is both `of(Rocket(n_features=2000), RBF())`,
-        which sees shapes, and `of(StatisticsEncoder(), RBF())`, which sees levels, spreads and paces: the statistic is
-        the larger MMD², each over its deviation by chance, and `parts` of the result say what each found. (Frames of
-        more than 256 numbers are compared by Rocket alone.) Of several kernels that are given the best rank counts, and
-        p is that of all of them together (`counting.least_ranks`).
+        None is `RBF()` for vectors (arrays of two axes). For sequences it is both
+        `EncoderKernel(Rocket(n_features=2000), RBF())`, which sees shapes, and
+        `EncoderKernel(StatisticsEncoder(), RBF())`, which sees levels, spreads and paces: the statistic is the larger
+        MMD², each over its deviation by chance, and `parts` of the result say what each found. (Frames of more than
+        256 numbers are compared by Rocket alone.) Of several kernels that are given the best rank counts, and p is
+        that of all of them together (`p_values.least_ranks`).
     n_permutations : int
     estimator : {"unbiased", "biased"}
         Of MMD², as in `mmd`; unbiased also without pairs of items of one group, which are not independent.
     scales : tuple of float, optional
         Multiples of the kernel's width, such as (0.25, 0.5, 1, 2, 4), that are all tried, as several kernels are.
     stop_above : float, optional
-        A level, such as 0.05: permutations stop as soon as p is certain to be above it (`counting.stopped`).
+        A level, such as 0.05: permutations stop as soon as p is certain to be above it (`p_values.sequential_p_value`).
     random_state : int, Generator or None
     progress : bool or None
         Whether to show a bar where there are more than 4096 items: their similarities are made in blocks, three times.

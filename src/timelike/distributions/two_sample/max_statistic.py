@@ -39,7 +39,7 @@ class MaxStatistic:
     def deviations(self) -> Floats:
         """σ_k, (kernel,); infinite where it would be 0.
 
-        With s² the mean square of centred similarities (`MMDStatistic.spread`), N = n + m and all allocations as
+        With s² the mean square of centred similarities (`MMDStatistic.similarity_deviation`), N = n + m and all allocations as
         likely,
 
             σ² = 2 s² (N − 1)(N − 2) / (n (n − 1) m (m − 1))
