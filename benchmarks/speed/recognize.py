@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from timelike.prototypes.similarity_option import SimilarityKind
 from torch.nn import functional as F
 
 import timelike as tl
@@ -45,7 +46,6 @@ from benchmarks.speed.table import (
 from benchmarks.speed.timing import child, timed
 from timelike import attacks
 from timelike.prototypes.members import Members
-from timelike.prototypes.similarity_option import SimilarityKind
 from timelike.sequences.generate.digit_images import load_digit_images, resize_digits
 
 QUERIES, FEW = 1000, 10  # FEW for the peer, where it takes minutes

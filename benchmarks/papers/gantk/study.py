@@ -1,4 +1,4 @@
-"""Grids of flows: every combination of problem, loss, architecture, width and seed, resumable, with a table and figures.
+"""A resumable grid of flows over problems, losses, architectures, widths and seeds, with a table and figures.
 
     from benchmarks.papers.gantk.study import run_study
     print(run_study("my-study", problems="letters", seeds=1, steps=500))

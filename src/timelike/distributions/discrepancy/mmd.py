@@ -102,16 +102,16 @@ class Witness:
             self.kernel._validate_tensors((z, "z"), (self.x, "x"))
             of_x, of_y = (self.kernel._kernel_tensor(z.double(), side.double()).mean(1) for side in (self.x, self.y))
             return (of_x - of_y).to(z.dtype)
-        asked = validate_sample(z, "z", self.kernel.domain)
-        refuse_other_frame(asked, self.x.frame, "z", "x of")
-        self.kernel._validate_sides((asked, "z"), (self.x, "x"))
-        known = self.kernel._precompute_items(asked, "z")
+        items = validate_sample(z, "z", self.kernel.domain)
+        refuse_other_frame(items, self.x.frame, "z", "x of")
+        self.kernel._validate_sides((items, "z"), (self.x, "x"))
+        known = self.kernel._precompute_items(items, "z")
         return self._mean_similarity(known, self.x, "x") - self._mean_similarity(known, self.y, "y")
 
-    def _mean_similarity(self, asked: Any, sample: Any, name: str) -> Matrix:
+    def _mean_similarity(self, items: Any, sample: Any, name: str) -> Matrix:
         known = self.kernel._precompute_items(sample, name)
-        found = np.empty(len(asked))
-        for rows, block in iterate_row_blocks(self.kernel, asked, known):
+        found = np.empty(len(items))
+        for rows, block in iterate_row_blocks(self.kernel, items, known):
             found[rows] = block.mean(axis=1)
         return found
 

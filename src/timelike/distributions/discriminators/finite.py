@@ -1,4 +1,4 @@
-"""Discriminators of finite width, trained by gradient ascent for the same time as their infinitely wide twins."""
+"""Discriminators of finite width, trained by gradient ascent for the same time as the infinitely wide ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GENERATOR_COSTS: Mapping[str, GeneratorCost] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class FiniteDiscriminator(Discriminator):
-    """A network of finite width, trained by full-batch gradient ascent for a time τ: the twin of an infinite one.
+    """A network of finite width, trained by full-batch gradient ascent for a time τ, as its infinitely wide limit is.
 
         θ ← θ + (τ / steps) ∇_θ (E_fake[a(f(x))] − E_real[b(f(y))])
 
@@ -50,7 +50,8 @@ class FiniteDiscriminator(Discriminator):
     time : float
         τ, more than 0.
     steps : int
-        Of τ / steps each. Too few diverge, which is told. The thesis trains by one per move of the generator.
+        Of τ / steps each. With too few the training diverges, which is an error. The thesis trains by one per move of
+        the generator.
     antisymmetric : bool, optional
         Two networks that begin alike, (g − g′)/√2, so that f = 0 at first as for infinite width (Zhang et al., "A type
         of generalization error induced by initialization in deep neural networks", 2020). None for True, but False

@@ -77,7 +77,7 @@ class LSGAN(InfiniteDiscriminator):
                         "tolerance, or lower time"
                     ) from None
         values, vectors = matrix.eigh()
-        with np.errstate(over="ignore", invalid="ignore"):  # an indefinite kernel: told by `train_critic`
+        with np.errstate(over="ignore", invalid="ignore"):  # of an indefinite kernel, which `train_critic` refuses
             weights = vectors @ (self.time * phi1(-self.time * values) * (vectors.T @ residual))
         return WeightSolution(matrix.roots * weights, "eigh", len(gram), 0.0)
 

@@ -53,7 +53,7 @@ def validate_fake_and_real(fake: Any, real: Any, domain: Domain | None) -> tuple
 
 
 def validate_problem(fake: Any, real: Any, kernel: Kernel) -> CriticProblem:
-    """The door of a discriminator with a kernel: two samples that it can compare, nothing missing, two items each."""
+    """Validate the samples of a discriminator with a kernel: comparable, nothing missing, two items each."""
     samples = validate_fake_and_real(fake, real, kernel.domain)
     kernel._validate_sides((samples[0], "fake"), (samples[1], "real"))
     both = pool_samples(samples)

@@ -52,15 +52,16 @@ class Drift(Model):
     1 / `false_alarm` *at any time* with a probability of at most `false_alarm` (Ville's inequality), whether one looks
     ten times or ten thousand. Testing each batch by itself at 1 % would raise a false alarm every hundred batches.
 
-    A large batch is looked at in parts, which are dealt out at random: one p-value alone cannot be small enough for an
-    alarm after many quiet batches. There are as few parts as can raise the alarm (`batch_parts.n_parts`), of ten items or
-    groups at least, so that a batch of twenty that is wholly changed is seen at once in most streams.
+    A large batch is compared in random parts, because one p-value alone cannot be small enough for an alarm after many
+    quiet batches. There are as few parts as can raise the alarm (`batch_parts.n_parts`), of ten items or groups at
+    least, so that a batch of twenty that is wholly changed is seen at once in most streams.
 
     For batches of a size of one upwards, of sequences, or of vectors such as the embeddings of a model. Sequences must
     be exchangeable if nothing changes: not overlapping windows, and sequences of one subject or recording in one group.
     Groups are exchanged with all that is in them, so those of batches must be about as large as those of the reference:
     small ones vary more, and would be taken for a change.
-    A slow change is forgotten into what is remembered (`memory`); for a question asked once, use `TwoSample`.
+    A slow change becomes part of what is remembered (`memory`) and may go unnoticed; for a single comparison, use
+    `TwoSample`.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ class Drift(Model):
 
     @with_object_lock
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Take X as the reference, and forget what was before.
+        """Take X as the reference; earlier batches are forgotten.
 
         `groups` (item,) change sides as wholes, here and in every batch: None for those that X carries, False for
         single items.
@@ -211,7 +212,7 @@ class Drift(Model):
                 raise ValueError(f"batches_[{number - 1}]['since'] is {batch['since']}: expected at most {number}")
 
     def _derive_attributes(self) -> None:
-        """What is compared with, as the kernel sees it, and the evidence so far."""
+        """Precompute what the kernel keeps of the pool, its similarities, and the evidence so far."""
         self.precomputed_ = self.kernel_._precompute_items(self.pool_.items, "X")
         compared = np.flatnonzero(self.pool_.compared)
         self.similarities_ = self._similarities(self.precomputed_[compared], None)
@@ -435,7 +436,7 @@ class Drift(Model):
 
 
 def _sample_units(unit: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Positions of the items of at most so many units, drawn."""
+    """Positions of the items of at most `most` units, drawn at random."""
     if unit.max() < most:
         return np.arange(len(unit))
     return np.flatnonzero(np.isin(unit, rng.permutation(unit.max() + 1)[:most]))

@@ -23,7 +23,7 @@ from .step_size import coupling, step_factors
 from .validation import FlowSamples, discriminator_kernel, resolve_discriminator, validate_flow_samples
 
 Floats = NDArray[np.float64]
-_N_FRAMES = 50  # at the particles on their way, unless asked otherwise
+_N_FRAMES = 50  # frames recorded along a flow by default
 _MAX_FRAME_NUMBERS = 1 << 24  # numbers of all frames together, 64 MiB, beyond which there are fewer
 _DIVERGENCE_FACTOR = 1000.0  # times the reach of start and target: nothing comes back from there
 _PACE_SECONDS, _MIN_ANNOUNCED_SECONDS = (
@@ -94,7 +94,7 @@ def descend(
     codes : array (item, feature), optional
         z, what a generator would make the particles from; the start itself unless given.
     batch_size : int, optional
-        So many of `real`, drawn anew at every step, are what the discriminator sees; all unless given.
+        How many items of `real` the discriminator sees at each step, drawn anew every time; all unless given.
     record_every : int, optional
         Steps between two looks, at which frames are kept and scores taken; unless given there are about 50.
     scores : words or dict of functions, optional

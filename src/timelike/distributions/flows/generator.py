@@ -199,7 +199,7 @@ class _GeneratorObjective(Objective):
 
 
 class _FrameRecorder(Callback):
-    """What is generated from the same codes every so many steps, and its scores."""
+    """Records what is generated from the same codes every few steps, and its scores."""
 
     def __init__(
         self, draw: _CodeGenerator, codes: Tensor, cloud: FlowSamples, scores: dict[str, Score], every: int
@@ -250,7 +250,7 @@ class Generator(FlowRecord):
         return self._code_generator.n_latent
 
     def sample(self, n: int, *, random_state: RandomState = None) -> Any:
-        """So many new items: `Sequences` where it was trained on them, otherwise an array."""
+        """Generate n new items: `Sequences` where it was trained on them, otherwise an array."""
         found = self._code_generator.generate(
             self._code_generator.sample_codes(check_int(n, "n", 1), check_random_state(random_state))
         )

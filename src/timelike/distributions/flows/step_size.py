@@ -41,8 +41,8 @@ def _schedule_factors(schedule: Any, steps: int) -> list[Any]:
     parts = np.asarray(schedule).tolist() if isinstance(schedule, Sequence | np.ndarray) else None
     if isinstance(schedule, str) or not parts or not isinstance(parts, list) or len(parts) > steps:
         raise TypeError(
-            f"schedule={schedule!r:.60}: expected a schedule such as timelike.train.LinearDecay(), a function of the steps "
-            f"done, or at most steps={steps} factors, each for an equal part of the flow, such as (1, 1, 1, 0.1)"
+            f"schedule={schedule!r:.60}: expected a schedule such as timelike.train.LinearDecay(), a function of the "
+            f"steps done, or at most steps={steps} factors, each for an equal part of the flow, such as (1, 1, 1, 0.1)"
         )
     return [parts[done * len(parts) // steps] for done in range(steps)]
 

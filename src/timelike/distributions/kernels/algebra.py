@@ -90,7 +90,7 @@ class CombinedKernel(Kernel):
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With parts that are settled."""
         each = [part.resolve_with_matrix(sample, rng) for part in self.parts]
-        with np.errstate(over="ignore"):  # infinity is told where similarities are used
+        with np.errstate(over="ignore"):  # infinity is refused where similarities are used
             matrix = functools.reduce(type(self)._combine, [one.matrix for one in each])
         return ResolvedKernel(replace(self, parts=tuple(one.kernel for one in each)), matrix)
 

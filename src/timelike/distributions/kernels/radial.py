@@ -291,21 +291,21 @@ class NegativeDistance(Kernel):
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether the metric has learned."""
+        """Whether the metric is a fitted estimator."""
         return self.metric is not None and metric_names.is_estimator(self.metric) and not self.has_open_options
 
     @property
     def has_open_options(self) -> bool:
-        """Whether the metric has yet to learn."""
+        """Whether the metric is not fitted yet."""
         return self.metric is not None and needs_fit(self.metric)
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With a metric that has learned."""
+        """With a fitted metric."""
         ready = self.resolve(sample, rng)
         return ResolvedKernel(ready, ready._kernel_matrix(ready._precompute_items(sample, "x"), None))
 
     def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> NegativeDistance:
-        """With a metric that has learned, where it has to."""
+        """With a metric that is fitted, if it is an estimator."""
         return self if self.metric is None else replace(self, metric=fit_if_needed(self.metric, sample, rng))
 
     def _precompute_items(self, sample: Sequences, name: str) -> Any:

@@ -44,8 +44,8 @@ class TwoSample:
 
     Use it for "is this week's data like last week's?", asked once; for a question that is asked every day, `Drift`,
     whose false alarms do not add up. It needs items that are exchangeable if nothing has changed: sequences of one
-    subject are alike, so give groups. It says that something differs, and with thousands of sequences also what
-    nobody cares about: look at the statistic, and at `witness`.
+    subject are alike, so give groups. It says that something differs, and with thousands of sequences it
+    finds differences too small to matter: look at the statistic, and at `witness`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class TwoSample:
         return self._test_samples(given.samples, given.units)
 
     def _test_samples(self, samples: tuple[Sequences, Sequences], units: ExchangeableUnits) -> TestResult:
-        """The test of samples that have passed the door."""
+        """The test of validated samples."""
         rng = check_random_state(self.random_state)
         learning = spawn_kernel_rng(rng)
         sides = make_allocations(units, self.n_permutations, rng)
@@ -205,7 +205,7 @@ class TwoSample:
         """What one kernel finds."""
         if self._may_stop_early(units, sides):
             found, _ = self._permute_until_decided(
-                format_kernel(kernel), MaxStatistic((similar,), scaled=False), units, sides
+                format_kernel(kernel), MaxStatistic((similar,), is_scaled=False), units, sides
             )
         else:
             # with the observed one at once: a matrix that is made in blocks is made anew for every call

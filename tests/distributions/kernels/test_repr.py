@@ -146,7 +146,10 @@ NAN, X = float("nan"), np.zeros((3, 2))
             lambda: FunctionKernel(lambda x, y: np.ones(2))._kernel_matrix(X, None),
             r"kernel gave shape \(2,\): expected \(3, 3\)",
         ),
-        (lambda: EncoderKernel(tl.Rocket(), ExponentialKernel()), r"kernel=ExponentialKernel\(\): expected one of vectors"),
+        (
+            lambda: EncoderKernel(tl.Rocket(), ExponentialKernel()),
+            r"kernel=ExponentialKernel\(\): expected one of vectors",
+        ),
     ],
 )
 def test_bad_input_is_refused_by_name_with_what_was_expected(attempt, words):

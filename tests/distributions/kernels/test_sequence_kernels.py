@@ -56,7 +56,7 @@ def dtw(x, y):
 # --- exponential and negative distance of a metric ---------------------------------------------------------------------
 
 
-def test_the_exponential_of_a_metric_is_that_of_the_naive_twin():
+def test_the_exponential_of_a_metric_is_that_of_the_naive_reference():
     found = ExponentialKernel("dtw", gamma=0.3)(RAGGED[:4], RAGGED[2:])
     expected = naive.matrix(naive.exponential, RAGGED[:4], RAGGED[2:], distance=dtw, gamma=0.3)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -111,7 +111,7 @@ def test_the_exponential_is_definite_over_euclidean_distances_and_says_why_it_is
 
 
 @pytest.mark.parametrize("gamma", [0.5, 3.0, 50.0])
-def test_global_alignment_is_that_of_the_naive_twin_in_numpy_and_in_torch(gamma):
+def test_global_alignment_is_that_of_the_naive_reference_in_numpy_and_in_torch(gamma):
     kernel = GlobalAlignment(gamma=gamma)
     expected = naive.matrix(naive.global_alignment, RAGGED[:4], RAGGED[2:], gamma=gamma)
     np.testing.assert_allclose(kernel(RAGGED[:4], RAGGED[2:]), expected, rtol=1e-9, atol=1e-12)
@@ -294,7 +294,10 @@ def test_looking_at_kernels_and_using_those_without_networks_imports_no_torch():
             r"model=Prototypes\(\): expected timelike.Prototypes that are fitted",
         ),
         (lambda: PrototypesKernel(3), r"model=3: expected timelike.Prototypes"),
-        (lambda: ExponentialKernel()(torch.zeros(3, 4)), r"has no gradients: use GlobalAlignment\(\), or EncoderKernel\(module"),
+        (
+            lambda: ExponentialKernel()(torch.zeros(3, 4)),
+            r"has no gradients: use GlobalAlignment\(\), or EncoderKernel\(module",
+        ),
         (lambda: NegativeDistance("dtw")(torch.zeros(3, 4)), r"has no gradients: use GlobalAlignment"),
         (lambda: GlobalAlignment()(BLOCK, BLOCK * np.nan), r"y: sequence 0 is missing \(nan\).*GlobalAlignment"),
         (lambda: ExponentialKernel("erp")(BLOCK * np.nan), r"x: sequence 0 is missing \(nan\)"),

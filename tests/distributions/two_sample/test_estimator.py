@@ -49,7 +49,9 @@ def test_all_allocations_are_tried_where_they_are_few(n, m, seed, ties, biased):
     estimator = "biased" if biased else "unbiased"
     found = TwoSample(Linear(), n_permutations=500, estimator=estimator).test(x, y)
     in_x = np.arange(n + m) < n
-    pooled = np.concatenate([x, y])  # of round numbers the products are exact, so the twin's fractions see all ties
+    pooled = np.concatenate(
+        [x, y]
+    )  # of round numbers the products are exact, so the reference's fractions see all ties
     table = pooled @ pooled.T
     table = (table + table.T) / 2
     expected = naive.enumerated_p_value(table, in_x, estimator=naive.biased if biased else naive.unbiased)
