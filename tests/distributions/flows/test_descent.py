@@ -34,6 +34,39 @@ def test_particles_go_where_the_formula_says():
         expected = naive.descended(expected, TARGET.tolist(), 1.3, 0.7)
 
 
+class ValidatedIPM(ds.IPM):
+    """Overrides `train_critic`, so that a flow hands it arrays to validate at every step."""
+
+    def train_critic(self, fake, real):
+        assert type(fake) is type(real) is np.ndarray
+        return super().train_critic(fake, real)
+
+
+class ValidatedLSGAN(ds.LSGAN):
+    """The same for least squares."""
+
+    def train_critic(self, fake, real):
+        return super().train_critic(fake, real)
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+@pytest.mark.parametrize(
+    "kernel", [ds.RBF(), ds.NTK(), ds.GlobalAlignment(), ds.RBF() + ds.Linear()], ids=["rbf", "ntk", "elastic", "sum"]
+)
+@pytest.mark.parametrize(
+    ("plain", "validated"), [(ds.IPM, ValidatedIPM), (ds.LSGAN, ValidatedLSGAN)], ids=["ipm", "lsgan"]
+)
+def test_validating_once_gives_the_bits_of_validating_at_every_step(plain, validated, kernel, batch_size):
+    shape = (-1, 3, 2) if isinstance(kernel, ds.GlobalAlignment) else (-1, 2)
+    start, real = np.tile(POINTS, (3, 1)).reshape(shape), np.tile(TARGET, (3, 1)).reshape(shape)
+    options = {"batch_size": batch_size, "random_state": 0, "steps": 5, "step": 0.1}
+    found, expected = (flow(start, real, kind(kernel), **options) for kind in (plain, validated))
+    np.testing.assert_array_equal(found.particles, expected.particles)
+    np.testing.assert_array_equal(found.frames, expected.frames)
+    assert np.abs(found.particles - start).max() > 1e-3
+    np.testing.assert_array_equal(start, np.tile(POINTS, (3, 1)).reshape(shape))
+
+
 def test_under_a_geometry_particles_move_each_other_as_the_formula_says(rng):
     codes = rng.standard_normal((5, 3))
     matrix = ds.RBF(width=2.0)(codes)

@@ -172,7 +172,7 @@ def test_an_encoder_that_is_not_fitted_learns_from_the_pooled_sample_and_is_not_
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"vectors": "whitened"}, {"vectors": "plain", "geometry": "cosine"}, {"standardize": False}],
+    [{}, {"vectors": "whitened"}, {"vectors": "raw", "geometry": "cosine"}, {"standardize": False}],
     ids=repr,
 )
 def test_a_fitted_network_gives_tensors_what_it_gives_arrays_with_gradients(options):

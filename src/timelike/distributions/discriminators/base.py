@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.parameters import check_float as number
+from ...core.parameters import check_float
 from ..kernels.base import as_kernel
 from .costs import GeneratorCost
 from .critic import Critic, KernelCritic, WeightedSample, WeightSolution
@@ -65,13 +65,16 @@ class InfiniteDiscriminator(Discriminator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        object.__setattr__(self, "time", number(self.time, "time", above=0.0))
+        object.__setattr__(self, "time", check_float(self.time, "time", above=0.0))
         if self.initial is not None:
             object.__setattr__(self, "initial", _as_initial(self.initial))
 
     def train_critic(self, fake: Any, real: Any) -> KernelCritic:
         """The discriminator trained to separate generated items from real ones, at least two of each."""
-        game = validate_problem(fake, real, self.kernel)
+        return self._train_validated(validate_problem(fake, real, self.kernel))
+
+    def _train_validated(self, game: CriticProblem) -> KernelCritic:
+        """`train_critic` of samples that are validated already, as a flow has them at every step."""
         trained = self._solve_weights(game)
         if not np.isfinite(trained.weights).all():
             why = (

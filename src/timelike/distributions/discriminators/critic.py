@@ -33,7 +33,7 @@ class Critic(abc.ABC):
     NumPy in double precision, tensors give tensors of their dtype; values and costs of tensors that ask for it carry
     gradients, so that `critic.cost(generator(noise)).mean().backward()` trains a network.
 
-    A subclass fills in `_read`, `_values` and `_sloped`.
+    A subclass implements `_validate_items`, `_evaluate` and `_evaluate_with_gradient`.
     """
 
     _cost: GeneratorCost
@@ -48,10 +48,13 @@ class Critic(abc.ABC):
 
     def gradient(self, z: Any) -> Any:
         """∇c_f of every item of z, shaped like z."""
-        found = self._composed_gradients(self._validate_items(_detach(z)), self._cost.slope).reshape(
-            np.shape(_detach(z))
-        )
+        given = _detach(z)
+        found = self._cost_gradients(self._validate_items(given)).reshape(np.shape(given))
         return _to_tensor_like(found, z) if is_tensor(z) else found
+
+    def _cost_gradients(self, items: Any) -> Floats:
+        """∇c_f of validated items."""
+        return self._composed_gradients(items, self._cost.slope)
 
     def _apply(self, z: Any, value: Callable[[Floats], Floats], slope: Callable[[Floats], Floats]) -> Any:
         items = self._validate_items(_detach(z))

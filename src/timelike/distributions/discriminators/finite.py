@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...core.parameters import check_bool, check_choice, check_float as number, check_int
+from ...core.parameters import check_bool, check_choice, check_float, check_int
 from ...core.random import RandomState, check_random_state, check_seed
 from ...sequences import Sequences
 from ..tangent.activation_names import Activation, activation_branches, refuse_unknown_activation
@@ -94,9 +94,9 @@ class FiniteDiscriminator(Discriminator):
         _refuse_activation(self.activation)
         for name, least in (("depth", 1), ("width", 1), ("steps", 1)):
             object.__setattr__(self, name, check_int(getattr(self, name), name, least))
-        object.__setattr__(self, "bias", number(self.bias, "bias", 0.0))
+        object.__setattr__(self, "bias", check_float(self.bias, "bias", 0.0))
         for name in ("weight", "time"):
-            object.__setattr__(self, name, number(getattr(self, name), name, above=0.0))
+            object.__setattr__(self, name, check_float(getattr(self, name), name, above=0.0))
         if self.antisymmetric is not None:
             check_bool(self.antisymmetric, "antisymmetric")
         if check_bool(self.saturating, "saturating") and self.loss != "vanilla":

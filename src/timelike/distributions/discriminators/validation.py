@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,16 @@ class CriticProblem:
     real: Sequences
     pooled: Sequences
     kernel: Kernel
+
+    def with_items(self, fake: Floats, real: Floats) -> CriticProblem:
+        """The same problem with other finite numbers of the same shapes, which are copied and not validated again."""
+        values = [np.array(fake).reshape(self.fake.values.shape), np.array(real).reshape(self.real.values.shape)]
+        return replace(
+            self,
+            fake=self.fake._with_values(values[0]),
+            real=self.real._with_values(values[1]),
+            pooled=self.pooled._with_values(np.concatenate(values)),
+        )
 
     @property
     def signs(self) -> Floats:

@@ -16,7 +16,8 @@ from ...core.parameters import check_float, check_int
 from ...core.progress import ProgressMeter, check_progress, format_duration, print_line, progress_hint
 from ...core.random import RandomState, check_random_state
 from ...core.warnings import find_stack_level
-from ..discriminators.base import as_discriminator
+from ..discriminators.base import InfiniteDiscriminator, as_discriminator
+from ..discriminators.validation import CriticProblem, validate_problem
 from .record import Flow, FlowDiverged, FlowHistory
 from .scores import Score, resolve_scores
 from .step_size import coupling, step_factors
@@ -177,6 +178,11 @@ class _FlowRun:
         self.cloud, self.discriminator, self.sizes, self.coupling = cloud, discriminator, sizes, coupled
         self.batch_size, self.rng = batch, rng
         self.x, self.done, self.history = cloud.start.copy(), 0, FlowHistory()
+        # a discriminator of the user's own, or one that overrides `train_critic`, is called as the user would call it
+        self.has_kernel_critic = (
+            getattr(type(discriminator), "train_critic", None) is InfiniteDiscriminator.train_critic
+        )
+        self.problem: CriticProblem | None = None
         self.frames: list[NDArray[np.float32]] = []
         self.frame_steps: list[int] = []
         places = np.concatenate([side.reshape(-1, side.shape[-1]) for side in (cloud.start, cloud.real)])
@@ -214,7 +220,7 @@ class _FlowRun:
             if self.done % every == 0 and self.done not in self.frame_steps:
                 self._record_frame(critic, scores)
             with self._divergence_context():
-                gradient = np.asarray(critic.gradient(self.x), np.float64)
+                gradient = self._cost_gradient(critic)
             moved = self._next_positions(gradient)
         farthest = np.sqrt(np.square(moved - self.x).reshape(len(moved), -1).sum(1).max())
         self.x, self.done = moved, self.done + 1
@@ -226,7 +232,20 @@ class _FlowRun:
         if self.batch_size is not None:
             real = real[self.rng.choice(len(real), self.batch_size, replace=False)]
         with self._divergence_context():
-            return self.discriminator.train_critic(self.x, real)
+            if not self.has_kernel_critic:
+                return self.discriminator.train_critic(self.x, real)
+            # particles stay finite and of one shape (`_next_positions`), so validating them once is enough
+            if self.problem is None:
+                self.problem = validate_problem(self.x, real, self.discriminator.kernel)
+            else:
+                self.problem = self.problem.with_items(self.x, real)
+            return self.discriminator._train_validated(self.problem)
+
+    def _cost_gradient(self, critic: Any) -> Floats:
+        """∇c_f at the particles the critic was trained on."""
+        if self.problem is None:
+            return np.asarray(critic.gradient(self.x), np.float64)
+        return np.asarray(critic._cost_gradients(self.problem.fake)).reshape(self.x.shape)
 
     @contextmanager
     def _divergence_context(self) -> Iterator[None]:

@@ -88,7 +88,7 @@ class CombinedKernel(Kernel):
         return replace(self, parts=tuple(part.resolve(sample, rng) for part in self.parts))
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With parts that are settled."""
+        """With every part resolved."""
         each = [part.resolve_with_matrix(sample, rng) for part in self.parts]
         with np.errstate(over="ignore"):  # infinity is refused where similarities are used
             matrix = functools.reduce(type(self)._combine, [one.matrix for one in each])
@@ -198,7 +198,7 @@ class ScaledKernel(Kernel):
         return replace(self, kernel=self.kernel.resolve(sample, rng))
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With a kernel that is settled."""
+        """With its kernel resolved."""
         found = self.kernel.resolve_with_matrix(sample, rng)
         with np.errstate(over="ignore"):
             return ResolvedKernel(replace(self, kernel=found.kernel), self.factor * found.matrix)

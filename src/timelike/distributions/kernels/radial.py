@@ -43,7 +43,7 @@ class RadialKernel(Kernel):
 
     @property
     def has_open_options(self) -> bool:
-        """Whether the width is."""
+        """Whether the width is open."""
         return self.width is None
 
     @abc.abstractmethod
@@ -64,7 +64,7 @@ class RadialKernel(Kernel):
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With the width of a sample, whose distances are taken once."""
         squared = squared_distances(as_vectors(sample, "x"), None)
-        if self.width is not None:  # nothing is drawn then, as in `ready`
+        if self.width is not None:  # nothing is drawn then, as in `resolve`
             return ResolvedKernel(self, self._to_similarities(squared, spare=True))
         some = sample_width_items(len(squared), rng)
         ready = self._with_median_width(squared[some][:, some])
@@ -84,7 +84,7 @@ class RadialKernel(Kernel):
         return replace(self, width=median_distance(np.sqrt(squared)))
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
-        """Once the width is settled, its multiples."""
+        """With multiples of the width, which must be resolved."""
         return [*self._width_multiples(factors)]
 
     def _width_multiples(self, factors: Sequence[float]) -> list[Self]:

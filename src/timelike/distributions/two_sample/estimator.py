@@ -127,11 +127,11 @@ class TwoSample:
         learning = spawn_kernel_rng(rng)
         sides = make_allocations(units, self.n_permutations, rng)
         with report_progress(self.progress, "TwoSample") as report:
-            settled = self._iterate_resolved(samples, units, learning, report)
+            resolved = self._iterate_resolved(samples, units, learning, report)
             if self.kernel is None and self.scales is None:
-                columns = [self._combine_defaults(list(settled), units, sides)]
+                columns = [self._combine_defaults(list(resolved), units, sides)]
             else:
-                columns = [self._kernel_outcome(kernel, similar, units, sides) for kernel, similar in settled]
+                columns = [self._kernel_outcome(kernel, similar, units, sides) for kernel, similar in resolved]
         notes = list(dict.fromkeys(one.indefinite_note for one in columns if one.indefinite_note))
         notes += (
             _permutation_notes(units, self.n_permutations)
@@ -162,12 +162,12 @@ class TwoSample:
         for given in self._candidate_kernels(samples):
             kernel = given.center_on(sample)
             if len(sample) ** 2 <= matrix_blocks.MAX_MATRIX_ENTRIES:
-                settled = (
+                resolved = (
                     [kernel.resolve_with_matrix(sample, rng)]
                     if self.scales is None
                     else kernel.resolve_widths(sample, factors, rng)
                 )
-                for ready, matrix in settled:
+                for ready, matrix in resolved:
                     yield ready, mmd_statistic.statistic_from_matrix(matrix, units, biased=biased, spare=True)
                 continue
             ready = kernel.resolve(sample, rng)
@@ -178,14 +178,14 @@ class TwoSample:
     # --- permutations -------------------------------------------------------------------------------------------------
 
     def _combine_defaults(
-        self, settled: list[tuple[Kernel, mmd_statistic.MMDStatistic]], units: ExchangeableUnits, sides: Allocations
+        self, resolved: list[tuple[Kernel, mmd_statistic.MMDStatistic]], units: ExchangeableUnits, sides: Allocations
     ) -> KernelOutcome:
         """What the default kernels find: the largest of their statistics, and what each finds by itself."""
-        if len(settled) == 1:
-            return self._kernel_outcome(*settled[0], units, sides)
+        if len(resolved) == 1:
+            return self._kernel_outcome(*resolved[0], units, sides)
         similar, names = (
-            MaxStatistic(tuple(one for _, one in settled)),
-            [format_kernel(kernel) for kernel, _ in settled],
+            MaxStatistic(tuple(one for _, one in resolved)),
+            [format_kernel(kernel) for kernel, _ in resolved],
         )
         called = f"the largest of {len(names)} kernels"
         if self._may_stop_early(units, sides):
