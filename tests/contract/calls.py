@@ -402,11 +402,8 @@ FUNCTIONS = {
     "distributions.sinkhorn_divergence": Call(tl.distributions.sinkhorn_divergence, BETWEEN),
     "distributions.train_generator": Call(_generated, {"real": _vectors()}),
     "distributions.empirical_ntk": Call(_tangent, {"x": _vectors(5), "y": _vectors(4)}),
-    "distributions.studies.digits": Call(
-        lambda images: tl.distributions.studies.digits(images, 6, random_state=0).real, {"images": _digits()}
-    ),
-    "distributions.studies.dirac_moves": Call(
-        lambda points: tl.distributions.studies.dirac_moves(IPM(RBF(width=1.0)), points),
+    "distributions.dirac_moves": Call(
+        lambda points: tl.distributions.dirac_moves(IPM(RBF(width=1.0)), points),
         {"points": _vectors(3)[:, :2].copy()},
     ),
     "recognize.attacks.robustness": Call(
@@ -455,7 +452,7 @@ VALUES = {
         _seeded(tl.distributions.ClassifierTest, n_permutations=9)().test, {"X": _equal(12), "Y": _equal(10)}
     ),
     **{
-        f"{kind.__name__}.against": Call(
+        f"{kind.__name__}.train_critic": Call(
             partial(_critic, kind), {"fake": _vectors(), "real": _vectors(shift=1.0), "z": _vectors(4)}
         )
         for kind in DISCRIMINATORS

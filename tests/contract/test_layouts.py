@@ -257,9 +257,9 @@ def public_names():
 def test_no_public_function_is_left_out():
     """Those that take no arrays are listed here: they make values, draw figures of others' answers, or hash bytes."""
     others = {
-        "distributions.as_discriminator", "distributions.of", "distributions.studies.dirac_fields",
-        "distributions.studies.landscapes", "distributions.studies.particles", "distributions.studies.pictures",
-        "distributions.studies.profiles", "forecast.passage", "forecast.swaps", "metric.losses.adapted",
+        "distributions.as_discriminator", "distributions.plot_dirac_fields", "distributions.plot_landscapes",
+        "distributions.plot_particle_images", "distributions.plot_particles", "distributions.plot_profiles",
+        "forecast.passage", "forecast.swaps", "metric.losses.adapted",
         "models.fingerprint", "models.save_model", "recognize.attacks.suite",
     }  # fmt: skip
     public = {name for name, found in public_names() if inspect.isfunction(found) and _takes_arrays(found)}

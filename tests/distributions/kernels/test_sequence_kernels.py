@@ -56,7 +56,7 @@ def dtw(x, y):
 # --- exponential and negative distance of a metric ---------------------------------------------------------------------
 
 
-def test_the_exponential_of_a_metric_is_that_of_the_naive_twin():
+def test_the_exponential_of_a_metric_is_that_of_the_naive_reference():
     found = ExponentialKernel("dtw", gamma=0.3)(RAGGED[:4], RAGGED[2:])
     expected = naive.matrix(naive.exponential, RAGGED[:4], RAGGED[2:], distance=dtw, gamma=0.3)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -77,9 +77,9 @@ def test_an_open_gamma_is_one_over_the_median_of_the_pooled_distances():
 @pytest.mark.parametrize("data", [RAGGED, RAGGED[:1], BLOCK.astype(np.float32)], ids=["ragged", "one", "float32"])
 def test_what_is_settled_is_what_is_ready_and_nothing_is_open_then(kernel, data):
     sample = validate_sample(data, "x", "sequences")
-    settled, ready = kernel.resolve_with_matrix(sample), kernel.ready(sample)
+    settled, ready = kernel.resolve_with_matrix(sample), kernel.resolve(sample)
     assert settled.kernel == ready
-    assert not ready.open
+    assert not ready.has_open_options
     np.testing.assert_allclose(settled.matrix, ready(sample, sample), rtol=1e-12)
 
 
@@ -111,7 +111,7 @@ def test_the_exponential_is_definite_over_euclidean_distances_and_says_why_it_is
 
 
 @pytest.mark.parametrize("gamma", [0.5, 3.0, 50.0])
-def test_global_alignment_is_that_of_the_naive_twin_in_numpy_and_in_torch(gamma):
+def test_global_alignment_is_that_of_the_naive_reference_in_numpy_and_in_torch(gamma):
     kernel = GlobalAlignment(gamma=gamma)
     expected = naive.matrix(naive.global_alignment, RAGGED[:4], RAGGED[2:], gamma=gamma)
     np.testing.assert_allclose(kernel(RAGGED[:4], RAGGED[2:]), expected, rtol=1e-9, atol=1e-12)
@@ -147,7 +147,7 @@ def test_gradients_of_global_alignment_are_those_of_finite_differences(shape):
 
 
 def test_a_kernel_over_a_fitted_encoder_is_that_of_its_vectors(rocket):
-    vectors = rocket._compared(rocket.encode(BLOCK))
+    vectors = rocket._to_euclidean(rocket.encode(BLOCK))
     np.testing.assert_allclose(EncoderKernel(rocket, RBF())(BLOCK), RBF()(vectors), rtol=1e-12)
     np.testing.assert_allclose(EncoderKernel(rocket, RBF(width=3.0))(BLOCK), RBF(width=3.0)(vectors), rtol=1e-12)
     np.testing.assert_allclose(
@@ -172,7 +172,7 @@ def test_an_encoder_that_is_not_fitted_learns_from_the_pooled_sample_and_is_not_
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"vectors": "whitened"}, {"vectors": "plain", "geometry": "cosine"}, {"standardize": False}],
+    [{}, {"vectors": "whitened"}, {"vectors": "raw", "geometry": "cosine"}, {"standardize": False}],
     ids=repr,
 )
 def test_a_fitted_network_gives_tensors_what_it_gives_arrays_with_gradients(options):
@@ -267,9 +267,9 @@ def test_kernels_that_learned_come_back_from_a_folder_with_the_same_matrix(rocke
 def test_looking_at_kernels_and_using_those_without_networks_imports_no_torch():
     program = (
         "import sys, numpy as np, timelike as tl; d = tl.distributions;"
-        "d.TwoSample, d.Drift, d.Learned, d.GlobalAlignment, d.mmd, d.witness;"
+        "d.TwoSample, d.Drift, d.PrototypesKernel, d.GlobalAlignment, d.mmd, d.witness;"
         "x = np.random.default_rng(0).standard_normal((6, 20));"
-        "d.mmd(x, x, d.RBF()), d.mmd(x, x, d.of(tl.Rocket(n_features=84, random_state=0), d.RBF())), d.Exponential()(x);"
+        "d.mmd(x, x, d.RBF()), d.mmd(x, x, d.EncoderKernel(tl.Rocket(n_features=84, random_state=0), d.RBF())), d.ExponentialKernel()(x);"
         "print('torch' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -294,7 +294,10 @@ def test_looking_at_kernels_and_using_those_without_networks_imports_no_torch():
             r"model=Prototypes\(\): expected timelike.Prototypes that are fitted",
         ),
         (lambda: PrototypesKernel(3), r"model=3: expected timelike.Prototypes"),
-        (lambda: ExponentialKernel()(torch.zeros(3, 4)), r"has no gradients: use GlobalAlignment\(\), or of\(module"),
+        (
+            lambda: ExponentialKernel()(torch.zeros(3, 4)),
+            r"has no gradients: use GlobalAlignment\(\), or EncoderKernel\(module",
+        ),
         (lambda: NegativeDistance("dtw")(torch.zeros(3, 4)), r"has no gradients: use GlobalAlignment"),
         (lambda: GlobalAlignment()(BLOCK, BLOCK * np.nan), r"y: sequence 0 is missing \(nan\).*GlobalAlignment"),
         (lambda: ExponentialKernel("erp")(BLOCK * np.nan), r"x: sequence 0 is missing \(nan\)"),

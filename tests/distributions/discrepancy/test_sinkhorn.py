@@ -1,4 +1,4 @@
-"""The Sinkhorn divergence against geomloss, a plain twin, exact assignments, closed forms and finite differences."""
+"""The Sinkhorn divergence against geomloss, a plain reference, exact assignments, closed forms and finite differences."""
 
 import itertools
 import math

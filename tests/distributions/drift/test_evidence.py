@@ -22,7 +22,7 @@ from timelike.distributions.drift.evidence import (
 )
 
 
-def of(p_values):
+def evidence_of(p_values):
     gambler = Evidence()
     for u in p_values:
         gambler.add([u])
@@ -33,25 +33,25 @@ def of(p_values):
 @given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=12))
 def test_evidence_is_the_sum_over_all_starts(p_values):
     expected = naive.evidences(p_values, start_weights(len(p_values)).tolist(), POWERS)
-    found = of(p_values)
+    found = evidence_of(p_values)
     np.testing.assert_allclose(np.exp(found.values), expected, rtol=1e-9)
     assert found.value == pytest.approx(expected[-1], rel=1e-9)
-    assert found.highest == pytest.approx(max(expected), rel=1e-9)
+    assert found.max_value == pytest.approx(max(expected), rel=1e-9)
 
 
 def test_evidence_of_the_smallest_and_the_largest_p_values_is_that_of_the_formula():
     for p_values in ([1e-300], [1.0], [1.0, 1.0, 1e-300], [1e-120, 1.0, 0.5, 1e-100]):
         expected = naive.evidence(p_values, start_weights(len(p_values)).tolist(), POWERS)
-        assert of(p_values).value == pytest.approx(expected, rel=1e-9)
+        assert evidence_of(p_values).value == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("u", [1e-300, 2.0**-53, 0.5, 1.0])
 def test_evidence_of_thousands_of_batches_is_finite(u):
-    found = of([u] * 3000)
+    found = evidence_of([u] * 3000)
     assert np.isfinite(found.values).all()
     assert 0 < found.value < np.inf
-    assert 0 < 1 / found.highest < np.inf
-    assert found.since(3000) == 1 or u >= 0.5
+    assert 0 < 1 / found.max_value < np.inf
+    assert found.change_batch(3000) == 1 or u >= 0.5
 
 
 @pytest.mark.parametrize("change", [0, 1, 6, 8])
@@ -86,7 +86,7 @@ def test_the_highest_and_the_first_alarm_are_those_of_all_parts_and_few_are_look
 
 
 def test_only_what_waits_is_left_where_every_bet_is_lost():
-    found = of([1.0] * 2000)
+    found = evidence_of([1.0] * 2000)
     assert found.value == pytest.approx(waiting_capital(2000), rel=0.02)
 
 
@@ -99,7 +99,7 @@ def test_what_bets_and_what_waits_are_one(n):
 
 def test_the_same_p_values_at_once_are_the_same_evidence():
     p_values = np.random.default_rng(0).random(30)
-    assert Evidence([u] for u in p_values).values == of(p_values.tolist()).values
+    assert Evidence([u] for u in p_values).values == evidence_of(p_values.tolist()).values
 
 
 def test_parts_of_a_batch_are_bets_one_after_the_other_that_begin_together():
@@ -145,15 +145,15 @@ def test_before_any_batch_there_is_what_one_began_with():
 
 def test_evidence_after_one_batch_is_one_on_average():
     # u = exp(−x): the tail of u^(κ−1) at 0 is an exponential, which quadrature takes to all its digits
-    mean = quad(lambda x: of([np.exp(-x)]).value * np.exp(-x), 0, 600, limit=400, epsabs=1e-9)[0]
+    mean = quad(lambda x: evidence_of([np.exp(-x)]).value * np.exp(-x), 0, 600, limit=400, epsabs=1e-9)[0]
     assert mean == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("before", [[0.3], [0.01, 0.9], [1.0, 1e-6, 0.2]])
 def test_one_more_batch_changes_nothing_on_average(before):
     """A martingale: E of the next evidence, whatever the p-values before it were, is the evidence now."""
-    mean = quad(lambda x: of([*before, np.exp(-x)]).value * np.exp(-x), 0, 600, limit=400, epsabs=1e-9)[0]
-    assert mean == pytest.approx(of(before).value, rel=1e-6)
+    mean = quad(lambda x: evidence_of([*before, np.exp(-x)]).value * np.exp(-x), 0, 600, limit=400, epsabs=1e-9)[0]
+    assert mean == pytest.approx(evidence_of(before).value, rel=1e-6)
 
 
 def highest_of_paths(u):
@@ -170,7 +170,7 @@ def highest_of_paths(u):
 def test_paths_of_uniform_p_values_reach_an_alarm_as_rarely_as_was_promised():
     u = 1 - np.random.default_rng(1).random((20_000, 200))
     best = highest_of_paths(u)
-    np.testing.assert_allclose(best[:5], [of(path).highest for path in u[:5].tolist()])
+    np.testing.assert_allclose(best[:5], [evidence_of(path).max_value for path in u[:5].tolist()])
     for alpha in (0.2, 0.05, 0.01):
         reached = int((best >= 1 / alpha).sum())
         assert reached <= binom.ppf(0.999, len(u), alpha)
@@ -182,14 +182,14 @@ def test_larger_p_values_are_never_more_evidence():
     for _ in range(20):
         p_values = rng.random(15)
         raised = p_values + rng.random(15) * (1 - p_values)
-        assert (np.array(of(raised).values) <= np.array(of(p_values).values) + 1e-12).all()
+        assert (np.array(evidence_of(raised).values) <= np.array(evidence_of(p_values).values) + 1e-12).all()
 
 
 def test_a_change_is_dated_where_p_values_become_small():
     rng = np.random.default_rng(3)
     for start in (1, 4, 30):
         p_values = [*rng.uniform(0.1, 1, start - 1), *rng.uniform(0, 1e-3, 4)]
-        assert of(p_values).since(start + 3) == start
+        assert evidence_of(p_values).change_batch(start + 3) == start
 
 
 @pytest.mark.parametrize("null", [[1.0, 2.0, 2.0, 3.0], [2.0] * 5, [0.0, 1.0], []])

@@ -1,4 +1,4 @@
-"""Kernels of vectors: values, gradients, coincidences, definiteness, widths, company."""
+"""Kernels of vectors: values, gradients, coincidences, definiteness, widths, independence of the batch."""
 
 import itertools
 from dataclasses import replace
@@ -70,12 +70,12 @@ def tensors(*arrays, grad=True):
 
 @each
 @pytest.mark.parametrize("d", [1, 3])
-def test_a_matrix_is_that_of_the_naive_twin_in_numpy_and_in_torch(name, d):
-    kernel, twin = ALL[name]
+def test_a_matrix_is_that_of_the_naive_reference_in_numpy_and_in_torch(name, d):
+    kernel, reference = ALL[name]
     x, y = points(7, d), points(5, d, 1)
-    expected = naive.matrix(twin, x, y)
+    expected = naive.matrix(reference, x, y)
     np.testing.assert_allclose(kernel(x, y), expected, rtol=1e-10, atol=1e-14)
-    np.testing.assert_allclose(kernel(x), naive.matrix(twin, x, x), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(kernel(x), naive.matrix(reference, x, x), rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(kernel(*tensors(x, y)).detach(), kernel(x, y), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(kernel(*tensors(x)).detach(), kernel(x), rtol=1e-12, atol=1e-12)
     assert (kernel(x) == kernel(x).T).all()
@@ -98,10 +98,10 @@ def test_values_are_those_of_scikit_learn():
 @pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0])
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
 def test_near_points_far_from_the_origin_keep_their_distance_to_the_last_digits(name, apart, offset):
-    kernel, twin = ALL[name]
+    kernel, reference = ALL[name]
     x = np.array([[offset, -offset], [offset + apart, -offset - 2 * apart], [offset + 40.0, 1.0]])
     y = x[::-1].copy()
-    expected = naive.matrix(twin, x, y)  # of the differences of the same float64 numbers
+    expected = naive.matrix(reference, x, y)  # of the differences of the same float64 numbers
     np.testing.assert_allclose(kernel(x, y), expected, rtol=1e-10, atol=1e-290)
     np.testing.assert_allclose(kernel(*tensors(x, y)).detach(), expected, rtol=1e-10, atol=1e-12)
 
@@ -262,10 +262,10 @@ def test_the_width_of_many_items_is_taken_of_some_and_still_close():
 @pytest.mark.parametrize("n", [1, 2, 9, 1003])
 def test_what_is_settled_is_what_is_ready_and_nothing_is_open_then(kernel, n):
     sample = validate_sample(RNG.standard_normal((n, 2)), "x")
-    ready = kernel.ready(sample, np.random.default_rng(3))
+    ready = kernel.resolve(sample, np.random.default_rng(3))
     settled = kernel.resolve_with_matrix(sample, np.random.default_rng(3))
-    assert kernel.open
-    assert not ready.open
+    assert kernel.has_open_options
+    assert not ready.has_open_options
     assert settled.kernel == ready
     some = sample[:40]
     np.testing.assert_allclose(settled.matrix[:40, :40], ready(some, some), rtol=1e-14)
@@ -279,7 +279,7 @@ def test_a_part_that_is_settled_draws_nothing_from_those_after_it():
     )
 
 
-# --- company -----------------------------------------------------------------------------------------------------------
+# --- independence of the batch -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*RADIAL, "distance"])

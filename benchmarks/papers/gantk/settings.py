@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.parameters import check_choice, check_int
-from ..discriminators.base import as_discriminator
-from ..discriminators.ipm import IPM
-from ..discriminators.lsgan import LSGAN
-from ..kernels.base import Kernel
-from ..kernels.radial import RBF
-from ..tangent.ntk import NTK
+from timelike.core.parameters import check_choice, check_int
+from timelike.distributions import IPM, LSGAN, NTK, RBF, FiniteDiscriminator, Kernel, as_discriminator
 
 INFINITE_WIDTH = "∞"
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -29,8 +24,7 @@ _FINITE_RATES = {"IPM": 0.01, "LSGAN": 0.1}  # of their own training, one step a
 def thesis_kernel(architecture: str, dimension: int = 2) -> Kernel:
     """The kernel of an infinitely wide network of three hidden layers, or the Gaussian one of width √dimension (D.3.2).
 
-    >>> from timelike.distributions import studies
-    >>> studies.kernel("sigmoid"), studies.kernel("RBF", 4)
+    >>> thesis_kernel("sigmoid"), thesis_kernel("RBF", 4)
     (NTK(activation='sigmoid', bias=0.2), RBF(width=2.0))
     """
     check_choice(architecture, "architecture", ARCHITECTURES)
@@ -47,8 +41,7 @@ def thesis_discriminator(
     Infinite ones are trained for the time 1 from 0. Finite ones go on from where they were, one step of gradient
     descent at a time, as the thesis's do: of rate 0.01 with the IPM and an antisymmetric start, 0.1 with LSGAN.
 
-    >>> from timelike.distributions import studies
-    >>> studies.discriminator("IPM", "ReLU")
+    >>> thesis_discriminator("IPM", "ReLU")
     IPM(NTK())
     """
     check_choice(loss, "loss", LOSSES)
@@ -58,8 +51,6 @@ def thesis_discriminator(
         return IPM(of) if loss == "IPM" else LSGAN(of)
     if architecture == "RBF":
         raise ValueError(f"width={width}: RBF is a kernel and no network, so that it has no width; use width=None")
-    from ..discriminators.finite import FiniteDiscriminator  # with torch, which the others do without
-
     return FiniteDiscriminator(
         loss="ipm" if loss == "IPM" else "lsgan",
         width=check_int(width, "width", 2),
@@ -75,8 +66,7 @@ def thesis_discriminator(
 def thesis_step(loss: str, architecture: str, *, width: int | None = None) -> float:
     """The step of one particle, the thesis's η over its 500 particles (D.3.2): 2, and a thousandfold for sigmoid.
 
-    >>> from timelike.distributions import studies
-    >>> studies.thesis_step("IPM", "ReLU"), studies.thesis_step("LSGAN", "sigmoid", width=128)
+    >>> thesis_step("IPM", "ReLU"), thesis_step("LSGAN", "sigmoid", width=128)
     (2.0, 2.0)
     """
     check_choice(loss, "loss", LOSSES)

@@ -28,7 +28,7 @@ def trace(drift):
     """All that a monitor knows, to compare."""
     kept = vars(drift)
     arrays = {name: np.array(getattr(drift.pool_, name)) for name in ("batch", "place", "name", "unit", "compared")}
-    plain = {name: copy.deepcopy(kept[name]) for name in ("batches_", "known_groups_", "seed_", "grouped_", "frame_")}
+    plain = {name: copy.deepcopy(kept[name]) for name in ("batches_", "seen_groups_", "seed_", "unit_kind_", "frame_")}
     kept = plain | {"names": sorted(kept), "evidence": list(drift.evidence_.values)}
     return kept, arrays | {"similar": drift.similarities_.copy(), "items": np.array(drift.pool_.items.values)}
 

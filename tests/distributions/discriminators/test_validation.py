@@ -42,8 +42,8 @@ NAMES = [type(kind).__name__ for kind in KINDS]
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 def test_arrays_give_arrays_and_tensors_tensors_of_their_dtype(kind):
-    by_array = kind.against(FAKE, REAL)
-    by_tensor = kind.against(torch.tensor(FAKE), torch.tensor(REAL))
+    by_array = kind.train_critic(FAKE, REAL)
+    by_tensor = kind.train_critic(torch.tensor(FAKE), torch.tensor(REAL))
     for verb in ("__call__", "cost", "gradient"):
         found = getattr(by_array, verb)(Z)
         assert isinstance(found, np.ndarray)
@@ -57,7 +57,7 @@ def test_arrays_give_arrays_and_tensors_tensors_of_their_dtype(kind):
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 def test_costs_of_tensors_train_a_generator(kind):
-    critic = kind.against(FAKE, REAL)
+    critic = kind.train_critic(FAKE, REAL)
     generator = torch.nn.Linear(2, 3).double()
     noise = torch.tensor(np.random.default_rng(3).normal(size=(7, 2)))
     made = generator(noise)
@@ -81,7 +81,7 @@ def test_items_of_several_axes_have_gradients_of_their_shape():
 def test_sequences_are_judged_by_kernels_of_sequences_of_different_lengths(kind):
     rng = np.random.default_rng(0)
     fake, real = rng.normal(size=(4, 6, 2)), rng.normal(size=(3, 8, 2)) + 1
-    critic = kind(GlobalAlignment()).against(fake, tl.Sequences(real))
+    critic = kind(GlobalAlignment()).train_critic(fake, tl.Sequences(real))
     gradient = critic.gradient(fake)
     assert gradient.shape == fake.shape
     step = 1e-5
@@ -117,7 +117,7 @@ def test_finite_critics_are_pickled(activation):
 
 @pytest.mark.parametrize("kind", KINDS[:4], ids=NAMES[:4])
 def test_critics_are_pickled(kind):
-    critic = kind.against(FAKE, REAL)
+    critic = kind.train_critic(FAKE, REAL)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(critic)).gradient(Z), critic.gradient(Z))
 
 
@@ -133,7 +133,7 @@ def test_what_a_critic_has_learned_from_may_change_afterwards():
 def test_a_bare_kernel_or_function_is_taken_for_ipm():
     assert as_discriminator(RBF(width=2.0)) == IPM(RBF(width=2.0))
     own = as_discriminator(lambda x, y: x @ y.T)
-    np.testing.assert_allclose(own.against(FAKE, REAL)(Z), Z @ (FAKE.mean(axis=0) - REAL.mean(axis=0)), rtol=1e-12)
+    np.testing.assert_allclose(own.train_critic(FAKE, REAL)(Z), Z @ (FAKE.mean(axis=0) - REAL.mean(axis=0)), rtol=1e-12)
     kind = LSGAN(RBF())
     assert as_discriminator(kind) is kind
 
@@ -145,7 +145,7 @@ def test_a_width_left_open_is_that_of_both_samples():
 
 def test_discriminators_are_shown_as_they_are_written():
     assert repr(LSGAN(RBF(width=2.0), time=3.0, solver="eigh")) == "LSGAN(RBF(width=2.0), time=3.0, solver='eigh')"
-    assert repr(FiniteDiscriminator(loss="hinge", width=64)) == "Finite(loss='hinge', width=64)"
+    assert repr(FiniteDiscriminator(loss="hinge", width=64)) == "FiniteDiscriminator(loss='hinge', width=64)"
 
 
 # --- external
@@ -184,24 +184,24 @@ def test_functions_that_are_none_are_refused(function, error, message):
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 def test_samples_that_cannot_be_told_apart_by_anything_are_refused(kind):
     with pytest.raises(ValueError, match="fake holds 1 item: expected at least 2"):
-        kind.against(FAKE[:1], REAL)
+        kind.train_critic(FAKE[:1], REAL)
     with pytest.raises(ValueError, match="real holds 1 item: expected at least 2"):
-        kind.against(FAKE, REAL[:1])
+        kind.train_critic(FAKE, REAL[:1])
     with pytest.raises(ValueError, match="real is empty"):
-        kind.against(FAKE, REAL[:0])
+        kind.train_critic(FAKE, REAL[:0])
     with pytest.raises(ValueError, match="real has vectors of 2 numbers and fake of 3"):
-        kind.against(FAKE, REAL[:, :2])
+        kind.train_critic(FAKE, REAL[:, :2])
     broken = REAL.copy()
     broken[2, 1] = np.nan
     with pytest.raises(ValueError, match="real.*missing"):
-        kind.against(FAKE, broken)
+        kind.train_critic(FAKE, broken)
     with pytest.raises(ValueError, match="real.*missing"):
-        kind.against(torch.tensor(FAKE), torch.tensor(broken))
+        kind.train_critic(torch.tensor(FAKE), torch.tensor(broken))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 def test_points_unlike_the_samples_are_refused(kind):
-    critic = kind.against(FAKE, REAL)
+    critic = kind.train_critic(FAKE, REAL)
     with pytest.raises(ValueError, match="z has"):
         critic(Z[:, :2])
     with pytest.raises(ValueError, match="z.*missing"):

@@ -21,7 +21,7 @@ def test_held_out_scores_are_those_of_a_ridge_that_is_fitted_anew(ties):
     fold, sides = np.arange(14) % 4, np.arange(14) < 6
     labels = np.where(sides, 1.0, -1.0)
     smoother = classifier.held_out_smoother(vectors, fold, 0.7)
-    # the twin's λ is not in units of features, and its scores have the intercept
+    # the reference's λ is not in units of features, and its scores have the intercept
     plain = naive.held_out_scores(vectors.tolist(), labels.tolist(), fold.tolist(), 0.7 * 3)
     means = np.array([labels[fold != one].mean() for one in fold])
     np.testing.assert_allclose(smoother @ labels, np.array(plain, float) - means, atol=1e-10)

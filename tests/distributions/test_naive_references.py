@@ -1,4 +1,4 @@
-"""The naive twins of distributions against numbers worked out by hand."""
+"""The naive references of distributions against numbers worked out by hand."""
 
 import itertools
 import math

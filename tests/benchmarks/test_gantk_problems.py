@@ -1,10 +1,10 @@
-"""Point clouds of the studies: where they lie, what they repeat, what they refuse."""
+"""Point clouds of the GAN(TK)² programs: where they lie, what they repeat, what they refuse."""
 
 import numpy as np
 import pytest
-
-from timelike.distributions.studies import problems
-from timelike.distributions.studies.problems import densities, digits, eight_gaussians, letters
+import torch
+from benchmarks.papers.gantk import problems
+from benchmarks.papers.gantk.problems import densities, digits, eight_gaussians, letters
 
 DRAWN = (eight_gaussians, letters, densities)
 
@@ -106,3 +106,19 @@ def test_pictures_that_are_none_are_refused(given, said):
 def test_fewer_than_two_points_are_refused(made):
     with pytest.raises(ValueError, match="n=1: expected at least 2"):
         made(1)
+
+
+def test_images_may_be_a_tensor_with_gradients_or_of_any_memory_layout():
+    images = np.random.default_rng(0).random((3, 5, 5))
+    expected = digits(images, 2, random_state=0).real
+    for same in (
+        torch.tensor(images, requires_grad=True),
+        np.asfortranarray(images),
+        np.repeat(images, 2, axis=2)[..., ::2],
+    ):
+        np.testing.assert_array_equal(digits(same, 2, random_state=0).real, expected)
+
+
+def test_a_tensor_without_data_is_refused():
+    with pytest.raises((TypeError, ValueError), match="images is a tensor on the meta device"):
+        digits(torch.zeros(3, 5, 5, device="meta"), 2)

@@ -234,7 +234,7 @@ def windows(n, seed=0, channels=1):
 def test_a_stream_is_updates_of_windows_that_do_not_overlap(channels):
     signal = windows(12, 1, channels).reshape(120, channels)
     pushed, given = monitor(windows(20, channels=channels)), monitor(windows(20, channels=channels))
-    stream = pushed.stream(10, batch=4)
+    stream = pushed.stream(10, batch_size=4)
     answers = [stream.push(sample[0] if channels == 1 else sample) for sample in signal]
     expected = [given.update(signal[i : i + 40].reshape(4, 10, channels)) for i in (0, 40, 80)]
     assert [i for i, one in enumerate(answers) if one is not None] == [39, 79, 119]
@@ -244,7 +244,7 @@ def test_a_stream_is_updates_of_windows_that_do_not_overlap(channels):
 
 
 def test_a_sample_of_another_shape_or_infinite_is_refused_and_not_counted():
-    stream = monitor(windows(20, channels=2)).stream(10, batch=2)
+    stream = monitor(windows(20, channels=2)).stream(10, batch_size=2)
     for bad, message in (
         (1.0, r"sample has shape \(1,\): the reference has frames \(2,\)"),
         ([1.0, 2.0, 3.0], "shape"),
@@ -264,7 +264,7 @@ def test_missing_samples_go_where_the_kernel_can_take_them():
     answers = [stream.push(sample) for sample in signal]
     assert 0 < answers[-1].batch_p_value <= 1
     plain = monitor(windows(20))
-    stream = plain.stream(10, batch=4)
+    stream = plain.stream(10, batch_size=4)
     with pytest.raises(ValueError, match="missing"):
         [stream.push(sample) for sample in signal]
     assert plain.batches_ == []
@@ -279,7 +279,7 @@ def test_a_stream_of_a_reference_with_groups_is_refused_at_once():
         drift.stream(10)
 
 
-@pytest.mark.parametrize("options", [{"window": 0}, {"window": 2.5}, {"window": 5, "batch": 0}])
+@pytest.mark.parametrize("options", [{"window": 0}, {"window": 2.5}, {"window": 5, "batch_size": 0}])
 def test_windows_and_batches_are_whole_numbers(options):
     with pytest.raises((ValueError, TypeError), match="window|batch"):
         monitor(windows(20)).stream(**options)

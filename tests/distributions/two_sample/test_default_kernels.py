@@ -42,15 +42,15 @@ def centred(matrix):
 def test_the_spread_of_similarities_is_that_of_what_no_sum_of_two_terms_explains(n):
     matrix = similarities(n, n)
     expected = np.sqrt(2 * np.square(centred(matrix)).sum() / (n * (n - 3)))
-    assert whole(matrix, 2).spread == pytest.approx(expected, rel=1e-9)
-    assert whole(3 * matrix + 7, 2).spread == pytest.approx(3 * expected, rel=1e-9)
+    assert whole(matrix, 2).similarity_deviation == pytest.approx(expected, rel=1e-9)
+    assert whole(3 * matrix + 7, 2).similarity_deviation == pytest.approx(3 * expected, rel=1e-9)
 
 
 def test_the_spread_is_0_where_nothing_is_told_apart_and_of_three_items():
-    assert whole(np.ones((6, 6)), 3).spread == 0.0
+    assert whole(np.ones((6, 6)), 3).similarity_deviation == 0.0
     sums = np.add.outer(np.arange(6.0), np.arange(6.0))  # MMD² of it is 0 for any two sides
-    assert whole(sums, 3).spread == 0.0
-    assert whole(similarities(3, 0), 1).spread == 0.0
+    assert whole(sums, 3).similarity_deviation == 0.0
+    assert whole(similarities(3, 0), 1).similarity_deviation == 0.0
 
 
 def test_similarities_in_blocks_have_the_same_spread(monkeypatch):
@@ -58,14 +58,14 @@ def test_similarities_in_blocks_have_the_same_spread(monkeypatch):
     units = exchangeable_units(12, 18, None)
     monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.BLOCK_ENTRIES", 64)
     by_blocks = mmd_statistic.statistic_from_blocks(RBF(width=1.0), x, units)
-    assert by_blocks.similarity_deviation == pytest.approx(whole(RBF(width=1.0)(x), 12).spread, rel=1e-9)
+    assert by_blocks.similarity_deviation == pytest.approx(whole(RBF(width=1.0)(x), 12).similarity_deviation, rel=1e-9)
 
 
 @pytest.mark.parametrize("n_x", [3, 6])
 def test_deviations_are_those_of_all_allocations(n_x):
     matrix = similarities(12, 5)
     one = whole(matrix, n_x)
-    every = one.statistics(one.units.items(np.concatenate([one.units.in_x[None], one.units.every()])))
+    every = one.statistics(one.units.items(np.concatenate([one.units.in_x[None], one.units.all_allocations()])))
     found = MaxStatistic((one, one)).deviations
     assert found[0] == found[1] == pytest.approx(every.std(), rel=1e-9)
     assert abs(every.mean()) < 1e-12
@@ -74,7 +74,7 @@ def test_deviations_are_those_of_all_allocations(n_x):
 def test_the_largest_counts_whatever_the_units_of_a_kernel():
     first, second = similarities(10, 1), similarities(10, 2, 0.3)
     parts = whole(first, 4), whole(second, 4)
-    sides = parts[0].units.items(parts[0].units.every())
+    sides = parts[0].units.items(parts[0].units.all_allocations())
     both = MaxStatistic(parts)
     expected = np.maximum(*(one.statistics(sides) / d for one, d in zip(parts, both.deviations, strict=True)))
     np.testing.assert_allclose(both.statistics(sides), expected)
@@ -87,7 +87,7 @@ def test_the_largest_counts_whatever_the_units_of_a_kernel():
 
 def test_a_kernel_that_tells_nothing_apart_changes_nothing():
     one, blank = whole(similarities(10, 1), 4), whole(np.ones((10, 10)), 4)
-    sides = one.units.items(one.units.every())
+    sides = one.units.items(one.units.all_allocations())
     found = MaxStatistic((one, blank)).statistics(sides)
     np.testing.assert_allclose(found, np.maximum(one.statistics(sides) / MaxStatistic((one,)).deviations[0], 0.0))
     assert not MaxStatistic((one, blank)).is_constant
@@ -103,8 +103,8 @@ def test_vectors_have_one_kernel_sequences_two_and_images_rocket_alone():
     vectors, series = tl.Sequences(np.zeros((3, 5)), layout="nc"), tl.Sequences(np.zeros((3, 9, 2)))
     assert default_kernels((vectors, vectors)) == (RBF(),)
     assert [repr(one) for one in default_kernels((series,))] == [
-        "of(Rocket(n_features=2000, random_state=0), RBF())",
-        "of(StatisticsEncoder(), RBF())",
+        "EncoderKernel(Rocket(n_features=2000, random_state=0), RBF())",
+        "EncoderKernel(StatisticsEncoder(), RBF())",
     ]
     assert len(default_kernels(())) == 2
     for width, n in ((256, 2), (257, 1)):
@@ -141,7 +141,7 @@ def test_parts_are_what_each_kernel_finds_by_itself_with_the_same_permutations()
         alone = TwoSample(kernel, random_state=3, n_permutations=99).test(x, y)
         assert part.p_value == alone.p_value
         assert part.statistic == pytest.approx(alone.statistic, rel=1e-12)
-    assert both.parts[0].kernel.startswith("of(Rocket")
+    assert both.parts[0].kernel.startswith("EncoderKernel(Rocket")
     assert both.statistic > 0
     assert len(both.null) == 99
 
@@ -208,7 +208,7 @@ def test_a_monitor_compares_by_the_larger_of_the_two_and_its_own_sum_by_the_sum(
     before = drift.pool_.items
     seen = drift.update(batch)
     both = tl.Sequences(np.concatenate([before.values.reshape(-1, 50, 2), batch]))
-    parts = [part._between(part._known(both, "x"), None) for part in drift.kernel_.parts]
+    parts = [part._kernel_matrix(part._precompute_items(both, "x"), None) for part in drift.kernel_.parts]
     n = len(before)
     wholes = [
         mmd_statistic.statistic_from_matrix(one[::-1, ::-1].copy(), exchangeable_units(4, n, None)) for one in parts
@@ -225,8 +225,8 @@ def test_a_monitor_compares_by_the_larger_of_the_two_and_its_own_sum_by_the_sum(
 def test_other_answers_take_the_mean_of_both_kernels():
     x, y = waves(10, 1), waves(10, 2, offset=1.0)
     found = differences(x, y, random_state=0)
-    assert found.kernel.startswith("0.5 * of(Rocket")
-    assert "+ 0.5 * of(StatisticsEncoder" in found.kernel
+    assert found.kernel.startswith("0.5 * EncoderKernel(Rocket")
+    assert "+ 0.5 * EncoderKernel(StatisticsEncoder" in found.kernel
 
 
 def test_the_plan_of_the_default_is_that_of_the_kernel_that_needs_fewer_at_half_of_the_level():

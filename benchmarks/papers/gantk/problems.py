@@ -1,4 +1,4 @@
-"""Point clouds to move onto others: eight Gaussians, a letter onto a letter, densities, pictures of digits."""
+"""Point clouds that particles start from and move onto: eight Gaussians, letters, densities, images of digits."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.parameters import check_float, check_int
-from ...core.random import RandomState, check_random_state
-from ...core.validation.arrays import validate_array
+from timelike.core.parameters import check_float, check_int
+from timelike.core.random import RandomState, check_random_state
+from timelike.core.validation.arrays import validate_array
 
 Floats = NDArray[np.float64]
 _RASTER_SIDE = 128  # pixels of a shape that is drawn
 _HALF_STROKE = 0.11  # half a stroke
 _IMAGE_SIDE = 32  # pixels of a digit, with its border
-_PIXEL_RANGE = 1.999  # pixels are in ±_WHITE / 2, as in the authors' code
+_PIXEL_RANGE = 1.999  # pixels are in ±_PIXEL_RANGE / 2, as in the authors' code
 
 
 @dataclass(frozen=True, eq=False)
 class FlowProblem:
-    """Where particles start, `start` (item, feature), and where they should go, `check_float` (item, feature)."""
+    """Where particles start, `start` (item, feature), and where they should go, `real` (item, feature)."""
 
     name: str
     start: Floats
@@ -31,7 +31,8 @@ class FlowProblem:
     def __repr__(self) -> str:
         """Without its points."""
         return (
-            f"Problem({self.name!r}, {len(self.start)} particles onto {len(self.real)}, {self.real.shape[1]} numbers)"
+            f"FlowProblem({self.name!r}, {len(self.start)} particles onto {len(self.real)}, "
+            f"{self.real.shape[1]} numbers)"
         )
 
 
@@ -40,9 +41,8 @@ def eight_gaussians(
 ) -> FlowProblem:
     """A standard Gaussian onto eight small ones, their means evenly on a circle (thesis, D.3.1).
 
-    >>> from timelike.distributions import studies
-    >>> studies.eight_gaussians(100, random_state=0)
-    Problem('8 Gaussians', 100 particles onto 100, 2 numbers)
+    >>> eight_gaussians(100, random_state=0)
+    FlowProblem('8 Gaussians', 100 particles onto 100, 2 numbers)
     """
     n, rng = check_int(n, "n", 2), check_random_state(random_state)
     radius, deviation = check_float(radius, "radius", above=0.0), check_float(deviation, "deviation", 0.0)
@@ -57,9 +57,8 @@ def letters(n: int = 500, *, random_state: RandomState = None) -> FlowProblem:
 
     As in the thesis (D.3.1) a pixel is drawn in proportion to its darkness, and blurred by the size of a pixel.
 
-    >>> from timelike.distributions import studies
-    >>> studies.letters(100, random_state=0)
-    Problem('letters', 100 particles onto 100, 2 numbers)
+    >>> letters(100, random_state=0)
+    FlowProblem('letters', 100 particles onto 100, 2 numbers)
     """
     n, rng = check_int(n, "n", 2), check_random_state(random_state)
     return FlowProblem("letters", _sample_points(_letter_a, n, rng), _sample_points(_letter_b, n, rng))
@@ -70,9 +69,8 @@ def densities(n: int = 500, *, random_state: RandomState = None) -> FlowProblem:
 
     It stands for the Density problem of the thesis, whose pictures belong to another library.
 
-    >>> from timelike.distributions import studies
-    >>> studies.densities(100, random_state=0)
-    Problem('densities', 100 particles onto 100, 2 numbers)
+    >>> densities(100, random_state=0)
+    FlowProblem('densities', 100 particles onto 100, 2 numbers)
     """
     n, rng = check_int(n, "n", 2), check_random_state(random_state)
     return FlowProblem("densities", _sample_points(_crescent, n, rng), _sample_points(_islands, n, rng))
@@ -84,10 +82,8 @@ def digits(images: Any, n: int = 1024, *, random_state: RandomState = None) -> F
     Pixels from 0 to 1, or 0 to 255 where they are integers, become 1.999 (x − ½). The pictures are yours: MNIST's are
     28 × 28.
 
-    >>> import numpy as np
-    >>> from timelike.distributions import studies
-    >>> studies.digits(np.eye(28)[None].repeat(5, axis=0), 4, random_state=0)
-    Problem('digits', 4 particles onto 4, 1024 numbers)
+    >>> digits(np.eye(28)[None].repeat(5, axis=0), 4, random_state=0)
+    FlowProblem('digits', 4 particles onto 4, 1024 numbers)
     """
     n, rng = check_int(n, "n", 2), check_random_state(random_state)
     pictures = _validate_images(images, n)
@@ -111,6 +107,13 @@ def _validate_images(images: Any, n: int) -> Floats:
             f"images go from {values.min():g} to {values.max():g}: expected numbers from 0 to 1, or integers up to 255"
         )
     return values
+
+
+NAMED_PROBLEMS: dict[str, Callable[..., FlowProblem]] = {
+    "8 Gaussians": eight_gaussians,
+    "letters": letters,
+    "densities": densities,
+}
 
 
 # --- shapes drawn by formulas
