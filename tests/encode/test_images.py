@@ -193,7 +193,7 @@ def _fitted(kind, X):
         (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).stream().push(np.zeros((12, 10))), r"sample has shape \(12, 10\)"),
         (lambda: tl.encode.ImageEncoder(architecture="vgg").fit(IMAGES), r"architecture='vgg': expected one of 'lenet'"),
         (lambda: tl.encode.ImageEncoder(shift=0.7).fit(IMAGES), r"shift=0.7"),
-        (lambda: tl.encode.VectorEncoder(mask_share=1.0).fit(VECTORS), r"masked=1.0"),
+        (lambda: tl.encode.VectorEncoder(mask_share=1.0).fit(VECTORS), r"mask_share=1.0"),
         (lambda: tl.nn.ImageNetwork((28, 28)), r"frame=\(28, 28\): .*\(channel, height, width\)"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced_size": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
 
 
 @pytest.fixture
@@ -144,12 +144,12 @@ def test_an_option_of_the_network_set_after_fit_changes_no_answer(waves, encoder
         encoder.save(tmp_path / "model")
 
 
-@pytest.mark.parametrize("reduced", [5, 7, 9, 31, 160])
+@pytest.mark.parametrize("reduced_size", [5, 7, 9, 31, 160])
 @pytest.mark.parametrize("n_features", [3, 20])
-def test_company_changes_no_bit_in_networks_of_odd_sizes(reduced, n_features):
+def test_company_changes_no_bit_in_networks_of_odd_sizes(reduced_size, n_features):
     rng = np.random.default_rng(0)
     Z = tl.Sequences([rng.standard_normal((12 + i % 5, 2)) for i in range(30)])
-    size = {"n_features": n_features, "channels": 3, "depth": 2, "reduced": reduced}
+    size = {"n_features": n_features, "channels": 3, "depth": 2, "reduced_size": reduced_size}
     encoder = tl.CausalEncoder(**size, max_steps=1, random_state=0).fit(Z)
     alone = np.concatenate([encoder.encode(Z[[i]]) for i in range(len(Z))])
     np.testing.assert_array_equal(encoder.encode(Z), alone)

@@ -24,7 +24,7 @@ def toy(n=20, length=24):
 def test_the_smallest_set_gets_several_hundred_steps(kind):
     metric = kind(**SMALL).fit(*toy(8, 6))
     assert metric.history_.n_steps == 500
-    assert metric.history_.stopped == "max_steps"
+    assert metric.history_.stop_reason == "max_steps"
     assert metric.history_.seconds > 0
 
 

@@ -223,7 +223,7 @@ def test_randomness_is_an_argument():
 def test_wrong_options_are_named():
     with pytest.raises(ValueError, match="sync='first'"):
         CoupledNetwork(2, sync="first")
-    with pytest.raises(ValueError, match="penalized='weights'"):
+    with pytest.raises(ValueError, match="penalty_term='weights'"):
         CoupledNetwork(2, penalty_term="weights")
     with pytest.raises(ValueError, match="hidden=0"):
         CoupledNetwork(2, hidden=0)

@@ -73,7 +73,7 @@ def test_an_alignment_costs_the_distance_and_has_mass_one(name, fitted, test):
 def test_the_predicted_plan_times_the_distances_of_frames_is_the_distance(fitted, test):
     metric = fitted("tap-paper")
     found = metric.align(test[0], test[1])
-    frames = [metric.network_.features(*metric.scaler_.applied(test[[i]]).tensor()).values[0] for i in (0, 1)]
+    frames = [metric.network_.features(*metric.scaler_.transform(test[[i]]).to_tensor()).values[0] for i in (0, 1)]
     x, y = (side[:, : metric.network_.transformation.n_outputs].detach().double().numpy() for side in frames)
     between = np.sqrt(((x[:, None] - y[None]) ** 2).sum(-1))
     assert (found.plan * between).sum() == pytest.approx(found.cost, rel=1e-5)
@@ -106,7 +106,7 @@ def test_lyapunov_the_mean_gate_and_the_norm_of_the_coupling_are_told(fitted):
     assert norms[0] > 0
 
 
-@pytest.mark.parametrize("variant", ["l", "d"])
+@pytest.mark.parametrize("variant", ["cnn_large", "cnn_deep"])
 def test_other_sizes_of_tap_learn(variant, train, test):
     metric = MAKERS["tap"](variant=variant, max_epochs=4).fit(train)
     assert judged(metric, train, test)[0] > 0.7
@@ -138,21 +138,16 @@ def test_tap_with_another_aligner_is_kept_as_it_was(train, test, tmp_path):
         MAKERS["tap"](aligner="opw", loss="contrastive", max_epochs=1).fit_pairs(train, [[0, 3], [0, 1]], [True, False])
 
 
-def test_a_comparer_of_before_still_compares():
-    with pytest.warns(DeprecationWarning, match=r"metric\.Prepared is .*Features"):
-        assert tl.metric.Prepared is tl.metric.Features
-
+def test_a_distance_network_of_the_users_own_compares():
     class Means(tl.metric.DistanceNetwork):
-        def prepare(self, x, lengths):
+        def features(self, x, lengths):
             return tl.metric.Features(x.mean(1, keepdim=True), lengths)
 
-        def rows(self, x, y):
+        def pair_distances(self, x, y):
             return (x.values - y.values).norm(dim=(1, 2))
 
     x, y = torch.randn(2, 3, 5, 2)
     torch.testing.assert_close(Means()(x, y), (x.mean(1) - y.mean(1)).norm(dim=1))
-    with pytest.warns(DeprecationWarning, match="features"):
-        tl.nn.TAP(2, hidden=2, n_kernels=2).prepare(x, torch.full((3,), 5))
 
 
 def test_an_aligner_given_as_a_value_has_its_options():

@@ -110,7 +110,7 @@ def test_without_a_seed_a_training_continues_with_the_same_sequences_held_out(tr
     [
         ({"hidden": 9}, "hidden, 8 there and 9 here"),
         ({"loss": tl.metric.losses.Triplet(margin=0.3)}, "loss"),
-        ({"per_class": 4}, "per_class, 6 there and 4 here"),
+        ({"n_per_class": 4}, "n_per_class, 6 there and 4 here"),
         ({"validation": 0.5}, "other held-out sequences"),
         ({"validation": 0.0}, "other held-out sequences"),
         ({"standardize": False}, "standardize"),
@@ -184,7 +184,7 @@ def test_the_best_weights_are_kept_with_and_without_patience(train, monkeypatch)
     assert len(seen) == 4
     metric = short("siamese", max_epochs=4, patience=1).fit(train)
     assert torch.equal(weights(metric), seen[5])
-    assert metric.history_.stopped == "patience"
+    assert metric.history_.stop_reason == "patience"
 
 
 def weights_of(module):
@@ -301,7 +301,7 @@ def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train, monkeypatch):
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
     with pytest.warns(UserWarning, match="Ctrl-C"):
         metric.fit(train)
-    assert metric.history_.stopped == "Ctrl-C"
+    assert metric.history_.stop_reason == "Ctrl-C"
     assert np.isfinite(metric.pairwise(train[:3])).all()
 
 
@@ -331,4 +331,4 @@ def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
 @pytest.mark.parametrize("rate", [1e12, 1e20])
 def test_a_network_that_diverges_just_before_its_validation_says_so(rate, train):
     with pytest.raises(DivergenceError, match="lower the learning rate"):
-        MAKERS["tap"](learning_rate=rate, batch_size=36, per_class=None, max_epochs=2).fit(train)
+        MAKERS["tap"](learning_rate=rate, batch_size=36, n_per_class=None, max_epochs=2).fit(train)

@@ -45,7 +45,7 @@ def test_a_turn_is_made_as_often_as_asked_at_most(train):
 
 @pytest.mark.parametrize("name", ["rvsml", "rvsml-opw", "deep"])
 def test_mapped_frames_are_near_the_virtual_frames_of_their_class(name, fitted, train):
-    mapped = fitted(name).mapped(train)
+    mapped = fitted(name).transform_frames(train)
     assert mapped.frame == (9,)
     kinds = np.repeat(np.unique(train.labels, return_inverse=True)[1], train.lengths)
     along = mapped.values.reshape(-1, 3, 3).sum(-1)  # how much lies along the frames of each class
@@ -75,12 +75,12 @@ def test_the_error_is_the_sum_over_steps_and_frames():
 def test_distances_are_those_of_the_aligner_on_mapped_sequences(fitted, test):
     for name, aligner in (("rvsml", tl.DTW()), ("rvsml-opw", tl.OPW()), ("elements", tl.DTW()), ("deep", tl.DTW())):
         metric = fitted(name)
-        expected = aligner.pairwise(metric.mapped(test[:5]))
+        expected = aligner.pairwise(metric.transform_frames(test[:5]))
         np.testing.assert_allclose(metric.pairwise(test[:5]), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_frames_of_an_element_wise_metric_have_length_one(fitted, test):
-    np.testing.assert_allclose(np.linalg.norm(fitted("elements").mapped(test).values, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(fitted("elements").transform_frames(test).values, axis=1), 1, rtol=1e-5)
 
 
 def test_frames_of_several_axes_are_flattened():
@@ -91,9 +91,9 @@ def test_frames_of_several_axes_are_flattened():
 
 
 def test_maps_of_long_collections_are_made_a_part_at_a_time(fitted, test, monkeypatch):
-    whole = fitted("deep").mapped(test).values
+    whole = fitted("deep").transform_frames(test).values
     monkeypatch.setattr(base, "_BLOCK_STEPS", 7)
-    np.testing.assert_allclose(fitted("deep").mapped(test).values, whole, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(fitted("deep").transform_frames(test).values, whole, rtol=1e-4, atol=1e-5)
     assert not any(p.grad is not None and torch.any(p.grad != 0) for p in fitted("deep").network_.parameters())
 
 

@@ -146,9 +146,9 @@ def waves():
 def test_labels_pairs_and_episodes_all_add_the_penalty_to_their_loss():
     sequences, labels, torch_labels = waves(), np.arange(6) % 2, torch.arange(6) % 2
     network = made().float()
-    x, lengths = sequences.tensor()
+    x, lengths = sequences.to_tensor()
     pairs = np.array([[0, 1], [2, 3], [4, 5]])
-    sides = [sequences[side].tensor() for side in pairs.T]
+    sides = [sequences[side].to_tensor() for side in pairs.T]
     batches = {
         "labels": Batch(np.arange(6), x=x, lengths=lengths, labels=torch_labels),
         "pairs": Batch(
@@ -191,13 +191,13 @@ def test_labels_pairs_and_episodes_all_add_the_penalty_to_their_loss():
         assert found[2.0] - found[0.0] == pytest.approx(2 * expected, rel=1e-4), kind
 
 
-@pytest.mark.parametrize(("penalized", "track"), [("gate", "coupling"), ("norm", "coupling_norm")])
-def test_a_heavy_penalty_shrinks_what_it_weighs(penalized, track, train):
+@pytest.mark.parametrize(("penalty_term", "track"), [("gate", "coupling"), ("norm", "coupling_norm")])
+def test_a_heavy_penalty_shrinks_what_it_weighs(penalty_term, track, train):
     last = {}
     for weight in (0.0, 30.0):
         how = {
             "coupling_penalty": weight,
-            "penalized": penalized,
+            "penalty_term": penalty_term,
             "max_epochs": 4,
             "learning_rate": 0.03,
             "schedule": "constant",
@@ -215,34 +215,34 @@ def test_given_pairs_tell_the_coupling_too(train):
     assert metric.coupling(x, y) == pytest.approx(metric.coupling(y, x), rel=1e-6)
 
 
-@pytest.mark.parametrize("penalized", ["gate", "norm"])
+@pytest.mark.parametrize("penalty_term", ["gate", "norm"])
 def test_a_checkpoint_of_another_penalty_is_refused_and_one_of_before_there_was_a_choice(
-    penalized, train, tmp_path, monkeypatch
+    penalty_term, train, tmp_path, monkeypatch
 ):
     def fitted(folder, **options):
         return MAKERS["coupled"](max_epochs=1, checkpoint=folder, **options).fit(train)
 
-    fitted(tmp_path / "new", penalized="norm")
+    fitted(tmp_path / "new", penalty_term="norm")
     with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 of the norm there and 0.01 of the gate here"):
-        fitted(tmp_path / "new", penalized="gate")
+        fitted(tmp_path / "new", penalty_term="gate")
     now = tl.CoupledGRU._checkpoint_settings
 
     def before(self, sequences, targets):
         known = now(self, sequences, targets) | {"coupling_penalty": "0.01"}
-        return {name: value for name, value in known.items() if name != "penalized"}
+        return {name: value for name, value in known.items() if name != "penalty_term"}
 
     with monkeypatch.context() as older:
         older.setattr(tl.CoupledGRU, "_checkpoint_settings", before)
         fitted(tmp_path / "old")
     with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 there"):
-        fitted(tmp_path / "old", penalized=penalized)
+        fitted(tmp_path / "old", penalty_term=penalty_term)
 
 
 def test_an_option_that_a_folder_does_not_name_has_its_default(fitted, test, tmp_path):
     metric = fitted("coupled")
     metric.save(tmp_path / "model")
     words = read_config(tmp_path / "model")
-    assert words["parameters"].pop("penalized") == "gate"
+    assert words["parameters"].pop("penalty_term") == "gate"
     write_config(tmp_path / "model", words)
     loaded = tl.load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.pairwise(test), metric.pairwise(test))

@@ -46,7 +46,7 @@ def waves():
 def network(kind="tap", **options):
     with use_seed(0):
         if kind == "tap":
-            return TAPNetwork(2, **{"hidden": 16, "kernels": 4} | options)
+            return TAPNetwork(2, **{"hidden": 16, "n_kernels": 4} | options)
         return AlignedFramesNetwork(2, aligner=kind, hidden=16, **options)
 
 
@@ -122,7 +122,7 @@ def test_class_scores_sum_both_directions_over_the_support(symmetrize):
 
 def nearest(net, waves):
     with torch.no_grad():
-        x = net.features(*waves.tensor())
+        x = net.features(*waves.to_tensor())
         found = net.matrix(x, x).fill_diagonal_(torch.inf)
     return float((waves.labels[found.argmin(1)] == waves.labels).mean())
 
@@ -170,7 +170,7 @@ def test_batches_per_class_hold_as_many_of_each(waves):
 @pytest.mark.parametrize("distance", [0.0, 1.0])
 def test_alignments_are_learned_from_augmentations_alone(waves, distance):
     net = network(transform=False)
-    x, lengths = waves.tensor()
+    x, lengths = waves.to_tensor()
     new = augment_batch(x, lengths, random_state=9)
 
     def error():
@@ -207,14 +207,14 @@ def test_a_comparer_without_alignment_needs_alignment_0(waves):
             return (x.values[:, 0] - y.values[:, 0]).norm(dim=-1)
 
     net, ends = network(), Ends()
-    x = net.features(*waves.tensor())
+    x = net.features(*waves.to_tensor())
     with pytest.raises(TypeError, match="alignment=0"):
         consistency_loss(ends, x, x, torch.zeros(1))
     assert consistency_loss(ends, x, x, torch.zeros(1, 1, 1), alignment=0).item() == 0
 
 
 def test_few_shot_tasks_are_learned_and_shared_among_processes(waves):
-    net = network(kernels=6)
+    net = network(n_kernels=6)
     objective = EpisodeObjective(net, waves, waves.labels, n_way=3, k_shot=2, n_query=2, n_episodes=12)
     task = next(iter(objective.batches(0, np.random.default_rng(0))))
     truth = np.unique(waves.labels[task.ids], return_inverse=True)[1]

@@ -15,8 +15,8 @@ from timelike.train import Plateau
 from toys import MAKERS
 
 LEAST = {  # two classes and two members are the fewest that anything can be learned from
-    **dict.fromkeys(["per_class", "n_way", "batch_size"], 2),
-    **dict.fromkeys(["hidden", "n_outputs", "virtual", "kernels", "k_shot", "n_query"], 1),
+    **dict.fromkeys(["n_per_class", "n_way", "batch_size"], 2),
+    **dict.fromkeys(["hidden", "n_outputs", "n_virtual_frames", "n_kernels", "k_shot", "n_query"], 1),
     **dict.fromkeys(["max_epochs", "max_steps", "max_iterations", "patience", "devices"], 1),
     **dict.fromkeys(["weight_decay", "validation", "coupling_penalty"], 0),
 }

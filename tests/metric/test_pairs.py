@@ -160,7 +160,7 @@ def test_progress_goes_up_to_all_pairs(fitted, test, monkeypatch, capsys):
     monkeypatch.setattr(pairwise, "BLOCK_NUMBERS", 100)
     for name in ("siamese", "tap"):  # each pair once, and in both directions
         metric, seen = fitted(name), []
-        ready = metric.scaler_.applied(test)
+        ready = metric.scaler_.transform(test)
         fill_distances(
             metric.network_, ready, None, np.empty((30, 30)), lambda done, total, seen=seen: seen.append(done / total)
         )
@@ -190,7 +190,7 @@ from timelike.metric.tap import network
 network.AT_ONCE = 1 << 22
 rng = np.random.default_rng(0)
 options = {{"hidden": 8, "max_epochs": 1, "random_state": 0}}
-metrics = [tl.TAP(kernels=2, **options), tl.TAP(variant="attention", **options)]
+metrics = [tl.TAP(n_kernels=2, **options), tl.TAP(variant="attention", **options)]
 for metric in metrics:
     metric.fit(rng.standard_normal((8, 5, 2)), [0, 1] * 4).pairwise(rng.standard_normal((2, 50, 2)))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -12,13 +12,13 @@ from timelike.metric.tap import network as tap_network
 from timelike.native import convolve
 from timelike.train import use_seed
 
-VARIANTS = ["cnn", "l", "d", "attention"]
+VARIANTS = ["cnn", "cnn_large", "cnn_deep", "attention"]
 N, M = torch.tensor([7, 4, 1, 6]), torch.tensor([5, 3, 2, 1])
 
 
 def network(variant="cnn", dtype=torch.float64, **options):
     with use_seed(0):
-        return TAPNetwork(3, **{"variant": variant, "hidden": 8, "kernels": 4} | options).to(dtype)
+        return TAPNetwork(3, **{"variant": variant, "hidden": 8, "n_kernels": 4} | options).to(dtype)
 
 
 def batch(seed=0, dtype=torch.float64):
@@ -43,7 +43,7 @@ def layers_of(net):
 
 
 @pytest.mark.parametrize("last_relu", [False, True])
-@pytest.mark.parametrize("variant", ["cnn", "l", "d"])
+@pytest.mark.parametrize("variant", ["cnn", "cnn_large", "cnn_deep"])
 def test_distances_are_those_of_the_formulas(variant, last_relu):
     net = network(variant, last_relu=last_relu, transform=False)
     x, y = batch()
@@ -205,7 +205,7 @@ def derivatives(net, order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("variant", ["cnn", "l", "d"])
+@pytest.mark.parametrize("variant", ["cnn", "cnn_large", "cnn_deep"])
 def test_compiled_layers_have_the_derivatives_of_torch(variant, order, monkeypatch):
     if not native.is_native_enabled():
         pytest.skip("no kernels here")
@@ -309,8 +309,8 @@ def test_mean_pooling_counts_steps_and_no_padding(variant):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"variant": "rnn"}, "variant='rnn': expected one of 'cnn', 'l', 'd', 'attention'"),
-        ({"kernels": 0}, "kernels"),
+        ({"variant": "rnn"}, "variant='rnn': expected one of 'cnn', 'cnn_large', 'cnn_deep', 'attention'"),
+        ({"n_kernels": 0}, "n_kernels"),
         ({"n_outputs": 5, "transform": False}, "transform=False"),
         ({"n_outputs": 1, "self_attention": True}, "n_outputs=2"),
     ],
@@ -349,7 +349,7 @@ def test_many_short_pairs_are_cut_by_pairs_and_not_into_stripes(monkeypatch):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_weight_that_serves_twice_has_one_gradient(dtype):
-    net = network("d", dtype)
+    net = network("cnn_deep", dtype)
     net.scores.layers[2] = net.scores.layers[1]
     x, y = batch(dtype=dtype)
     plain, graph = (

@@ -6,7 +6,7 @@ import torch
 
 import timelike as tl
 
-SMALL = {"kernels": 2, "max_epochs": 1, "standardize": False, "random_state": 0}
+SMALL = {"n_kernels": 2, "max_epochs": 1, "standardize": False, "random_state": 0}
 
 
 def waves(n_classes, members, channels=2):
@@ -42,7 +42,7 @@ def test_classes_are_asked_for_where_they_are_needed(supervision):
     assert tags.target_tags.required == (supervision == "labels")
 
 
-HELD = {"kernels": 2, "hidden": 8, "random_state": 0, "max_epochs": 3, "learning_rate": 1e-2}
+HELD = {"n_kernels": 2, "hidden": 8, "random_state": 0, "max_epochs": 3, "learning_rate": 1e-2}
 
 
 def labelled(n_classes, members):

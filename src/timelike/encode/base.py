@@ -167,10 +167,10 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         TypeError: Rocket has no torch module that could be trained: it is used frozen, by fit(X) and encode(X)
         """
         self._refuse_options()
-        return self._new_network(check_frame(frame, self._n_frame_axes))
+        return self._build_seeded_network(check_frame(frame, self._n_frame_axes))
 
-    def _new_network(self, frame: tuple[int, ...]) -> nn.Module:
-        """A seeded network; what is `Trained` has one, and comes first."""
+    def _build_seeded_network(self, frame: tuple[int, ...]) -> nn.Module:
+        """A seeded network; `Trained` has one, and comes first in the MRO."""
         raise TypeError(
             f"{type(self).__name__} has no torch module that could be trained: it is used frozen, by fit(X) and "
             "encode(X)"

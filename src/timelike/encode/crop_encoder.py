@@ -38,7 +38,7 @@ __all__ = [
     "sample_triplets",
 ]
 
-CropLossName = Literal["decorrelated", "softmax", "logistic"]
+CropLossName = Literal["vicreg", "nt_xent", "t_loss"]
 
 _MAX_ACTIVATION_BYTES = (
     2 << 30
@@ -48,14 +48,14 @@ _MAX_CROP_STEPS = 1e7  # time steps of crops that a training goes through: about
 
 THESIS_PRESET: Mapping[str, Any] = MappingProxyType(
     {
-        "loss": "logistic",
+        "loss": "t_loss",
         "n_negatives": 10,
         "batch_size": 10,
         "learning_rate": 1e-3,
         "schedule": "constant",
         "validation": 0.0,
         "geometry": "euclidean",
-        "vectors": "plain",
+        "vectors": "raw",
     }
 )
 """How the thesis trains (Franceschi, 2022, chapter 3), beside the sizes of the network."""
@@ -82,12 +82,12 @@ class CropEncoder(SelfSupervisedEncoder):
             "held_out": held_out,
             "is_low_memory": self._needs_low_memory(learned) if self.low_memory is None else self.low_memory,
         }
-        if self.loss == "logistic":
+        if self.loss == "t_loss":
             return TLossObjective(
                 self.network_, learned, n_negatives=self.n_negatives, shares_negatives=self.shared_negatives, **given
             )
-        given |= {"min_crop": self.min_crop, "change": CropAugmentation() if self.augment else None}
-        if self.loss == "softmax":
+        given |= {"min_crop": self.min_crop, "augmentation": CropAugmentation() if self.augment else None}
+        if self.loss == "nt_xent":
             return NTXentObjective(self.network_, learned, temperature=self.temperature, **given)
         return VICRegObjective(self.network_, learned, **given)
 
@@ -96,7 +96,7 @@ class CropEncoder(SelfSupervisedEncoder):
         if self._has_bounded_memory():
             return False
         negatives = self.n_negatives * (1 if self.shared_negatives else self.batch_size)
-        crops = 2 * self.batch_size + (negatives if self.loss == "logistic" else 0)
+        crops = 2 * self.batch_size + (negatives if self.loss == "t_loss" else 0)
         need = crops * int(ready.lengths.max()) * activation_bytes_per_step(self.network_, math.prod(ready.frame))
         return need > min(_MAX_ACTIVATION_BYTES, available_memory() / 2)
 
@@ -107,7 +107,7 @@ class CropEncoder(SelfSupervisedEncoder):
 
     def _default_steps(self, learned: Sequences) -> int:
         """As many as the paper says; else some passes through the data, fewer where a step takes long."""
-        if self.loss == "logistic":
+        if self.loss == "t_loss":
             return 2000 if self.n_negatives >= 10 else 1500
         passes = _N_PASSES * max(1, len(learned) // self.batch_size)
         affordable = _MAX_CROP_STEPS / (1.5 * self.batch_size * float(learned.lengths.mean()))

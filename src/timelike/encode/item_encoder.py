@@ -101,7 +101,7 @@ class ItemEncoder(SelfSupervisedEncoder):
         layers = self.network_.backbone
         assert isinstance(layers, nn.Sequential)
         found = add_layers(graph, layers, frames, torch.zeros(1, *self.frame_))
-        return add_whitening(graph, found, getattr(self, "spread_", None))
+        return add_whitening(graph, found, getattr(self, "whitener_", None))
 
     def stream(self) -> Stream:
         """One item in, its vector out: a sample is a whole item, and what came before it has no say."""

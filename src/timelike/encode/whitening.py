@@ -11,7 +11,7 @@ from sklearn.covariance import ledoit_wolf
 from ..models import schema
 from .base import Floats, Stream
 
-VectorScaling = Literal["plain", "standardized", "whitened"]
+VectorScaling = Literal["raw", "standardized", "whitened"]
 """What an encoder makes of the vectors that its network gives."""
 
 

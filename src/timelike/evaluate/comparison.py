@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..score.rank_tests import PostHoc
     from .ranking import Ranking
 
-_FORMAT = "timelike comparison 1"
+_FORMAT = "timelike comparison 2"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Comparison:
         return self.scores[0] if name is None else check_choice(name, "name", self.scores)
 
     def _failure_reasons(self) -> str:
-        return "; ".join(f"{row.method}: {row.why}" for row in self.rows if row.why)[:400]
+        return "; ".join(f"{row.method}: {row.reason}" for row in self.rows if row.reason)[:400]
 
     # --- differences ------------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Comparison:
         p = f"{against[row.method]:.2g}" if row.method in against else ""
         times = ["" if value is None else f"{value:.2g}" for value in (row.fit_seconds, row.predict_seconds)]
         memory = "" if row.memory is None else f"{row.memory / 2**20:.0f}"
-        remarks = "; ".join(filter(None, [row.why, *_missing_score_notes(row), *_warning_notes(row)]))
+        remarks = "; ".join(filter(None, [row.reason, *_missing_score_notes(row), *_warning_notes(row)]))
         return [
             row.method,
             *(_format_score(row, name) for name in self.scores),
@@ -288,11 +288,11 @@ def _equal_differences_p_value(a: ComparisonRow, b: ComparisonRow, name: str, gr
 
 
 def _missing_score_notes(row: ComparisonRow) -> list[str]:
-    return sorted({f"no {name}: {why}" for fold in row.folds for name, why in fold.lacks.items()})
+    return sorted({f"no {name}: {reason}" for fold in row.folds for name, reason in fold.missing_scores.items()})
 
 
 def _warning_notes(row: ComparisonRow) -> list[str]:
-    return sorted({words[:160] for fold in row.folds for words in fold.said})[:2]
+    return sorted({words[:160] for fold in row.folds for words in fold.warnings})[:2]
 
 
 def _to_json_value(tree: Any) -> Any:

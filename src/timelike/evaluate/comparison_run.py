@@ -60,7 +60,7 @@ def compare(
     methods : None, list, dict or one of their entries
         None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
         statistics + forest, Rocket + ridge, Discriminant, Fused (DTW and Discriminant), T-Loss + head, SiameseGRU,
-        Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resample"` behind the name:
+        Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
         all sequences brought to the median length of the training part. An entry is one of these names, a public name
         (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
         `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
@@ -128,7 +128,7 @@ class _MethodOutcome(NamedTuple):
     """How far a method came, and why no farther."""
 
     state: str
-    why: str
+    reason: str
 
 
 class ComparisonRun:
@@ -192,23 +192,23 @@ class ComparisonRun:
                 "take them, they were interpolated in time"
             )
 
-    def _run_method(self, method: ComparedMethod, bar: Any) -> ComparisonRow:
+    def _run_method(self, method: ComparedMethod, bar: ProgressMeter) -> ComparisonRow:
         """A method on all folds, or as far as it comes."""
-        bar.set_description(method.set_description)
-        judged: list[FoldResult] = []
-        self.current, ended = (method, judged), _MethodOutcome("finished", "")
+        bar.set_description(method.name)
+        folds: list[FoldResult] = []
+        self.current, ended = (method, folds), _MethodOutcome("finished", "")
         for fold in range(len(self.problem.folds)):
-            found = self._load_fold(method, fold) or self._try_fold(method, fold, begun=bool(judged))
+            found = self._load_fold(method, fold) or self._try_fold(method, fold, begun=bool(folds))
             if isinstance(found, _MethodOutcome):
                 ended = found
                 break
             self.speed.record(
                 method.name, self.estimated_seconds[method.name], found.fit_seconds + found.predict_seconds
             )
-            judged.append(found)
-            bar.step(self.estimated_seconds[method.name])
-        bar.step(self.estimated_seconds[method.name] * (len(self.problem.folds) - len(judged)))
-        return self._make_row(method, *ended, judged)
+            folds.append(found)
+            bar.update(self.estimated_seconds[method.name])
+        bar.update(self.estimated_seconds[method.name] * (len(self.problem.folds) - len(folds)))
+        return self._make_row(method, *ended, folds)
 
     def _load_fold(self, method: ComparedMethod, fold: int) -> FoldResult | None:
         """What a run before this one finished, if it had as much time."""
@@ -231,9 +231,9 @@ class ComparisonRun:
 
     def _try_fold(self, method: ComparedMethod, fold: int, *, begun: bool) -> FoldResult | _MethodOutcome:
         """A fold, or why it is not there."""
-        state, why = "unfinished" if begun else "skipped", self._skip_reason(method, fold)
-        if why:
-            return _MethodOutcome(state, why)
+        state, reason = "unfinished" if begun else "skipped", self._skip_reason(method, fold)
+        if reason:
+            return _MethodOutcome(state, reason)
         try:
             return self._run_fold(method, fold)
         except TimeLimitExceeded:
@@ -241,11 +241,11 @@ class ComparisonRun:
         except Exception as error:  # one that fails does not take the others with it
             return _MethodOutcome("failed", _describe_error(error, fold, len(self.problem.folds)))
 
-    def _make_row(self, method: ComparedMethod, state: str, why: str, judged: list[FoldResult]) -> ComparisonRow:
-        fitted = "came fitted, and was used as it is" if method.is_fitted and judged else ""
-        filled = "missing values interpolated" if any(fold.interpolated for fold in judged) else ""
-        said = filter(None, [why, fitted, filled, self.limit_notes.get(method.name, "") if judged else ""])
-        return make_row(method.name, state, "; ".join(said), judged, self.problem)
+    def _make_row(self, method: ComparedMethod, state: str, reason: str, folds: list[FoldResult]) -> ComparisonRow:
+        fitted = "came fitted, and was used as it is" if method.is_fitted and folds else ""
+        filled = "missing values interpolated" if any(fold.interpolated for fold in folds) else ""
+        said = filter(None, [reason, fitted, filled, self.limit_notes.get(method.name, "") if folds else ""])
+        return make_row(method.name, state, "; ".join(said), folds, self.problem)
 
     def _run_fold(self, method: ComparedMethod, fold: int) -> FoldResult:
         left = None if self.deadline is None else self.deadline - time.monotonic()
@@ -277,7 +277,7 @@ class ComparisonRun:
         if self.deadline is None:
             return ""
         left = self.deadline - time.monotonic()
-        needed = self.speed.expected(method.name, self.estimated_seconds[method.name]) * (
+        needed = self.speed.estimate(method.name, self.estimated_seconds[method.name]) * (
             len(self.problem.folds) - fold
         )
         if (needed * _MIN_TRAINING_SHARE if method.accepts_time_limit else needed) <= left:
@@ -294,10 +294,10 @@ class ComparisonRun:
     def _skip_remaining(self) -> None:
         """After Ctrl-C: the method under way as far as it came, the others not begun."""
         done = {row.method for row in self.rows}
-        under_way, judged = self.current
+        under_way, folds = self.current
         for method in self.methods:
             if method.name not in done:
-                ours = judged if method is under_way else []
+                ours = folds if method is under_way else []
                 self.rows.append(self._make_row(method, "unfinished" if ours else "skipped", "stopped by Ctrl-C", ours))
         self.notes.append("stopped by Ctrl-C")
 

@@ -54,7 +54,7 @@ class ComparisonStore:
         """What was finished before, and the seconds it had; not what had fewer than there are now."""
         if self.folder is None or not (file := self._result_file(method, fold)).exists():
             return None
-        checks = {"method": parse_text, "model": parse_text, "judged": parse_fold_result, "fold": parse_number}
+        checks = {"method": parse_text, "model": parse_text, "result": parse_fold_result, "fold": parse_number}
         held = read_fields(read_json_file(file, "checkpoint"), str(file), **checks, limit=nullable_parser(parse_number))
         if held["model"] != _describe_method(method):
             raise ValueError(
@@ -65,16 +65,16 @@ class ComparisonStore:
         had = held["limit"]
         if had is not None and (limit is None or limit > had):
             return None
-        return held["judged"], had
+        return held["result"], had
 
-    def save(self, method: ComparedMethod, fold: int, judged: FoldResult, limit: float | None) -> None:
+    def save(self, method: ComparedMethod, fold: int, result: FoldResult, limit: float | None) -> None:
         """At once, so that whatever comes next costs nothing that is finished."""
         if self.folder is not None:
             held = {
                 "method": method.name,
                 "model": _describe_method(method),
                 "fold": fold,
-                "judged": judged.to_dict(),
+                "result": result.to_dict(),
                 "limit": limit,
             }
             files.write_lines(self._result_file(method, fold), iter([json.dumps(held)]))

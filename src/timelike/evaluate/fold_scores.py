@@ -42,7 +42,7 @@ class FoldResult:
     """A number for each test sequence, of which the score is the mean; nan where it does not count."""
     draws: dict[str, Floats] = field(default_factory=dict)
     """The score when the test sequences are drawn anew, where it is no mean: the same draws for every method."""
-    lacks: dict[str, str] = field(default_factory=dict)
+    missing_scores: dict[str, str] = field(default_factory=dict)
     """Why there is no such score."""
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
@@ -50,7 +50,7 @@ class FoldResult:
     """Of all processors together, whatever else ran on them."""
     memory: int | None = None
     """Bytes at the peak of fitting and answering beyond what there was before, where the system tells."""
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """Warnings of the method."""
     interpolated: bool = False
     """Whether missing values were filled in, since the method cannot take them."""
@@ -82,14 +82,14 @@ def score_fold(method: ComparedMethod, model: Any, problem: ComparisonProblem, f
             predict_seconds = predict_seconds if problem.needs_predictions else distance_seconds
     after = _peak_memory()
     memory = None if before is None or after is None else max(after - before, 0)
-    said = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
+    messages = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
     return replace(
         found,
         fit_seconds=seconds + fit_seconds,
         predict_seconds=predict_seconds,
         fit_cpu_seconds=cpu,
         memory=memory,
-        said=said[:3],
+        warnings=messages[:3],
     )
 
 
@@ -129,13 +129,13 @@ def _score_distances(
     train, test = problem.folds[fold]
     learned, asked = parts
     if metric is None:
-        found.lacks.update({name: _NO_DISTANCES_REASON for name in problem.scores if name in ("map", "eer")})
+        found.missing_scores.update({name: _NO_DISTANCES_REASON for name in problem.scores if name in ("map", "eer")})
         return
     if "map" in problem.scores:
         distances = metric.pairwise(asked, learned)
         items = score.average_precision(distances, problem.y[test], problem.y[train])
         if np.isnan(items).all():
-            found.lacks["map"] = "no test sequence has one of its class among those learned from"
+            found.missing_scores["map"] = "no test sequence has one of its class among those learned from"
         else:
             found.items["map"], found.values["map"] = items.tolist(), float(np.nanmean(items))
     if "eer" in problem.scores:
@@ -152,7 +152,7 @@ def _score_pairs(
     labels = problem.y[test]
     far, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
     if same.all() or not same.any():
-        found.lacks["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
+        found.missing_scores["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
         return
     found.values["eer"] = score.equal_error_rate(far, same)
     groups = problem.resampling_units(test)

@@ -78,6 +78,6 @@ def _restore_metadata(made: Sequences, part: Sequences, step: Any) -> Sequences:
     if len(made) != len(part):
         raise ValueError(
             f"prepare: {step!r:.80} makes {len(made)} sequences of {len(part)}: expected one of each; for windows give "
-            "an estimator that votes, such as recognize.Windowed"
+            "an estimator that votes, such as neighbors.WindowedClassifier"
         )
     return made.replace(ids=part.ids, groups=part.groups)

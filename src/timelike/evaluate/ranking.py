@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Ranking:
     """Methods over data sets: scores (data set, method), mean ranks, Friedman's test, and who is not told apart."""
 
-    sets: tuple[str, ...]
+    data_sets: tuple[str, ...]
     methods: tuple[str, ...]
     scores: NDArray[np.float64]
     higher_is_better: bool
@@ -50,7 +50,7 @@ class Ranking:
     @property
     def critical_difference(self) -> float:
         """By how much mean ranks must differ for Nemenyi's test."""
-        return score.critical_difference(len(self.methods), len(self.sets))
+        return score.critical_difference(len(self.methods), len(self.data_sets))
 
     def table(self) -> str:
         """Mean rank and mean score of every method as Markdown, the best first."""
@@ -68,7 +68,7 @@ class Ranking:
         tests = {"wilcoxon": "Wilcoxon's signed ranks with Holm's correction", "nemenyi": "Nemenyi's test"}
         groups = "; ".join(", ".join(self.methods[i] for i in clique) for clique in self.cliques) or "none"
         lines = [
-            f"{len(self.sets)} data sets. Friedman: χ² = {found.statistic:.3g}, p = {found.p_value:.2g}. "
+            f"{len(self.data_sets)} data sets. Friedman: χ² = {found.statistic:.3g}, p = {found.p_value:.2g}. "
             f"Not told apart by {tests[self.post_hoc]} at 5 %: {groups}.",
             *([f"Left out, without a score on every set: {', '.join(self.excluded)}."] if self.excluded else []),
         ]

@@ -100,7 +100,7 @@ class SpeedTracker:
         if guess > _MIN_MEASURED_SECONDS:
             self._ratios.append(took / guess)
 
-    def expected(self, name: str, guess: float) -> float:
+    def estimate(self, name: str, guess: float) -> float:
         """Seconds for a fold: as it took before, or the guess at the speed that the machine has shown."""
         if name in self._seconds_by_method:
             return statistics.fmean(self._seconds_by_method[name])

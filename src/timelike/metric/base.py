@@ -87,7 +87,7 @@ class LearnedMetric(MetricEstimator):
     learning_rate = options.real(above=0, role="free")
     weight_decay = options.real(0, role="free")
     optimizer = options.with_default(options.choice("adamw", "adam", role="training"), "adam")
-    schedule = options.with_default(options.choice("cycle", "plateau", "constant", role="free"), "plateau")
+    schedule = options.with_default(options.choice("one_cycle", "plateau", "constant", role="free"), "plateau")
     perturb = options.with_default(options.Option(check_perturb, "training"), False)
     max_frames = options.with_default(options.nullable(options.integer(4)), None)
     max_steps = options.with_default(options.nullable(options.integer(1, "free")), None)
@@ -216,7 +216,7 @@ class LearnedMetric(MetricEstimator):
         }
 
     def _make_schedule(self, objective: Objective) -> Schedule | None:
-        if self.schedule == "cycle":
+        if self.schedule == "one_cycle":
             return OneCycle(steps=self._schedule_steps(objective))
         return Plateau(patience=10, monitor="loss") if self.schedule == "plateau" else None
 

@@ -91,7 +91,7 @@ class Neighbors(ClassifierMixin, NeighborsBase):  # type: ignore[misc]
         `metric__window` works in `set_params` and GridSearchCV.
         One that learns, such as `CausalEncoder`, is used as it is if it is fitted, in cross-validation too; if not,
         `fit` fits a copy of it on X and y (`metric_` is that copy). A fitted one among the values of a grid has to
-        be a `sklearn.read_only_view.FrozenEstimator`.
+        be a `sklearn.frozen.FrozenEstimator`.
     k : int
         How many neighbours vote; `n_neighbors`, as in scikit-learn, is another name for it.
     weights : {"uniform", "distance"}

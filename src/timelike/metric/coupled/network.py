@@ -48,8 +48,8 @@ class CoupledNetwork(DistanceNetwork):
     sync : {"last", "mean"}
         Which of the distances over time is the distance.
     coupling_penalty : float
-        Weight of what is `penalty_term` in a loss.
-    penalized : {"gate", "norm"}
+        Weight of the penalty in a loss.
+    penalty_term : {"gate", "norm"}
         The mean gate: c_t averaged over units, over the steps in which both sequences run, and over the pairs compared.
         Or ‖W_hc‖, as in the paper, which says little of the coupling: W_hc = 0 is c = σ(b_hc), and c = ½ with b_hc = 0.
     front : "strided" or None
@@ -147,7 +147,7 @@ class CoupledNetwork(DistanceNetwork):
         return DistanceOutput(found.distances, penalty, {"coupling": gate.detach(), **self.logged_values()})
 
     def penalty(self) -> Tensor | float:
-        """`coupling_penalty` · ‖W_hc‖ where that is `penalty_term`; the mean gate is that of pairs, see `compared`."""
+        """`coupling_penalty` · ‖W_hc‖ for `penalty_term="norm"`; the mean gate is computed from pairs, see `training_distances`."""
         if self.penalty_term == "gate":
             return 0.0
         norm: Tensor = torch.linalg.vector_norm(self.weight_hc)

@@ -92,7 +92,7 @@ class GroundMetric(MetricEstimator):
 
 
 def apply_to_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:
-    """Every frame through a network in double precision, (step, output): see `train.trained.double_precision_copy` for
+    """Every frame through a network in double precision, (step, output): see `train.base.double_precision_copy` for
     why.
     """
     values = torch.tensor(ready.values)

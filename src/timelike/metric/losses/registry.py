@@ -47,7 +47,7 @@ def resolve_loss(loss: str | Loss) -> Loss:
     if not isinstance(loss, str):
         raise TypeError(
             f"loss={loss!r}: expected one of {words} or an instance of losses.Loss; one of "
-            "pytorch-metric-learning goes through losses.adapted(loss)"
+            "pytorch-metric-learning goes through losses.adapt_loss(loss)"
         )
     if loss not in losses_by_name():
         raise ValueError(f"loss={loss!r} is not known: expected one of {words}")

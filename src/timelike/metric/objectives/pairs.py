@@ -47,7 +47,7 @@ class PairObjective(MetricObjective):
         known = (
             self.perturbation is None or "perturb" in self.checkpoint_settings
         )  # an estimator says it in the words of its options
-        changed = {} if known else {"change": repr(self.perturbation)}
+        changed = {} if known else {"perturbation": repr(self.perturbation)}
         return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **changed}
 
     def n_batches(self) -> float:

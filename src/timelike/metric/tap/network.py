@@ -29,8 +29,8 @@ MAX_KEPT_NUMBERS = (
     1 << 29
 )  # numbers that a backward pass may keep: to compute them again takes a third of the time of a step
 
-VariantName = Literal["cnn", "l", "d", "attention"]
-KERNEL_SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "l": (7, 7, 5), "d": (5, 5, 5, 3)}
+VariantName = Literal["cnn", "cnn_large", "cnn_deep", "attention"]
+KERNEL_SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "cnn_large": (7, 7, 5), "cnn_deep": (5, 5, 5, 3)}
 """Kernel sizes: the paper's, larger ones, and one layer more (Su & Wen, ICLR 2022, table 10)."""
 
 
@@ -44,12 +44,12 @@ class TAPNetwork(AlignmentNetwork):
     ----------
     n_channels : int
         Of the sequences.
-    variant : {"cnn", "l", "d", "attention"}
+    variant : {"cnn", "cnn_large", "cnn_deep", "attention"}
         g: convolutions of sizes 5-5-3, larger ones (7-7-5), one layer more (5-5-5-3), or TAP-trans in its place.
     hidden, n_outputs, normalize, transform, self_attention, front, strides
         The transformation h, see `FrameTransform`; with `transform=False` the frames are compared as they are, and
         `self_attention=True` makes it SA-TAP.
-    kernels : int
+    n_kernels : int
         Outputs of the inner convolutions; the paper has 64 for few-shot learning.
     last_relu : bool
         ReLU after the last convolution: in the paper, not in the authors' code.
