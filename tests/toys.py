@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 import timelike as tl
-from timelike import metric as metric
+from timelike import metric
 
 RECURRENT = {"hidden": 8, "max_epochs": 12, "learning_rate": 1e-2, "random_state": 0}
 TAP = {"hidden": 16, "n_kernels": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3, "random_state": 0}

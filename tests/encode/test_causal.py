@@ -12,7 +12,15 @@ from tampering import read_config, write_config
 from timelike import train
 from timelike.encode import crop_encoder
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced_size": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {
+    "n_features": 6,
+    "channels": 4,
+    "depth": 3,
+    "reduced_size": 5,
+    "n_negatives": 2,
+    "max_steps": 4,
+    "random_state": 0,
+}
 
 
 def test_it_learns(ragged):
@@ -78,7 +86,9 @@ def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_ter
     """By the sizes of the network: 40 channels in ten blocks and 160 in the last make about 7 kB a step."""
     seen = []
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    monkeypatch.setattr(train.base, "fit", lambda objective, **_: seen.append(objective.low_memory) or train.History())
+    monkeypatch.setattr(
+        train.base, "fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
+    )
     thesis = tl.CausalEncoder.preset("thesis")
     steps = (2 << 30) / (120 * 4 * (10 * 3 * 40 + 4 * 160))  # that 2 GiB hold, of 120 crops
     for length, low_memory in ((0.7 * steps, None), (1.4 * steps, None), (1.4 * steps, False), (5, True)):

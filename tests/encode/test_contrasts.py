@@ -174,7 +174,9 @@ def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_bes
     seen = []
     kind = {"nt_xent": NTXentObjective, "vicreg": VICRegObjective, "t_loss": TLossObjective}[loss]
     real = kind.sample_batch
-    monkeypatch.setattr(kind, "drawn", lambda self, data, *rest: seen.append((self, data)) or real(self, data, *rest))
+    monkeypatch.setattr(
+        kind, "sample_batch", lambda self, data, *rest: seen.append((self, data)) or real(self, data, *rest)
+    )
     options = SMALL | {"max_steps": 40, "learning_rate": 1e-2, "schedule": "constant"}
     encoder = tl.CausalEncoder(loss=loss, validation=0.2, **options).fit(waves)
     objective = seen[0][0]
@@ -252,7 +254,9 @@ def test_the_thesis_is_a_preset_in_which_options_may_change():
 
 def test_other_networks_take_a_few_crops_at_a_time_where_memory_is_short(monkeypatch):
     seen = []
-    monkeypatch.setattr(train.base, "fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History())
+    monkeypatch.setattr(
+        train.base, "fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
+    )
     cells, long = tl.RecurrentEncoder(hidden=64, n_layers=1, vectors="raw"), np.zeros((1, 8000, 1), np.float32)
     cells.fit(long)  # 120 crops with 10 kB or more for each of their steps, if nothing bounds them
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
@@ -284,5 +288,7 @@ def test_several_processes_share_the_series_of_a_batch(ragged):
 @pytest.mark.parametrize("is_low_memory", [False, True])
 def test_it_trains_in_other_precisions(ragged, precision, is_low_memory, kind):
     expected = fit(made(kind, ragged, is_low_memory=is_low_memory), max_steps=5, random_state=0)["loss"]
-    found = fit(made(kind, ragged, is_low_memory=is_low_memory), max_steps=5, precision=precision, random_state=0)["loss"]
+    found = fit(made(kind, ragged, is_low_memory=is_low_memory), max_steps=5, precision=precision, random_state=0)[
+        "loss"
+    ]
     np.testing.assert_allclose(found, expected, rtol=1e-4 if precision == "64-true" else 0.1)

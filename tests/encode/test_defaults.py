@@ -17,7 +17,14 @@ PUBLISHED = {
     "RecurrentNetwork": {"n_features": 320, "hidden": 256, "n_layers": 2},
     "RecurrentEncoder": {"n_features": 320, "hidden": 256, "n_layers": 2} | TRAINING | CHOSEN,
     "FrameNetwork": {"filters": 16, "n_frame_features": 32},
-    "FrameEncoder": {"filters": 16, "n_frame_features": 32, "n_features": 160, "channels": 40, "depth": 6, "reduced_size": 80}
+    "FrameEncoder": {
+        "filters": 16,
+        "n_frame_features": 32,
+        "n_features": 160,
+        "channels": 40,
+        "depth": 6,
+        "reduced_size": 80,
+    }
     | {"kernel_size": 3, "n_negatives": 5, "batch_size": 10, "learning_rate": 0.001}
     | CHOSEN,
 }

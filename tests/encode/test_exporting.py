@@ -8,7 +8,15 @@ from sklearn.exceptions import NotFittedError
 
 import timelike as tl
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced_size": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {
+    "n_features": 6,
+    "channels": 4,
+    "depth": 3,
+    "reduced_size": 5,
+    "n_negatives": 2,
+    "max_steps": 4,
+    "random_state": 0,
+}
 SHAPES = ((1, 1), (3, 2), (2, 7), (5, 40), (1, 300))
 
 

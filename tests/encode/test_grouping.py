@@ -7,7 +7,7 @@ from torch import nn
 
 from timelike.encode import CausalNetwork, FrameNetwork
 from timelike.encode.causal.network import is_batch_invariant
-from timelike.encode.crop_encoder import Crops, extract_crops, group_by_length
+from timelike.encode.objectives.crops import Crops, extract_crops, group_by_length
 from timelike.native.causal import batch_invariant
 
 

@@ -36,7 +36,7 @@ class TestNetworks:
     def test_half_of_the_channels_of_lenet_are_dropped_as_a_whole(self):
         network = tl.encode.ImageEncoder(random_state=0).network((1, 28, 28)).train()
         torch.manual_seed(0)
-        channels = network.look[:7](torch.randn(200, 1, 28, 28)).amax((2, 3))
+        channels = network.backbone[:7](torch.randn(200, 1, 28, 28)).amax((2, 3))
         assert 0.4 < float((channels == 0).float().mean()) < 0.6
 
     @pytest.mark.parametrize("dropout", [0.0, 0.25])

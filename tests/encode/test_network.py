@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from timelike.encode import CausalNetwork
 from timelike.encode.causal.network import CausalConvolution
-from timelike.encode.crop_encoder import encode_padded_batches, group_by_length
+from timelike.encode.objectives.crops import encode_padded_batches, group_by_length
 from timelike.native.causal import fallback
 
 

@@ -6,7 +6,8 @@ import torch
 
 import timelike as tl
 from timelike.encode.causal.network import CausalNetwork
-from timelike.encode.crop_encoder import Crops, TLossObjective, extract_crops, sample_triplets
+from timelike.encode.objectives.crop_objectives import TLossObjective
+from timelike.encode.objectives.crops import Crops, extract_crops, sample_triplets
 from timelike.train import fit
 
 
@@ -203,7 +204,9 @@ def test_it_trains_in_other_precisions(ragged, precision, is_low_memory):
 
 def test_both_ways_learn_in_the_loop(ragged):
     for is_low_memory in (False, True):
-        losses = fit(contrast(ragged, is_low_memory=is_low_memory, learning_rate=1e-2), max_steps=60, random_state=0)["loss"]
+        losses = fit(contrast(ragged, is_low_memory=is_low_memory, learning_rate=1e-2), max_steps=60, random_state=0)[
+            "loss"
+        ]
         assert losses[-20:].mean() < losses[:20].mean()
 
 

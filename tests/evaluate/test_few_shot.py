@@ -108,7 +108,10 @@ def test_the_record_has_both_intervals_and_draws_itself():
     expected = min(low, least[0]), max(high, least[1])
     assert (found.interval.low, found.interval.high) == pytest.approx(expected)
     assert FewShotResult(np.ones(50), 5, 1, 15, "mean").interval.low == pytest.approx(intervals.wilson(1.0, 50)[0])
-    assert str(found) == f"5-way 1-shot: {100 * values.mean():.2f} ± {100 * found.half_width:.2f} % (50 tasks of 75 queries)"
+    assert (
+        str(found)
+        == f"5-way 1-shot: {100 * values.mean():.2f} ± {100 * found.half_width:.2f} % (50 tasks of 75 queries)"
+    )
     (axes,) = found.plot().axes
     assert sum(bar.get_height() for bar in axes.patches[:30]) == 50
     assert FewShotResult(values[:1], 5, 1, 15, "mean").half_width == np.inf

@@ -38,11 +38,11 @@ def test_all_pairs_of_unequal_lengths_follow_the_equations(sync, graded):
     expected = looped(network, x, LENGTHS, y, lengths)
     with torch.set_grad_enabled(graded):
         first, second = network.features(x, LENGTHS), network.features(y, lengths)
-        torch.testing.assert_close(network.matrix(first, second), expected, rtol=1e-12, atol=1e-13)
-        torch.testing.assert_close(network.matrix(second, first), expected.T, rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(network.distance_matrix(first, second), expected, rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(network.distance_matrix(second, first), expected.T, rtol=1e-12, atol=1e-13)
         some = torch.tensor([4, 1, 2])
         torch.testing.assert_close(
-            network.rows(first.take(some), second), expected[some, range(3)], rtol=1e-12, atol=1e-13
+            network.pair_distances(first.take(some), second), expected[some, range(3)], rtol=1e-12, atol=1e-13
         )
 
 
@@ -51,7 +51,10 @@ def test_pairs_of_a_collection_with_itself_are_those_of_two_copies(graded):
     network, x = made(), walks()
     with torch.set_grad_enabled(graded):
         first = network.features(x, LENGTHS)
-        once, twice = network.matrix(first, first), network.matrix(first, Features(first.values, first.lengths))
+        once, twice = (
+            network.distance_matrix(first, first),
+            network.distance_matrix(first, Features(first.values, first.lengths)),
+        )
     torch.testing.assert_close(once, twice, rtol=1e-13, atol=1e-14)
     assert (once == once.T).all()
     assert (once.diagonal() == 0).all()
@@ -138,7 +141,9 @@ def test_gradients_are_those_of_finite_differences(sync):
 
         def forward(self, x, y):
             first, second = network.features(x, torch.tensor([4, 2])), network.features(y, torch.tensor([5, 3, 4]))
-            return torch.cat([network.matrix(first, second).ravel(), network.matrix(second, second)[1:, 0]])
+            return torch.cat(
+                [network.distance_matrix(first, second).ravel(), network.distance_matrix(second, second)[1:, 0]]
+            )
 
     def run(x, y, *parts):
         named = {f"network.{name}": part for name, part in zip(weights, parts, strict=True)}
@@ -150,7 +155,7 @@ def test_gradients_are_those_of_finite_differences(sync):
 def test_gradients_are_finite_where_the_twins_are_the_same():
     network, x = made(), walks().requires_grad_()
     features = network.features(x, LENGTHS)
-    (network.matrix(features, features).sum() + network(x, x).sum()).backward()
+    (network.distance_matrix(features, features).sum() + network(x, x).sum()).backward()
     assert torch.isfinite(x.grad).all()
     assert all(torch.isfinite(weight.grad).all() for weight in network.parameters())
 

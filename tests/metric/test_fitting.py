@@ -321,7 +321,7 @@ def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
     others = np.setdiff1d(np.arange(len(train)), held_out)
     with torch.no_grad():
         sides = [network.features(*ready[ids].to_tensor()) for ids in (held_out, others)]
-        apart = network.matrix(*sides).numpy()
+        apart = network.distance_matrix(*sides).numpy()
     each = [
         average_precision_score(classes[others] == classes[q], -row) for q, row in zip(held_out, apart, strict=True)
     ]

@@ -43,7 +43,7 @@ def executor(request, monkeypatch):
 def test_the_mean_gate_is_that_of_the_equations_where_both_sequences_run(graded):
     network, first, second = made(), cut(X[:3], LENGTHS[:3]), cut(Y, OTHERS)
     with torch.set_grad_enabled(graded):
-        found = network.gates(X[:3], Y, LENGTHS[:3], OTHERS)
+        found = network.mean_gates(X[:3], Y, LENGTHS[:3], OTHERS)
     torch.testing.assert_close(found.detach(), gates(network, zip(first, second, strict=True)), rtol=1e-12, atol=0)
 
 
@@ -61,8 +61,8 @@ def test_training_is_told_the_mean_over_the_pairs_it_compares(sync, graded):
         with torch.set_grad_enabled(graded):
             x, y = network.features(X, LENGTHS), network.features(Y, OTHERS)
             sides = {"matrix": (x, y), "triangle": (x, x), "rows": (x.take(slice(3)), y)}[kind]
-            found = network.compared(*sides, rows=kind == "rows")
-            plain = network.rows(*sides) if kind == "rows" else network.matrix(*sides)
+            found = network.training_distances(*sides, pairs_only=kind == "rows")
+            plain = network.pair_distances(*sides) if kind == "rows" else network.distance_matrix(*sides)
         torch.testing.assert_close(found.distances, plain, rtol=0, atol=1e-14)
         expected = gates(network, pairs).mean().item()
         assert float(found.logged_values["coupling"]) == pytest.approx(expected, rel=1e-12)
@@ -76,13 +76,13 @@ def test_without_weights_the_norm_says_nothing_and_the_gate_is_that_of_the_bias(
         with torch.no_grad():
             network.weight_hc.zero_()
         assert network.coupling_norm == 0
-        assert network.gates(X, X.flip(0)).tolist() == pytest.approx([1 / (1 + np.exp(-bias))] * 5)
+        assert network.mean_gates(X, X.flip(0)).tolist() == pytest.approx([1 / (1 + np.exp(-bias))] * 5)
 
 
 def test_a_sequence_alone_is_coupled_to_nothing():
     network = made()
     one = network.features(X[:1], LENGTHS[:1])
-    assert network.compared(one, one).penalty.item() == 0
+    assert network.training_distances(one, one).penalty.item() == 0
 
 
 @pytest.mark.usefixtures("executor")
@@ -99,7 +99,7 @@ def test_gradients_of_the_penalty_are_those_of_finite_differences():
         def forward(self, x, y):
             first, second = network.features(x, torch.tensor([3, 2])), network.features(y, torch.tensor([4, 1]))
             sides = (first, second, False), (first, first, False), (first, second, True)
-            return torch.stack([network.compared(a, b, rows=rows).penalty for a, b, rows in sides])
+            return torch.stack([network.training_distances(a, b, pairs_only=rows).penalty for a, b, rows in sides])
 
     def run(x, y, *parts):
         named = {f"network.{name}": part for name, part in zip(names, parts, strict=True)}
@@ -119,7 +119,7 @@ def test_padding_changes_neither_the_penalty_nor_its_gradient():
         padded.requires_grad_()
         network.zero_grad()
         features = network.features(padded, LENGTHS)
-        penalty = network.compared(features, features).penalty
+        penalty = network.training_distances(features, features).penalty
         penalty.backward()
         found.append((penalty.detach(), padded.grad, network.weight_hc.grad.clone()))
     for other in found[1:]:
@@ -134,7 +134,9 @@ def test_a_long_float32_sequence_does_not_wear_the_sum_of_its_gates_out():
     for dtype in (torch.float32, torch.float64):
         sides = [Features(side.to(dtype), torch.tensor([30_000])) for side in (x, y)]
         with torch.no_grad():
-            found.append(network.to(dtype).compared(*sides, rows=True).logged_values["coupling"].double())
+            found.append(
+                network.to(dtype).training_distances(*sides, pairs_only=True).logged_values["coupling"].double()
+            )
     torch.testing.assert_close(*found, rtol=1e-5, atol=0)
 
 

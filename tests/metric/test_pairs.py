@@ -46,16 +46,16 @@ def test_every_pair_is_computed_in_a_block_that_fits(name, fitted, test, monkeyp
     metric, test = fitted(name), test[:10]
     monkeypatch.setattr(pairwise, "BLOCK_NUMBERS", 5000)
     seen = []
-    network, matrix = metric.network_, metric.network_.matrix
+    network, matrix = metric.network_, metric.network_.distance_matrix
 
     def noted(x, y):
-        seen.append(len(x) * len(y) * network.footprint(x.values.shape[1], y.values.shape[1]))
+        seen.append(len(x) * len(y) * network.numbers_per_pair(x.values.shape[1], y.values.shape[1]))
         return matrix(x, y)
 
-    monkeypatch.setattr(network, "matrix", noted)
+    monkeypatch.setattr(network, "distance_matrix", noted)
     out = np.full((len(test), len(test)), np.nan)
     metric.pairwise(test, out=out)
-    least = max(network.footprint(length, length) for length in test.lengths.tolist())
+    least = max(network.numbers_per_pair(length, length) for length in test.lengths.tolist())
     with torch.no_grad():
         assert max(seen) <= max(5000, least)
     assert np.isfinite(out).all()
@@ -105,7 +105,7 @@ def test_an_error_leaves_torch_with_the_threads_it_had(fitted, test, monkeypatch
         raise KeyboardInterrupt
 
     before = torch.get_num_threads()
-    monkeypatch.setattr(fitted("siamese").network_, "matrix", stop)
+    monkeypatch.setattr(fitted("siamese").network_, "distance_matrix", stop)
     with pytest.raises(KeyboardInterrupt):
         fitted("siamese").pairwise(test, n_jobs=3)
     assert torch.get_num_threads() == before

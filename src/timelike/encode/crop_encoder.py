@@ -16,33 +16,13 @@ from .objectives.activation_memory import activation_bytes_per_step
 from .objectives.crop_objectives import CropObjective, NTXentObjective, TLossObjective, VICRegObjective
 from .objectives.crops import (
     CropAugmentation,
-    Crops,
-    CropTriplets,
-    encode_padded_batches,
-    extract_crops,
-    group_by_length,
-    has_padding_cost,
-    sample_triplets,
 )
-from .self_supervised import ScheduleName as ScheduleName, SelfSupervisedEncoder  # noqa: PLC0414 - others take it from here
-
-__all__ = [
-    "CropEncoder",
-    "CropTriplets",
-    "Crops",
-    "TLossObjective",
-    "encode_padded_batches",
-    "extract_crops",
-    "group_by_length",
-    "has_padding_cost",
-    "sample_triplets",
-]
+from .self_supervised import SelfSupervisedEncoder
 
 CropLossName = Literal["vicreg", "nt_xent", "t_loss"]
 
-_MAX_ACTIVATION_BYTES = (
-    2 << 30
-)  # bytes of activations of all crops at once, at most; or half of what is free, if that is less
+# bytes of activations of all crops at once, at most; or half of the free memory, if that is less
+_MAX_ACTIVATION_BYTES = 2 << 30
 _N_PASSES, _STEP_RANGE, _MIN_STEPS = 8, (200, 1000), 100  # through the data; steps between these, and in any case
 _MAX_CROP_STEPS = 1e7  # time steps of crops that a training goes through: about a minute of a core
 

@@ -24,8 +24,9 @@ from .base import Floats, Geometry, Length, StandardizedStream, Stream
 from .causal.network import CausalNetwork
 from .causal.onnx_graph import add_causal_network
 from .causal.stream import CausalStream
-from .crop_encoder import THESIS_PRESET, CropEncoder, CropLossName, ScheduleName
+from .crop_encoder import THESIS_PRESET, CropEncoder, CropLossName
 from .onnx.graph import OnnxGraph
+from .self_supervised import ScheduleName
 from .whitening import VectorScaling
 
 

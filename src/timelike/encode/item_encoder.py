@@ -104,7 +104,7 @@ class ItemEncoder(SelfSupervisedEncoder):
         return add_whitening(graph, found, getattr(self, "whitener_", None))
 
     def stream(self) -> Stream:
-        """One item in, its vector out: a sample is a whole item, and what came before it has no say."""
+        """One item in, its vector out: a sample is a whole item, independent of what came before it."""
         self._require_fitted()
         return self._whiten_stream(ItemStream(self.network_, *self.scaler_))
 

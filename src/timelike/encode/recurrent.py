@@ -19,8 +19,9 @@ from ..native.recurrent import autograd as cells
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, Geometry, Length, StandardizedStream, Stream
-from .crop_encoder import CropEncoder, CropLossName, ScheduleName
+from .crop_encoder import CropEncoder, CropLossName
 from .onnx.graph import OnnxGraph
+from .self_supervised import ScheduleName
 from .whitening import VectorScaling
 
 CellName = Literal["lstm", "gru"]

@@ -78,7 +78,7 @@ class SelfSupervisedEncoder(Trained, Encoder):
         return FORWARD_SHARE * len(sequences) / self.batch_size if self.vectors != "raw" else 0.0  # all are encoded
 
     def _is_batch_invariant(self, threads: int) -> bool:
-        """Whether the network in single precision gives a sequence the same bits in any company."""
+        """Whether the bits of a vector in single precision do not depend on the other items in the batch."""
         return False
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:

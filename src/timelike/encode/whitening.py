@@ -46,7 +46,7 @@ class Whitener(NamedTuple):
 
     def transform(self, vectors: NDArray[Any]) -> Floats:
         """The vectors on the map, in float32."""
-        # in double precision, so that rounding once at the end gives a vector the same bits in any company
+        # in double precision, so that, rounded once at the end, the bits do not depend on the other items
         return np.asarray((vectors - self.center) @ self.matrix, np.float32)
 
 

@@ -1,4 +1,4 @@
-"""`Comparison`: what came out, as rows, table, paired tests, picture, HTML and JSON; and the best method, refitted."""
+"""`Comparison`: the results as rows, table, paired tests, figure, HTML and JSON; and the best method, refitted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FORMAT = "timelike comparison 2"
 
 @dataclass(frozen=True)
 class MethodDifference:
-    """Two methods: how much better the first is, how probable so much is by chance, and so corrected for all pairs."""
+    """Two methods: the difference of their scores, its p-value, and the p-value corrected for all pairs."""
 
     first: str
     second: str
@@ -78,8 +78,8 @@ class Comparison:
     def best(self) -> Any:
         """The best method, fitted on everything: an estimator that predicts, or a metric where only distances count.
 
-        It trains as long as it likes, whatever the budget was. What prepares sequences for it is part of it, in a
-        scikit-learn Pipeline; a metric takes prepared sequences, as `prepare` left them.
+        It trains without a time limit, whatever the budget was. Preparation steps are part of it, in a scikit-learn
+        Pipeline; a metric takes sequences that are already prepared.
         """
         ranked = self.ranked_rows()
         if not ranked:
@@ -182,11 +182,11 @@ class Comparison:
         ]
 
     def __repr__(self) -> str:
-        """The table: at the prompt it is what was asked for."""
+        """The table, so that it shows at the prompt."""
         return str(self)
 
     def __str__(self) -> str:
-        """The table, how it was made, and what has to be said."""
+        """The table, how it was made, and the notes."""
         return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
 
     def _summary_lines(self) -> list[str]:
@@ -204,10 +204,10 @@ class Comparison:
         return drawing.plot_scores([row.method for row in rows], bounds, folds, wanted)
 
     def _repr_html_(self) -> str:
-        said = map(html.paragraph, self._summary_lines())
+        paragraphs = map(html.paragraph, self._summary_lines())
         shown = html.table(self._table_header(), self._table_rows())
         picture = [html.figure_html(self.plot(), f"{self.scores[0]}, 95 % intervals")] if self.ranked_rows() else []
-        return html.join_html(shown, *said, *picture)
+        return html.join_html(shown, *paragraphs, *picture)
 
     @staticmethod
     def rank(
@@ -218,7 +218,7 @@ class Comparison:
     ) -> Ranking:
         """Several data sets, {name: comparison}, in one: mean ranks, Friedman's test, a critical-difference diagram.
 
-        Methods without a score on every set are left out, and said to be.
+        Methods without a score on every set are left out, and listed as `excluded`.
         """
         from .ranking import rank_comparisons
 

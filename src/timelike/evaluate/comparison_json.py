@@ -1,4 +1,4 @@
-"""Comparisons read back from JSON: every entry is checked where it is read, so that an edited file is refused."""
+"""Reads comparisons from JSON and checks every entry, so that an edited file is refused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def score_dict_parser(check: Parser) -> Parser:
 
 
 def parse_fold_result(held: Any, where: str) -> FoldResult:
-    """What a method did on a fold, as `FoldResult.to_dict` wrote it."""
+    """The result of a fold, as written by `FoldResult.to_dict`."""
     numbers = list_parser(nullable_parser(parse_finite))
     fields = read_fields(
         held,
@@ -59,7 +59,7 @@ def parse_fold_result(held: Any, where: str) -> FoldResult:
 
 
 def parse_row(held: Any, where: str) -> ComparisonRow:
-    """A row, as `ComparisonRow.to_dict` wrote it."""
+    """A row, as written by `ComparisonRow.to_dict`."""
     fields = read_fields(
         held,
         where,

@@ -1,4 +1,4 @@
-"""`ComparisonRow`: what came out for one method, with intervals over folds, or over the items of a single test part."""
+"""`ComparisonRow`: the results of one method, with intervals over folds, or over the items of a single test part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ComparisonRow:
     state: str
     """One of `STATES`: "unfinished" has some folds, "skipped" none, for lack of time."""
     reason: str
-    """What there is to say about it, such as why it failed."""
+    """Remarks, such as why it failed."""
     scores: dict[str, Interval]
     """By score; those of an unfinished row are of its finished folds."""
     folds: tuple[FoldResult, ...]
@@ -36,7 +36,7 @@ class ComparisonRow:
 
     @property
     def fit_cpu_seconds(self) -> float | None:
-        """The same on the clock of the processors: what a busy machine does not change."""
+        """CPU seconds for one fold, in the mean: these do not depend on the load of the machine."""
         return float(np.mean([fold.fit_cpu_seconds for fold in self.folds])) if self.folds else None
 
     @property
@@ -46,7 +46,7 @@ class ComparisonRow:
 
     @property
     def memory(self) -> int | None:
-        """Bytes, at the peak of all folds, beyond what was held before; None where the system does not tell."""
+        """Bytes, at the peak of all folds, beyond those in use before; None where the system does not report it."""
         return max((fold.memory for fold in self.folds if fold.memory is not None), default=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,7 +60,9 @@ class ComparisonRow:
         return tuple(fold.values[name] for fold in self.folds if name in fold.values)
 
 
-def make_row(method: str, state: str, reason: str, folds: list[FoldResult], problem: ComparisonProblem) -> ComparisonRow:
+def make_row(
+    method: str, state: str, reason: str, folds: list[FoldResult], problem: ComparisonProblem
+) -> ComparisonRow:
     """A row from its folds: a score is the mean over folds, with an interval by folds, or by items of a single one."""
     if state == "finished" and folds and all(name in fold.missing_scores for fold in folds for name in problem.scores):
         state = "failed"
@@ -92,7 +94,7 @@ def _narrowest_interval(mean: float, folds: list[FoldResult], name: str, problem
     n = len(tested) if problem.X.groups is None else len(np.unique(problem.X.groups[tested]))
     if name == "accuracy":
         return score.wilson_interval(mean, n)
-    # what is no share of right answers varies less than one
+    # a score that is no share of correct predictions varies less than a share
     drawn = [fold.draws[name] if name == "eer" else fold.items[name] for fold in folds]
     # draws vary as the rate of one fold does, and the mean over folds less, by as much as the corrected t-test says
     share = 1 / n if name != "eer" else 1.0 if len(folds) == 1 else 1 / len(folds) + problem.overlap

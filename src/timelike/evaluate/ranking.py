@@ -1,4 +1,4 @@
-"""`Ranking`: methods over several data sets, by mean ranks and the pairs that cannot be told apart."""
+"""`Ranking`: methods over several data sets, by mean ranks and cliques of methods that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods over data sets: scores (data set, method), mean ranks, Friedman's test, and who is not told apart."""
+    """Methods over data sets: scores (data set, method), mean ranks, Friedman's test, and cliques."""
 
     data_sets: tuple[str, ...]
     methods: tuple[str, ...]
@@ -43,7 +43,7 @@ class Ranking:
 
     @property
     def cliques(self) -> list[tuple[int, ...]]:
-        """Methods, by position, that cannot be told apart."""
+        """Groups of methods, by position, that do not differ significantly."""
         given = self.scores if self.higher_is_better else -self.scores
         return score.cliques(self.mean_ranks, score.significant_pairs(given, post_hoc=self.post_hoc))
 
@@ -83,14 +83,14 @@ class Ranking:
 
     def _repr_html_(self) -> str:
         shown = html.table(["method", "mean rank", "mean score", "best on"], self._table_rows())
-        said = [html.paragraph(line) for line in str(self).split("\n\n")[-1].split("\n")]
-        return html.join_html(shown, *said, html.figure_html(self.plot(), "Critical differences of mean ranks"))
+        paragraphs = [html.paragraph(line) for line in str(self).split("\n\n")[-1].split("\n")]
+        return html.join_html(shown, *paragraphs, html.figure_html(self.plot(), "Critical differences of mean ranks"))
 
 
 def rank_comparisons(
     comparisons: Mapping[str, Comparison] | Iterable[Comparison], metric: str | None, post_hoc: PostHoc
 ) -> Ranking:
-    """Those of several data sets, by one score."""
+    """A `Ranking` from the comparisons of several data sets, by one score."""
     named: dict[str, Comparison] = (
         dict(comparisons)
         if isinstance(comparisons, Mapping)

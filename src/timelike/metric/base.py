@@ -253,7 +253,7 @@ class LearnedMetric(MetricEstimator):
     def _fill_matrix(
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
     ) -> None:
-        if y is not None and out.size == 1:  # one distance is asked for by the million, and needs no blocks
+        if y is not None and out.size == 1:  # a fast path without blocks: single distances are computed by the million
             out[0, 0] = self._single_distance(x, y, threads)
             return
         first = self._standardize(x)
@@ -300,7 +300,7 @@ class RecurrentMetric(LearnedMetric):
         "patience": 20,
         "validation": 0.2,
     }
-    """How the coupled GRU's paper trains twins, where it says so."""
+    """Training options of the coupled GRU's paper, as far as it states them."""
 
     def _get_front(self) -> StridedConvolutions | None:
         found = self.network_.front

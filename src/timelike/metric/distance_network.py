@@ -43,8 +43,9 @@ class DistanceOutput:
 class DistanceNetwork(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
-    What concerns one sequence alone is done once for each (`features`); what concerns two is done for given pairs
-    (`pair_distances`) or for all of them (`distance_matrix`). What steps past a length hold changes no value and no gradient.
+    What depends on one sequence alone is computed once for each (`features`); what depends on two is computed for given
+    pairs (`pair_distances`) or for all of them (`distance_matrix`).
+    Steps past a length change neither values nor gradients.
     """
 
     symmetric: bool = True  # whether exchanging the two changes nothing
@@ -67,7 +68,7 @@ class DistanceNetwork(nn.Module, abc.ABC):
         return self.pair_distances(x.take(first), y.take(second)).reshape(len(x), len(y))
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """About how many numbers one pair of such lengths takes in `distance_matrix`, so that blocks can be made to fit."""
+        """About how many numbers one pair of such lengths takes in `distance_matrix`, to choose the size of blocks."""
         return 1 + x_time + y_time
 
     def penalty(self) -> Tensor | float:

@@ -13,8 +13,9 @@ from ...models import options
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..base import Geometry, Length, Stream
-from ..crop_encoder import CropEncoder, CropLossName, ScheduleName
+from ..crop_encoder import CropEncoder, CropLossName
 from ..onnx.graph import OnnxGraph
+from ..self_supervised import ScheduleName
 from ..whitening import VectorScaling
 from .network import CausalNetwork, is_batch_invariant
 from .onnx_graph import add_causal_network

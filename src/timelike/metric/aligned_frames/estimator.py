@@ -285,7 +285,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         }
 
     def _consistency_weight(self) -> ConsistencyWeight:
-        """The weight of eq. 10: soft-DTW collapses where it is asked to be near its own augmentation."""
+        """The weight of eq. 10: soft-DTW collapses if it is trained to be near its own augmentation."""
         return 0.0
 
     def _refuse_nothing_to_learn(self) -> None:

@@ -139,7 +139,7 @@ random_state
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
         """How far the two states are from each other at every time, up to the end of the longer one.
 
-        Where the twins read frames of several steps, these have the same number.
+        Where the GRUs read frames of several steps, all steps of a frame have the same value.
         """
         pair = self._validate_pair(x, y)
         with torch.no_grad():

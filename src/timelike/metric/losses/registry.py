@@ -1,4 +1,4 @@
-"""Losses found by their names, the option `loss`, and the door for losses of pytorch-metric-learning."""
+"""Losses by name, the option `loss`, and `adapt_loss` for losses of pytorch-metric-learning."""
 
 from __future__ import annotations
 

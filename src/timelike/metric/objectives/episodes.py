@@ -121,7 +121,7 @@ class EpisodeObjective(MetricObjective):
 class ValidatedEpisodeObjective(EpisodeObjective):
     """Few-shot tasks, judged by tasks whose queries take no part in it and whose support does."""
 
-    supervision = "episodes of all but some"
+    supervision = "episodes, validated"
     higher_is_better = False
 
     def __init__(

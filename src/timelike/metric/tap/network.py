@@ -264,7 +264,8 @@ class ConvolutionScores(AlignmentScores):
 
     >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> x = torch.randn(4, 6, 2)
-    >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1]))
+    >>> lengths = torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1])
+    >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), *lengths)
     >>> ConvolutionScores(n_kernels=3)(table, None).shape
     torch.Size([4, 6, 6])
     """
@@ -310,7 +311,8 @@ class AttentionScores(AlignmentScores):
     >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> scores, x = AttentionScores(2), torch.randn(4, 6, 2)
     >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), torch.full((4,), 6), torch.full((4,), 6))
-    >>> scores(table, scores.extra_distances(scores.extra_features(x), scores.extra_features(x), paired_frame_distances)).shape
+    >>> extra = scores.extra_features(x)
+    >>> scores(table, scores.extra_distances(extra, extra, paired_frame_distances)).shape
     torch.Size([4, 6, 6])
     """
 
@@ -324,11 +326,11 @@ class AttentionScores(AlignmentScores):
         return 48
 
     def extra_features(self, frames: Tensor) -> Tensor:
-        """As the one that asks, and as the one that is asked."""
+        """The projections of frames as queries and as keys, side by side."""
         return torch.cat([self.query(frames), self.key(frames)], -1)
 
     def extra_distances(self, x: Tensor, y: Tensor, between: PairingFunction, *, back: bool = False) -> Tensor:
-        """Distances of what x asks and y answers; or of what y asks and x answers."""
+        """Distances of the queries of x and the keys of y; with `back` of the queries of y and the keys of x."""
         (x_query, x_key), (y_query, y_key) = x.chunk(2, -1), y.chunk(2, -1)
         return between(x_key, y_query).mT if back else between(x_query, y_key)
 
