@@ -1,4 +1,4 @@
-"""The causal encoder: what it learns, and how it gets on with scikit-learn, folders and other rooms."""
+"""The causal encoder: what it learns, and its use with scikit-learn, saved models and other packages."""
 
 import numpy as np
 import pytest

@@ -73,7 +73,7 @@ def test_it_is_a_metric(encoder_and_data):
 def test_it_says_what_is_wrong(encoder_and_data, tmp_path):
     encoder, data = encoder_and_data
     for call in (encoder.encode, encoder.transform, lambda _: encoder.stream()):
-        with pytest.raises(NotFittedError, match="has learned nothing yet: call fit"):
+        with pytest.raises(NotFittedError, match="is not fitted yet: call fit"):
             call(data)
     with pytest.raises(NotFittedError):
         encoder.save(tmp_path / "model")

@@ -275,7 +275,7 @@ def test_at_its_defaults_it_takes_what_is_missing(waves):
 def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
     small = tl.CausalEncoder(**SMALL)
     for kind in (tl.EmbeddingClassifier, tl.EmbeddingRegressor):
-        with pytest.raises(NotFittedError, match="has learned nothing yet"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
             kind(small).predict(waves)
         with pytest.raises(ValueError, match="head='magic': expected one of"):
             kind(small, head="magic").fit(waves, np.arange(60) % 2)

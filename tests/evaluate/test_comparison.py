@@ -1,4 +1,4 @@
-"""Comparisons: scores against scikit-learn and the room `score`, folds, what may be a method, tests, files, pictures."""
+"""Comparisons: scores against scikit-learn and the package `score`, folds, what may be a method, tests, files, pictures."""
 
 import json
 import re

@@ -28,7 +28,7 @@ def test_before_fitting_there_is_nothing_to_compare_with(name):
         lambda: metric.neighbors(X, X),
         lambda: metric.save("nowhere"),
     ):
-        with pytest.raises(NotFittedError, match=r"has learned nothing yet: call fit\(X, y\) first"):
+        with pytest.raises(NotFittedError, match=r"is not fitted yet: call fit\(X, y\) first"):
             ask()
 
 

@@ -1,4 +1,4 @@
-"""Coupled GRUs: the equations, the rule for unequal lengths, and what is said of the twins."""
+"""Coupled GRUs: the equations, the rule for unequal lengths, and the equality with torch's GRU while the gate is closed."""
 
 import numpy as np
 import pytest

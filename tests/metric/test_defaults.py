@@ -17,15 +17,21 @@ TRAINED = BUDGET | {"front": "strided", "optimizer": "adamw", "schedule": "one_c
 LEARNED = TRAINED | {"learning_rate": 0.001, "weight_decay": 0.0001, "max_frames": 128}
 TASKS = {"n_per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": None, "perturb": False}
 SMALLER = {"hidden": 256, "n_outputs": None, "n_kernels": 8, "batch_size": 24}
-TWINS = TRAINED | {"n_per_class": 6, "learning_rate": 0.003, "weight_decay": 0.001, "max_frames": 256, "perturb": True}
+RECURRENT = TRAINED | {
+    "n_per_class": 6,
+    "learning_rate": 0.003,
+    "weight_decay": 0.001,
+    "max_frames": 256,
+    "perturb": True,
+}
 PUBLISHED = {
     "TAPNetwork": FRAMES | {"n_kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},
     "TAP": LEARNED | TASKS | SMALLER | {"last_relu": False, "symmetrize": False, "normalize": True},
     "Aligned": FRAMES | {"transform": True},
     "AlignedFrames": FRAMES | LEARNED | TASKS,
     "SiameseNetwork": {"hidden": 20, "n_layers": 1},
-    "SiameseGRU": TWINS | {"hidden": 64, "readout": "mean+max", "n_outputs": 64, "normalize": True},
-    "CoupledGRU": TWINS | {"hidden": 32, "coupling_bias": -2.0, "sync": "mean", "learning_rate": 0.01},
+    "SiameseGRU": RECURRENT | {"hidden": 64, "readout": "mean+max", "n_outputs": 64, "normalize": True},
+    "CoupledGRU": RECURRENT | {"hidden": 32, "coupling_bias": -2.0, "sync": "mean", "learning_rate": 0.01},
     "RVSML": {"n_virtual_frames": 4, "max_iterations": 20, "standardize": True},
     "DeepRVSML": {
         "n_virtual_frames": 4,

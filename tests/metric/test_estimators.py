@@ -1,4 +1,4 @@
-"""Fitted learned metrics: their verbs, what they refuse, how they are kept."""
+"""Fitted learned metrics: their methods, what they refuse, how they are saved."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ EVERY = pytest.mark.parametrize("name", MAKERS)
 BY_GRADIENT = [*NETWORKS, "deep", "elements"]
 
 
-def judged(metric, train, test):
+def evaluate(metric, train, test):
     """1-NN accuracy on sequences not seen, and how much nearer those of one class are, in deviations."""
     found = metric.pairwise(test, train)
     same = test.labels[:, None] == train.labels
@@ -22,7 +22,7 @@ def judged(metric, train, test):
 
 @EVERY
 def test_sequences_not_seen_are_recognised_well_above_chance(name, fitted, train, test):
-    accuracy, apart = judged(fitted(name), train, test)
+    accuracy, apart = evaluate(fitted(name), train, test)
     assert accuracy > 0.75  # chance is 1/3
     assert apart > 0.6
 
@@ -34,8 +34,8 @@ def test_training_brings_classes_apart_and_the_loss_down(name, fitted, train, te
         still |= {"weight_decay": 0.0, "validation": 0.0, "max_epochs": 1}
         losses = fitted(name).history_["epoch_loss"]
         assert losses[-1] < losses[0]
-    before = judged(MAKERS[name](**still).fit(train), train, test)
-    after = judged(fitted(name), train, test)
+    before = evaluate(MAKERS[name](**still).fit(train), train, test)
+    after = evaluate(fitted(name), train, test)
     assert after[1] > before[1] + 0.1
     assert after[0] >= before[0]
 
@@ -45,7 +45,7 @@ def test_a_linear_map_is_better_than_none(name, plain, fitted, train, test):
     scaled = [
         tl.Sequences.from_packed(s.values / train.values.std(0), s.offsets, labels=s.labels) for s in (train, test)
     ]
-    assert judged(fitted(name), train, test)[1] > judged(plain, *scaled)[1]
+    assert evaluate(fitted(name), train, test)[1] > evaluate(plain, *scaled)[1]
 
 
 @EVERY
@@ -109,13 +109,13 @@ def test_lyapunov_the_mean_gate_and_the_norm_of_the_coupling_are_told(fitted):
 @pytest.mark.parametrize("variant", ["cnn_large", "cnn_deep"])
 def test_other_sizes_of_tap_learn(variant, train, test):
     metric = MAKERS["tap"](variant=variant, max_epochs=4).fit(train)
-    assert judged(metric, train, test)[0] > 0.7
+    assert evaluate(metric, train, test)[0] > 0.7
 
 
 @pytest.mark.parametrize("aligner", ["tcot", "sinkhorn", tl.OT(), tl.nn.SoftDTW(gamma=0.5), tl.nn.OPW()])
 def test_any_aligner_with_a_gradient_takes_the_place_of_tap(aligner, train, test):
     metric = MAKERS["aligned"](aligner=aligner, max_epochs=6).fit(train)
-    assert judged(metric, train, test)[0] > 0.6
+    assert evaluate(metric, train, test)[0] > 0.6
     assert metric.symmetric
     assert isinstance(metric, align.Aligner)
 
@@ -180,4 +180,4 @@ def test_alignments_are_learned_without_classes(supervision):
 def test_few_shot_tasks_are_learned_from(train, test):
     metric = MAKERS["tap"](supervision="episodes", n_way=3, k_shot=2, n_query=3, max_epochs=1).fit(train)
     assert metric.history_.n_steps == 100
-    assert judged(metric, train, test)[0] > 0.75
+    assert evaluate(metric, train, test)[0] > 0.75

@@ -1,4 +1,4 @@
-"""Losses on distances: naive twins, finite differences, another library, extreme distances, batches with nothing to say."""
+"""Losses on distances: naive references, finite differences, another library, extreme distances, batches without valid pairs."""
 
 import dataclasses
 import subprocess
@@ -25,7 +25,7 @@ from timelike.metric.losses import (
 )
 from timelike.metric.losses.registry import losses_by_name
 
-TWINS = [
+REFERENCES = [
     (Triplet(), naive.triplet),
     (Triplet(margin=0.7), naive.triplet),
     (Lifted(), naive.lifted),
@@ -41,7 +41,7 @@ TWINS = [
     (SupervisedContrastive(temperature=2.0), naive.supervised_contrastive),
     (MultiSimilarity(alpha=3.0, beta=9.0, margin=None, threshold=0.2), naive.multi_similarity),
 ]
-LOSSES = [loss for loss, _ in TWINS]
+LOSSES = [loss for loss, _ in REFERENCES]
 NEED_BOTH = [
     Triplet(),
     Lifted(),
@@ -65,25 +65,25 @@ def options(loss):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("loss", "twin"), TWINS, ids=[repr(loss) for loss, _ in TWINS])
-def test_a_loss_is_its_formula(loss, twin, seed):
+@pytest.mark.parametrize(("loss", "reference"), REFERENCES, ids=[repr(loss) for loss, _ in REFERENCES])
+def test_a_loss_is_its_formula(loss, reference, seed):
     distances, labels, _ = batch(seed)
     assert float(loss(distances, labels)) == pytest.approx(
-        twin(list(naive.sides(distances, labels)), **options(loss)), rel=1e-9, abs=1e-12
+        reference(list(naive.sides(distances, labels)), **options(loss)), rel=1e-9, abs=1e-12
     )
     distances, labels, gallery = batch(seed, 6, 11)
-    expected = twin(list(naive.sides(distances, labels, gallery)), **options(loss))
+    expected = reference(list(naive.sides(distances, labels, gallery)), **options(loss))
     assert float(loss(distances, labels, gallery)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize(("loss", "twin"), TWINS, ids=[repr(loss) for loss, _ in TWINS])
-def test_a_pair_that_is_not_valid_counts_for_nothing_whatever_its_distance(loss, twin):
+@pytest.mark.parametrize(("loss", "reference"), REFERENCES, ids=[repr(loss) for loss, _ in REFERENCES])
+def test_a_pair_that_is_not_valid_counts_for_nothing_whatever_its_distance(loss, reference):
     distances, labels, gallery = batch(1, 6, 11)
     valid = torch.tensor(np.random.default_rng(0).random((6, 11)) < 0.6)
     distances[~valid] = torch.nan
     distances.requires_grad_()
     found = loss(distances, labels, gallery, valid=valid)
-    expected = twin(list(naive.sides(distances.detach(), labels, gallery, valid)), **options(loss))
+    expected = reference(list(naive.sides(distances.detach(), labels, gallery, valid)), **options(loss))
     assert float(found.detach()) == pytest.approx(expected, rel=1e-9)
     found.backward()
     assert (distances.grad[~valid] == 0).all()

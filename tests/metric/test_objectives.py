@@ -112,11 +112,11 @@ def test_class_scores_sum_both_directions_over_the_support(symmetrize):
     support = net.features(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
     labels = torch.tensor([0, 0, 1, 1])
     both = net.distance_matrix(queries, support) + net.distance_matrix(support, queries).mT
-    twin = -torch.stack([both[:, :2].sum(1), both[:, 2:].sum(1)], 1)
+    expected = -torch.stack([both[:, :2].sum(1), both[:, 2:].sum(1)], 1)
     found = class_scores(net, queries, support, labels, 2)
-    torch.testing.assert_close(found, twin)
+    torch.testing.assert_close(found, expected)
     truth = torch.tensor([0, 1, 1, 0])
-    cross = -(twin.log_softmax(1)[torch.arange(4), truth]).mean()
+    cross = -(expected.log_softmax(1)[torch.arange(4), truth]).mean()
     torch.testing.assert_close(episode_loss(net, queries, truth, support, labels, 2), cross)
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike import metric as room
+from timelike import metric as metrics
 from timelike.metric import losses
 from timelike.train import Plateau
 from toys import MAKERS
@@ -99,8 +99,8 @@ def test_whether_order_matters_is_known_before_and_after_the_fit(train):
         metric = tl.TAP(hidden=4, n_kernels=2, symmetrize=symmetrize, max_epochs=1, random_state=0)
         assert metric.symmetric is symmetrize
         assert metric.fit(train).symmetric is symmetrize
-    assert room.AlignedFrames(aligner="softdtw").symmetric is True
-    assert room.AlignedFrames(aligner=torch.nn.Identity()).symmetric is False
+    assert metrics.AlignedFrames(aligner="softdtw").symmetric is True
+    assert metrics.AlignedFrames(aligner=torch.nn.Identity()).symmetric is False
 
 
 @pytest.mark.parametrize(

@@ -305,8 +305,8 @@ def test_the_norm_ratio_is_that_of_g_and_the_distances():
 def test_mean_pooling_counts_steps_and_no_padding(variant):
     net = network(variant)
     x, _ = features_of(net)
-    twin = torch.stack([x.values[item, :n, :3].mean(0) for item, n in enumerate(N)])
-    torch.testing.assert_close(net.pool_frames(x), twin)
+    expected = torch.stack([x.values[item, :n, :3].mean(0) for item, n in enumerate(N)])
+    torch.testing.assert_close(net.pool_frames(x), expected)
     assert isinstance(
         AlignedFramesNetwork(3, hidden=4).pool_frames(Features(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor
     )

@@ -1,4 +1,4 @@
-"""The torch modules that encoders give: they are those that `fit` trains, and padding has no say in them."""
+"""The torch modules that encoders give: they are those that `fit` trains, and padding does not change their output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_call_gives_another_module_with_the_same_weights(encoder, X) -> No
 
 
 @pytest.mark.parametrize(("encoder", "X"), NETWORKS, ids=named)
-def test_padding_has_no_say_in_vectors_and_gradients(encoder, X) -> None:
+def test_padding_changes_neither_vectors_nor_gradients(encoder, X) -> None:
     x, lengths = X.to_tensor(dtype=torch.float32)
     longer = torch.cat([x, torch.full_like(x, 7.0)], 1)
     found = []

@@ -1,4 +1,4 @@
-"""How crops of many lengths become a few batches, and products whose rounding does not depend on company."""
+"""How crops of many lengths become a few batches, and products whose rounding does not depend on the rest of the batch."""
 
 import numpy as np
 import pytest

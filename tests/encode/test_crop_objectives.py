@@ -1,4 +1,4 @@
-"""Losses of two crops of every series, what is held out to judge a training by, and budgets."""
+"""Losses of two crops of every series, validation on held-out series, and budgets."""
 
 import math
 
