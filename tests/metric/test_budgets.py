@@ -38,18 +38,18 @@ def test_more_sequences_get_more_steps_but_not_without_end():
             def n_batches(self, n=n):
                 return n / 12
 
-        metric_limits = _limits(metric, Sized())
+        metric_limits = fit_options(metric, Sized())
         assert metric_limits["max_steps"] == steps
         assert metric_limits["max_time"] == 120
 
 
-def _limits(metric, objective):
+def fit_options(metric, objective):
     from timelike.metric.objectives.base import MetricObjective
 
     kind = type(
         "Known", (type(objective), MetricObjective), {"loss": None, "batches": None, "__init__": lambda self: None}
     )
-    return metric._limits(kind())
+    return metric._fit_options(kind())
 
 
 @pytest.mark.parametrize(

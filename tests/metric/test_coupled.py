@@ -120,7 +120,7 @@ def test_when_one_is_over_the_other_goes_on_alone():
     network, x, y = made(), walks(1), walks(1, seed=2)
     with torch.no_grad():
         sides = [network.features(side[:, :4], torch.tensor([4])) for side in (x, y)]
-        together = list(network._states(*sides))[-1]
+        together = list(network._rollout_states(*sides))[-1]
         gru = torch.nn.GRU(2, 5, batch_first=True).double()
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
             getattr(gru, f"{name}_l0").copy_(getattr(network, name))

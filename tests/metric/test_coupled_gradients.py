@@ -21,7 +21,7 @@ def walks(items, time, channels=2, seed=1):
 
 def rolled(network, x, y, kind):
     """What torch makes of it, whatever the network would choose."""
-    cell, mean = network._cell(), network.sync == "mean"
+    cell, mean = network._coupled_weights(), network.sync == "mean"
     if kind == "rows":
         return distances(cell, RolloutSide(x.values, x.lengths), RolloutSide(y.values, y.lengths), mean=mean)
     sides = RolloutSide(x.values[:, None], x.lengths[:, None]), RolloutSide(y.values[None], y.lengths[None])

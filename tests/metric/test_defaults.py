@@ -27,7 +27,7 @@ RECURRENT = TRAINED | {
 PUBLISHED = {
     "TAPNetwork": FRAMES | {"n_kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},
     "TAP": LEARNED | TASKS | SMALLER | {"last_relu": False, "symmetrize": False, "normalize": True},
-    "Aligned": FRAMES | {"transform": True},
+    "AlignedFramesNetwork": FRAMES | {"transform": True},
     "AlignedFrames": FRAMES | LEARNED | TASKS,
     "SiameseNetwork": {"hidden": 20, "n_layers": 1},
     "SiameseGRU": RECURRENT | {"hidden": 64, "readout": "mean+max", "n_outputs": 64, "normalize": True},
@@ -41,10 +41,17 @@ PUBLISHED = {
         "standardize": True,
     },
     "ElementWise": {"hidden": 1024, "n_per_class": 6, "learning_rate": 0.0001, "max_steps": 2000, "standardize": True},
-    "Episodes": {"n_way": 5, "k_shot": 1, "n_query": 5, "n_episodes": 100, "learning_rate": 0.001, "weight_decay": 0.0},
-    "Supervised": {"batch_size": 64, "learning_rate": 0.0001, "weight_decay": 0.0001},
-    "SelfSupervised": {"distance": 1.0, "alignment": 1.0, "dual": True, "joint": False, "batch_size": 64},
-    "consistency": {"distance": 1.0, "alignment": 1.0, "dual": True},
+    "EpisodeObjective": {
+        "n_way": 5,
+        "k_shot": 1,
+        "n_query": 5,
+        "n_episodes": 100,
+        "learning_rate": 0.001,
+        "weight_decay": 0.0,
+    },
+    "SupervisedObjective": {"batch_size": 64, "learning_rate": 0.0001, "weight_decay": 0.0001},
+    "SelfSupervisedObjective": {"distance": 1.0, "alignment": 1.0, "dual": True, "joint": False, "batch_size": 64},
+    "consistency_loss": {"distance": 1.0, "alignment": 1.0, "dual": True},
 }
 # each from the paper that its docstring names
 LOSSES = {

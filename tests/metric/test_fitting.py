@@ -142,7 +142,7 @@ def test_the_learning_rate_and_the_length_may_change_in_a_pause(train, tmp_path)
 
 def held(metric, sequences):
     codes = np.unique(sequences.labels, return_inverse=True)[1]
-    return metric._held_out(sequences, codes, np.random.default_rng(0))
+    return metric._validation_positions(sequences, codes, np.random.default_rng(0))
 
 
 def test_the_share_held_out_is_of_every_class(train):
@@ -207,7 +207,7 @@ class Breaking(tl.metric.losses.Triplet):
 
 def test_a_training_that_diverges_names_the_sequences_as_they_were_given(train):
     metric = MAKERS["siamese"](loss=Breaking())
-    held_out = metric._held_out(train, np.unique(train.labels, return_inverse=True)[1], metric._rng())
+    held_out = metric._validation_positions(train, np.unique(train.labels, return_inverse=True)[1], metric._rng())
     with pytest.raises(DivergenceError, match="in the batch of the sequences .*lower the learning rate") as caught:
         metric.fit(train)
     assert set(caught.value.ids) <= set(range(36)) - set(held_out.tolist())

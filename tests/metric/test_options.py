@@ -49,7 +49,7 @@ def test_one_device_and_no_bar_unless_told_otherwise(kind):
 
 @pytest.mark.parametrize("name", ["siamese-paper", "coupled-paper"])
 def test_the_rate_is_halved_after_ten_epochs_in_which_the_loss_does_not_fall(name):
-    limits = MAKERS[name]()._limits(None)
+    limits = MAKERS[name]()._fit_options(None)
     assert limits["schedule"] == Plateau(patience=10, gamma=0.5, minimum=0.0, monitor="loss")
     assert limits["gradient_clip"] == 6.0
     assert (
