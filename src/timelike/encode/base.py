@@ -1,4 +1,4 @@
-"""Encoder, the base of all that make a vector of a sequence, and Stream, which does so sample by sample."""
+"""`Encoder`, the base class of encoders, and `Stream`, which encodes sample by sample."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         It takes x (item, time, number of a frame), frames of several axes flattened, and lengths (item,) or None where
         all are as long as x, to vectors (item, feature); steps past a length are ignored. Its weights are drawn anew,
         the same every time where `random_state` is an integer, and `network_` stays as it was fitted. It does not
-        standardize: that is done before, by `Moments`, and what `vectors` makes of the vectors after it.
+        standardize: that is done before, by `ChannelScaler`, and what `vectors` makes of the vectors after it.
 
         >>> import timelike as tl, torch
         >>> module = tl.CausalEncoder(n_features=8, depth=2, random_state=0).network(3)

@@ -1,4 +1,4 @@
-"""TLossEncoder, the base of encoders that learn from crops of series: which loss, how long, and within which memory."""
+"""`CropEncoder`: the base class of encoders trained on crops of series, with their losses, budgets and memory limit."""
 
 from __future__ import annotations
 

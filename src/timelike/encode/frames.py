@@ -1,4 +1,4 @@
-"""FrameEncoder: a small network looks at every image of a sequence, the causal one at what it saw."""
+"""`FrameEncoder`: vectors of image sequences, from a network of single frames and a causal network over time."""
 
 from __future__ import annotations
 

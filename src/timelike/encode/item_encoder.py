@@ -1,4 +1,4 @@
-"""Items without time, single images and vectors: the base of their networks, and that of their encoders."""
+"""Base classes of networks and encoders of items without time: single images and vectors."""
 
 from __future__ import annotations
 

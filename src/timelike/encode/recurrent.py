@@ -1,4 +1,4 @@
-"""RecurrentEncoder: an LSTM or GRU trained by the T-Loss, to compare with the causal network."""
+"""`RecurrentEncoder`: an LSTM or GRU trained by the T-Loss, to compare with the causal network."""
 
 from __future__ import annotations
 

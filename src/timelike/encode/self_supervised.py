@@ -1,4 +1,4 @@
-"""UnlabelledEncoder, the base of encoders whose network learns without labels: budgets, and what becomes of vectors."""
+"""`SelfSupervisedEncoder`: the base class of encoders trained without labels, with their budgets and whitening."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""VectorEncoder: vectors of vectors, by layers of linear maps, learned without labels or, by others, with them."""
+"""`VectorEncoder`: a multilayer perceptron that encodes items which are vectors themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spread: vectors standardized or whitened as those of the training set are, and the same along a stream."""
+"""`Whitener`: vectors standardized or whitened with the statistics of the training set, also along a stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VectorScaling = Literal["raw", "standardized", "whitened"]
 
 
 class Whitener(NamedTuple):
-    """(v − center) turn: an affine map of vectors (item, feature).
+    """(v − center) matrix: an affine map of vectors (item, feature).
 
     >>> vectors = np.array([[1.0, 30.0], [3.0, 10.0]])
     >>> Whitener.from_vectors(vectors, "standardized").transform(vectors).tolist()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Features:
-    """Sequences after all that concerns each alone: (item, time, feature), anything past the lengths (item,)."""
+    """What is computed from each sequence alone: (item, time, feature), with any values past the lengths (item,)."""
 
     values: Tensor
     lengths: Tensor
@@ -33,7 +33,7 @@ class Features:
 
 @dataclass(frozen=True)
 class DistanceOutput:
-    """Distances as training sees them: with what is added to a loss of them, and what is worth noting of the step."""
+    """Distances of a training step, a penalty that is added to the loss, and values to log."""
 
     distances: Tensor
     penalty: Tensor | float
@@ -72,11 +72,11 @@ class DistanceNetwork(nn.Module, abc.ABC):
         return 1 + x_time + y_time
 
     def penalty(self) -> Tensor | float:
-        """What is added to a loss, whatever is compared."""
+        """A term added to the loss, independent of the items compared."""
         return 0.0
 
     def logged_values(self) -> dict[str, Tensor | float]:
-        """What is worth noting after every step of training, whatever was compared."""
+        """Values to log after every training step, independent of the items compared."""
         return {}
 
     def training_distances(self, x: Features, y: Features, *, pairs_only: bool = False) -> DistanceOutput:

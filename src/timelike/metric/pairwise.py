@@ -1,4 +1,4 @@
-"""All pairs of a comparer, sorted by length and cut to fit: blocks of sequences, and tiles of tensors within one."""
+"""Distances of all pairs by a `DistanceNetwork`, in blocks of similar lengths, and in tiles within a block."""
 
 from __future__ import annotations
 
@@ -120,12 +120,12 @@ def compare_batches(
 
 
 def _iterate_blocks(
-    network: DistanceNetwork, rows: list[FeatureBatch], columns: list[FeatureBatch], once: bool
+    network: DistanceNetwork, rows: list[FeatureBatch], columns: list[FeatureBatch], symmetric: bool
 ) -> Iterator[tuple[FeatureBatch, FeatureBatch]]:
-    """Rectangles that cover everything; with `once`, where both sides are the same, those below the diagonal not."""
+    """Blocks that cover all pairs; with `symmetric`, where both sides are the same, none below the diagonal."""
     for p, one in enumerate(rows):
-        for q, two in enumerate(columns[p:] if once else columns, p if once else 0):
-            same = once and p == q
+        for q, two in enumerate(columns[p:] if symmetric else columns, p if symmetric else 0):
+            same = symmetric and p == q
             pairs = max(1, BLOCK_NUMBERS // network.numbers_per_pair(one.padded_length, two.padded_length))
             height = min(len(one.ids), math.isqrt(pairs))
             width = height if same else max(1, pairs // height)

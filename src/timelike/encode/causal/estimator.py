@@ -1,4 +1,4 @@
-"""CausalEncoder: vectors of sequences, learned without labels by a causal network and the T-Loss."""
+"""`CausalEncoder`: vectors of sequences, learned without labels by a causal network and the T-Loss."""
 
 from __future__ import annotations
 

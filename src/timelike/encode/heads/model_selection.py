@@ -1,4 +1,4 @@
-"""Which head decides best about vectors that it has not seen: least squares, logistic regression or an RBF machine."""
+"""Selection of a head by cross-validation: ridge regression, logistic regression or an RBF SVM."""
 
 from __future__ import annotations
 

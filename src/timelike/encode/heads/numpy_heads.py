@@ -34,7 +34,7 @@ _MAX_ITERATIONS = 1_000_000  # of libsvm, for a hard margin that does not exist
 
 @dataclass(frozen=True)
 class NearestHead:
-    """What is known of the nearest vector; of equally near ones, of the first."""
+    """The target of the nearest vector; of equally near ones, of the first."""
 
     vectors: Floats
     targets: NDArray[Any]

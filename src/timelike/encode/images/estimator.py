@@ -1,4 +1,4 @@
-"""ImageEncoder: vectors of single images, learned without labels or, by others, with them."""
+"""`ImageEncoder`: vectors of single images, learned without labels or, by others, with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objectives over crops: the T-Loss of the thesis, a softmax over the series of a batch, decorrelated features."""
+"""Objectives over crops: T-Loss, NT-Xent and VICReg."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNK_SIZE = 2  # crops at a time where memory is short
 
 
 class CropObjective(Objective):
-    """A loss of crops; judged, where series are held out, by the loss of crops of these that stay the same."""
+    """A loss of crops; held-out series are validated by the loss of crops that are drawn once."""
 
     higher_is_better = False
 

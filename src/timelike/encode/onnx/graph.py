@@ -1,4 +1,4 @@
-"""Graph, in which encoders write themselves down as ONNX, for machines without Python or torch."""
+"""`OnnxGraph`, to which encoders add their nodes, and the export to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlignedFrames: frames are learned through an aligner with a gradient, such as soft-DTW, that compares them."""
+"""`AlignedFrames`: a network of frames, trained through a differentiable aligner such as soft-DTW."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CoupledGRU: two sequences are as far apart as two coupled networks that read them."""
+"""`CoupledGRU`: the distance of the states of two coupled GRUs that read one sequence each."""
 
 from __future__ import annotations
 

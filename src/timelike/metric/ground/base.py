@@ -1,4 +1,4 @@
-"""GroundMetric: frames mapped by what was learned, then compared by an aligner that learns nothing."""
+"""`GroundMetric`: the base class of metrics that learn a map of frames and compare by a fixed aligner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepRVSML: a perceptron of frames, by regression to virtual sequences that are aligned anew before every epoch."""
+"""`DeepRVSML`: a perceptron of frames, by regression to virtual sequences that are aligned anew before every epoch."""
 
 from __future__ import annotations
 

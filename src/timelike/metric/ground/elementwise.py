@@ -1,4 +1,4 @@
-"""ElementWise: a perceptron learned frame by frame, each a sample of its sequence's class; then an aligner."""
+"""`ElementWise`: a perceptron learned frame by frame, each a sample of its sequence's class; then an aligner."""
 
 from __future__ import annotations
 

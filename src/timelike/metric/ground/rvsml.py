@@ -1,4 +1,4 @@
-"""RVSML: a linear map of frames, by regression to virtual sequences."""
+"""`RVSML`: a linear map of frames, by regression to virtual sequences."""
 
 from __future__ import annotations
 

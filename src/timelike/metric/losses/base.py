@@ -1,4 +1,4 @@
-"""Loss, the base of losses on distances, and the pairs of a batch that it looks at."""
+"""`Loss`, the base class of losses on distances, and the pairs of a batch that they use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...core.parameters import check_float
 
 
 class Loss(abc.ABC):
-    """What every loss on distances can do; one of your own says in `queries` what each query contributes.
+    """What every loss on distances can do; one of your own computes in `query_losses` what each query contributes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Adapted: a loss of pytorch-metric-learning on distances that are known already."""
+"""`AdaptedLoss`: a loss of pytorch-metric-learning, applied to precomputed distances."""
 
 from __future__ import annotations
 

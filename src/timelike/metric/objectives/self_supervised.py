@@ -88,7 +88,7 @@ class SelfSupervisedObjective(MetricObjective):
 
 
 class ValidatedSelfSupervisedObjective(SelfSupervisedObjective):
-    """Learning from augmentations, judged by those of sequences that take no part in it."""
+    """Learning from augmentations, validated on augmentations of held-out sequences."""
 
     supervision = "augmentation, validated"
     higher_is_better = False

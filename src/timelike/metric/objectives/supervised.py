@@ -1,4 +1,4 @@
-"""Learning from classes: a metric loss on the distances of a batch, perhaps judged by sequences held out."""
+"""`SupervisedObjective`: a metric loss on the distances of a batch, with or without validation on held-out items."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class SupervisedObjective(MetricObjective):
 
 
 class ValidatedSupervisedObjective(SupervisedObjective):
-    """Supervised learning, judged by what is near to sequences that take no part in it."""
+    """Supervised learning, validated by retrieval of held-out sequences among the others."""
 
     learning_check_validations = 1  # `failure_reason` compares what is held out once more
 

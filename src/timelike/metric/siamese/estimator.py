@@ -1,4 +1,4 @@
-"""SiameseGRU: two sequences are as far apart as the vectors that one network makes of them."""
+"""`SiameseGRU`: the distance of the vectors that one recurrent network makes of two sequences."""
 
 from __future__ import annotations
 

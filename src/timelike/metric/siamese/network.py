@@ -1,4 +1,4 @@
-"""SiameseNetwork: one recurrent network makes a vector of each sequence, and their distance is that of the vectors."""
+"""`SiameseNetwork`: the distance of the vectors that one recurrent network makes of two sequences."""
 
 from __future__ import annotations
 

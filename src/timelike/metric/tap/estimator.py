@@ -1,4 +1,4 @@
-"""TAP: a small network predicts how two sequences line up, and learns to."""
+"""`TAP`: a distance whose alignment is predicted by a small network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TAPNetwork: the alignment of two sequences is predicted by a small network g, and the distance follows."""
+"""`TAPNetwork`: the alignment of two sequences, predicted by a small network g, and the distance that follows."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ class AlignmentScores(nn.Module, abc.ABC):
         """About how many numbers there are for each pair of steps."""
 
     def extra_features(self, frames: Tensor) -> Tensor:
-        """These numbers, (item, time, n_extra), from frames (item, time, feature)."""
+        """These numbers, (item, time, n_extra_features), from frames (item, time, feature)."""
         return frames[..., :0]
 
     def extra_distances(self, x: Tensor, y: Tensor, between: PairingFunction, *, back: bool = False) -> Tensor | None:
