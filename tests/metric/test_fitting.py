@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 import timelike as tl
 from timelike.metric import base
 from timelike.metric.objectives import supervised
-from timelike.train import DivergenceError
+from timelike.train import DivergenceError, base as trained_base
 from toys import MAKERS, turning
 
 SHORT = {"max_epochs": 2}
@@ -273,13 +273,13 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
         fits.append(len(fits))
         return begin(*args, **kwargs)
 
-    plain, begin = supervised.ValidatedSupervisedObjective.loss, base.fit
+    plain, begin = supervised.ValidatedSupervisedObjective.loss, trained_base.fit
     monkeypatch.setattr(
         "timelike.core.interrupts._DOUBLE_PRESS_SECONDS", 300.0
     )  # seconds between two presses, on however busy a machine
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "pressed", None, raising=False)
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
-    monkeypatch.setattr(base, "fit", counted)
+    monkeypatch.setattr(trained_base, "fit", counted)
     with (
         pytest.warns(UserWarning, match="press it twice to stop what called this too"),
         pytest.raises(KeyboardInterrupt),

@@ -252,7 +252,7 @@ def test_single_pairs_have_the_mean_over_each_kind():
 @pytest.mark.parametrize("same", [[], [True], [False], [True, True]])
 def test_single_pairs_of_one_kind_or_none_are_safe(loss, same):
     distances = torch.full((len(same),), 1e4, requires_grad=True)
-    found = loss.pairs(distances, torch.tensor(same, dtype=torch.bool))
+    found = loss.pair_loss(distances, torch.tensor(same, dtype=torch.bool))
     found.backward()
     assert torch.isfinite(found)
     assert torch.isfinite(distances.grad).all()
@@ -263,7 +263,7 @@ def test_single_pairs_of_one_kind_or_none_are_safe(loss, same):
 )
 def test_a_loss_that_ranks_says_which_ones_learn_from_single_pairs(loss):
     with pytest.raises(TypeError, match=f"{type(loss).__name__}.*single pairs: use loss='binomial' or 'contrastive'"):
-        loss.pairs(torch.zeros(2), torch.tensor([True, False]))
+        loss.pair_loss(torch.zeros(2), torch.tensor([True, False]))
 
 
 # names and bad input
@@ -288,7 +288,7 @@ def test_an_unknown_name_lists_the_known():
         losses.resolve_loss("tripled")
     with pytest.raises(TypeError, match="instance of losses.Loss"):
         losses.resolve_loss(Triplet)
-    with pytest.raises(TypeError, match="adapted"):
+    with pytest.raises(TypeError, match="adapt_loss"):
         losses.resolve_loss(peers.TripletMarginLoss())
 
 
@@ -489,7 +489,7 @@ def test_without_the_extra_the_way_out_is_named():
         "        if name.split('.')[0] == 'pytorch_metric_learning': raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Absent())\n"
         "from timelike.metric import losses\n"
-        "try: losses.adapted(None)\n"
+        "try: losses.adapt_loss(None)\n"
         "except ModuleNotFoundError as error: print(error)"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

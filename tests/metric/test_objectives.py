@@ -198,12 +198,12 @@ def test_only_the_prediction_is_learned_from_augmentations_unless_told_otherwise
         SelfSupervisedObjective(network("softdtw"), waves).optimizers()
 
 
-def test_a_comparer_without_alignment_needs_alignment_0(waves):
+def test_a_network_without_alignment_needs_alignment_0(waves):
     class Ends(TAPNetwork.__mro__[2]):
         def features(self, x, lengths):
             return net.features(x, lengths)
 
-        def rows(self, x, y):
+        def pair_distances(self, x, y):
             return (x.values[:, 0] - y.values[:, 0]).norm(dim=-1)
 
     net, ends = network(), Ends()

@@ -168,11 +168,11 @@ def test_a_batch_is_a_loop_and_a_matrix_is_its_rows(options, dtype):
     torch.testing.assert_close(net.pair_distances(x, y), alone.diag(), **tolerance)
 
 
-@pytest.mark.parametrize(("at_once", "kept"), [(1, 1 << 40), (2000, 1 << 40), (2000, 0), (1 << 40, 0)])
-def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
+@pytest.mark.parametrize(("tile_numbers", "max_kept"), [(1, 1 << 40), (2000, 1 << 40), (2000, 0), (1 << 40, 0)])
+def test_tiles_of_any_size_give_the_same_values_and_gradients(tile_numbers, max_kept):
     net = network()
     results = []
-    for how in ({}, {"at_once": at_once, "kept": kept}):
+    for how in ({}, {"tile_numbers": tile_numbers, "max_kept": max_kept}):
         x, y = (side.requires_grad_() for side in batch())
         found = pairwise.compute_in_tiles(
             net.distance_tile, net.features(x, N), net.features(y, M), net.numbers_per_pair, **how

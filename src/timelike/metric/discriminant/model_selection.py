@@ -46,10 +46,10 @@ def select_options(
 
 
 def option_grid(shares: Iterable[float], shrinkages: Iterable[float]) -> list[DiscriminantOptions]:
-    """All of them, as choices.
+    """All combinations of the values.
 
     >>> option_grid([0.5], [0.1, 0.2])
-    [Choice(share=0.5, shrinkage=0.1), Choice(share=0.5, shrinkage=0.2)]
+    [DiscriminantOptions(share=0.5, shrinkage=0.1), DiscriminantOptions(share=0.5, shrinkage=0.2)]
     """
     return [DiscriminantOptions(*both) for both in product(shares, shrinkages)]
 

@@ -75,7 +75,7 @@ def adapt_loss(loss: Any, *, miner: Any = None) -> AdaptedLoss:
     loss : pytorch_metric_learning.losses.BaseMetricLossFunction
         Copied, so that its own distance stays what it was.
     miner : pytorch_metric_learning.miners.BaseMiner, optional
-        Chooses pairs or triplets. It looks at all pairs, so `valid_mask` cannot be given with one.
+        Chooses pairs or triplets. It looks at all pairs, so `valid` cannot be given with one.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class PairObjective(MetricObjective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every pair once."""
         for chosen in shuffled_batches(len(self.pairs), self.batch_size, rng):
-            first, second = (self.sequences[side].tensor() for side in self.pairs[chosen].T)
+            first, second = (self.sequences[side].to_tensor() for side in self.pairs[chosen].T)
             if self.perturbation is not None:
                 first, second = (self.perturbation(x, lengths, rng) for x, lengths in (first, second))
             sides = {"x": first[0], "lengths": first[1], "other": second[0], "other_lengths": second[1]}

@@ -37,7 +37,7 @@ _LEVEL = 0.05  # the share of them that may do as well
 def check_consistency_weight(value: Any, name: str) -> ConsistencyWeight:
     """A weight of eq. 10: a number of at least 0, or "paper".
 
-    >>> check_consistency_weight("papre", "consistency_loss")
+    >>> check_consistency_weight("papre", "consistency")
     Traceback (most recent call last):
         ...
     ValueError: consistency='papre': expected a number of at least 0, or 'paper'
@@ -64,7 +64,7 @@ class SupervisedObjective(MetricObjective):
     >>> import timelike as tl
     >>> from timelike.metric import AlignedFramesNetwork
     >>> from timelike.train import fit
-    >>> def contrast(distances, labels, gallery_labels, valid_mask=None):
+    >>> def contrast(distances, labels, gallery_labels, valid=None):
     ...     same = labels[:, None] == gallery_labels
     ...     return distances[same].mean() - distances[~same].mean()
     >>> X = tl.Sequences([[[0.0, 1.0]] * n for n in (4, 5, 6)] + [[[1.0, 0.0]] * n for n in (4, 5, 6)])
