@@ -46,7 +46,7 @@ def tloss() -> Outputs:
     settings: dict[str, tl.CausalEncoder | tl.RecurrentEncoder] = {
         "default": tl.CausalEncoder(**small, max_steps=3, **TRAINING),
         "untrained": tl.CausalEncoder(**small, max_steps=0, **TRAINING),
-        "softmax": tl.CausalEncoder(**small, max_steps=2, loss="softmax", **TRAINING),
+        "softmax": tl.CausalEncoder(**small, max_steps=2, loss="nt_xent", **TRAINING),
         "thesis": tl.CausalEncoder.preset("thesis", **small, max_steps=3, n_negatives=5, **TRAINING),
         "thesis, LSTM": tl.RecurrentEncoder.preset(
             "thesis", hidden=4, n_features=6, max_steps=2, n_negatives=5, **TRAINING

@@ -14,6 +14,7 @@ from timelike.train import fit
 _UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}
 _HELD_OUT: dict[str, Any] = {"validation": 0.25, "patience": 20}
 _PAPER: dict[str, Any] = {"n_per_class": 2, "batch_size": 4, "max_epochs": 1, "standardize": False, "hidden": 8}
+_VARIANTS = {"attention": "attention", "l": "cnn_large", "d": "cnn_deep"}  # by the names of stored numbers
 _EPISODES: dict[str, Any] = {"supervision": "episodes", "n_way": 2, "k_shot": 1, "n_query": 1, "n_outputs": 4}
 
 
@@ -23,7 +24,9 @@ def tap() -> Outputs:
     paper = small | _PAPER | {"gradient_clip": 6.0, "schedule": "plateau"}
     settings: dict[str, tl.TAP] = {"default": tl.TAP(max_steps=3, **small)}
     settings |= {loss: tl.TAP.preset("paper", loss=loss, **paper) for loss in ("triplet", "lifted", "binomial")}
-    settings |= {f"network {name}": tl.TAP.preset("paper", variant=name, **paper) for name in ("attention", "l", "d")}
+    settings |= {
+        f"network {name}": tl.TAP.preset("paper", variant=variant, **paper) for name, variant in _VARIANTS.items()
+    }
     settings |= {f"weight {one}": tl.TAP.preset("paper", consistency=one, **paper) for one in (1.0, 0.0)}
     settings["plain"] = tl.TAP.preset("paper", augment=False, **paper)
     for supervision in ("augmentation", "alignment"):
@@ -76,7 +79,7 @@ def siamese() -> Outputs:
             "paper": tl.SiameseGRU.preset("paper", **paper),
             "paper, LSTM": tl.SiameseGRU.preset("paper", cell="lstm", **paper),
             "paper, epochs": tl.SiameseGRU.preset("paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
-            "paper, one cycle": tl.SiameseGRU.preset("paper", schedule="cycle", learning_rate=0.03, **paper),
+            "paper, one cycle": tl.SiameseGRU.preset("paper", schedule="one_cycle", learning_rate=0.03, **paper),
         }
     )
 

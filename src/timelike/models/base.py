@@ -133,7 +133,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return own | {option: value for some in inner for option, value in some.items()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; an option of a value or a model puts a new one in its place, which has learned nothing yet.
+        """Set parameters; an option of a value or a model puts a new one in its place, which is not fitted yet.
 
         The object that was given stays as it is: it may be used elsewhere.
         """
@@ -252,7 +252,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
-                f"this {type(self).__name__} has learned nothing yet: call {self._fit_call} first, or load a model"
+                f"this {type(self).__name__} is not fitted yet: call {self._fit_call} first, or load a model"
             )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -59,7 +59,7 @@ class PrototypeNetwork(nn.Module):
             self.averages = nn.Parameter(torch.randn_like(first))
         else:
             self.register_buffer("averages", first)
-        self.register_buffer("seen", torch.zeros(n_classes, dtype=torch.bool))
+        self.register_buffer("seen_classes", torch.zeros(n_classes, dtype=torch.bool))
         self.register_buffer("prototypes", first.clone(), persistent=False)
         self.register_buffer("owners", torch.arange(n_classes), persistent=False)
 

@@ -144,7 +144,7 @@ def test_what_only_training_depends_on_may_be_set_before_saving(fitted, tmp_path
 
 def test_a_loss_of_your_own_is_not_saved_and_the_way_out_works(train, tmp_path):
     class Gap(tl.metric.losses.Loss):
-        def queries(self, pairs):
+        def query_losses(self, pairs):
             return (pairs.largest_positive - pairs.smallest_negative)[:, 0]
 
     metric = tl.SiameseGRU(hidden=3, loss=Gap(), max_epochs=1, random_state=0).fit(train)

@@ -29,7 +29,7 @@ def alone(network, item):
         ahead = layer.taps - 1 if network.causal else layer.taps // 2
         wide = F.pad(steps, (ahead, layer.taps))
         found = convolution(wide)[..., : -(-steps.shape[2] // layer.stride)]
-        found = F.batch_norm(found, norm.mean, norm.variance, norm.weight, norm.bias, eps=norm.least)
+        found = F.batch_norm(found, norm.mean, norm.variance, norm.weight, norm.bias, eps=norm.eps)
         steps = F.gelu(found)
     return steps[0].T
 

@@ -1,4 +1,4 @@
-"""An encoder that is fitted stays fitted inside other estimators, unless something else is asked for."""
+"""An encoder that is fitted stays fitted inside other estimators, unless `fit_encoder=True`."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,15 @@ from sklearn.pipeline import make_pipeline
 
 import timelike as tl
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {
+    "n_features": 6,
+    "channels": 4,
+    "depth": 3,
+    "reduced_size": 5,
+    "n_negatives": 2,
+    "max_steps": 4,
+    "random_state": 0,
+}
 
 
 @pytest.fixture
@@ -144,18 +152,18 @@ def test_an_option_of_the_network_set_after_fit_changes_no_answer(waves, encoder
         encoder.save(tmp_path / "model")
 
 
-@pytest.mark.parametrize("reduced", [5, 7, 9, 31, 160])
+@pytest.mark.parametrize("reduced_size", [5, 7, 9, 31, 160])
 @pytest.mark.parametrize("n_features", [3, 20])
-def test_company_changes_no_bit_in_networks_of_odd_sizes(reduced, n_features):
+def test_vectors_of_networks_of_odd_sizes_do_not_depend_on_the_batch(reduced_size, n_features):
     rng = np.random.default_rng(0)
     Z = tl.Sequences([rng.standard_normal((12 + i % 5, 2)) for i in range(30)])
-    size = {"n_features": n_features, "channels": 3, "depth": 2, "reduced": reduced}
+    size = {"n_features": n_features, "channels": 3, "depth": 2, "reduced_size": reduced_size}
     encoder = tl.CausalEncoder(**size, max_steps=1, random_state=0).fit(Z)
     alone = np.concatenate([encoder.encode(Z[[i]]) for i in range(len(Z))])
     np.testing.assert_array_equal(encoder.encode(Z), alone)
 
 
-def test_where_products_round_otherwise_the_exact_twin_answers(waves, encoder, monkeypatch):
+def test_where_products_round_otherwise_the_double_precision_copy_is_used(waves, encoder, monkeypatch):
     from timelike.encode.causal import estimator as causal
 
     monkeypatch.setattr(causal, "is_batch_invariant", lambda *size: False)

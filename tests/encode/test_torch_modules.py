@@ -1,4 +1,4 @@
-"""The torch modules that encoders give: they are those that `fit` trains, and padding has no say in them."""
+"""The torch modules that encoders give: they are those that `fit` trains, and padding does not change their output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import timelike as tl
 
 RNG = np.random.default_rng(0)
 RAGGED = tl.Sequences([RNG.standard_normal((length, 2)) for length in (9, 4, 12, 1)])
-PLAIN = {"vectors": "plain", "standardize": False, "max_steps": 0, "random_state": 3}
+PLAIN = {"vectors": "raw", "standardize": False, "max_steps": 0, "random_state": 3}
 NETWORKS = [
     (tl.CausalEncoder(n_features=6, depth=2, **PLAIN), RAGGED),
     (tl.RecurrentEncoder(n_features=6, hidden=5, **PLAIN), RAGGED),
@@ -33,7 +33,7 @@ def named(value):
 @pytest.mark.parametrize(("encoder", "X"), NETWORKS, ids=named)
 def test_the_module_is_the_one_that_fit_begins_with(encoder, X) -> None:
     module = encoder.network(X.frame)
-    x, lengths = X.tensor(dtype=torch.float32)
+    x, lengths = X.to_tensor(dtype=torch.float32)
     vectors = module(x.flatten(2), lengths).detach().numpy()
     np.testing.assert_allclose(vectors, encoder.fit(X).encode(X), atol=1e-5)
 
@@ -49,8 +49,8 @@ def test_every_call_gives_another_module_with_the_same_weights(encoder, X) -> No
 
 
 @pytest.mark.parametrize(("encoder", "X"), NETWORKS, ids=named)
-def test_padding_has_no_say_in_vectors_and_gradients(encoder, X) -> None:
-    x, lengths = X.tensor(dtype=torch.float32)
+def test_padding_changes_neither_vectors_nor_gradients(encoder, X) -> None:
+    x, lengths = X.to_tensor(dtype=torch.float32)
     longer = torch.cat([x, torch.full_like(x, 7.0)], 1)
     found = []
     for given in (x, longer):

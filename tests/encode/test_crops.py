@@ -1,4 +1,4 @@
-"""How crops of many lengths become a few batches, and products whose rounding does not depend on company."""
+"""How crops of many lengths become a few batches, and products whose rounding does not depend on the rest of the batch."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from torch import nn
 
 from timelike.encode import CausalNetwork, FrameNetwork
 from timelike.encode.causal.network import is_batch_invariant
-from timelike.encode.crop_encoder import Crops, extract_crops, group_by_length
+from timelike.encode.objectives.crops import Crops, extract_crops, group_by_length
 from timelike.native.causal import batch_invariant
 
 
@@ -89,7 +89,7 @@ def test_the_sizes_of_all_products_are_known_beforehand(monkeypatch, native):
 
 
 def test_not_a_number_in_the_padding_of_images_reaches_no_gradient():
-    network = FrameNetwork((1, 4, 4), filters=2, n_frame_features=3, n_features=2, channels=2, depth=1, reduced=2)
+    network = FrameNetwork((1, 4, 4), filters=2, n_frame_features=3, n_features=2, channels=2, depth=1, reduced_size=2)
     x = torch.zeros(2, 5, 16)
     x[1, 3:] = torch.nan
     network(x, torch.tensor([5, 3])).sum().backward()

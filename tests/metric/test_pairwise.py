@@ -46,16 +46,16 @@ def test_every_pair_is_computed_in_a_block_that_fits(name, fitted, test, monkeyp
     metric, test = fitted(name), test[:10]
     monkeypatch.setattr(pairwise, "BLOCK_NUMBERS", 5000)
     seen = []
-    network, matrix = metric.network_, metric.network_.matrix
+    network, matrix = metric.network_, metric.network_.distance_matrix
 
     def noted(x, y):
-        seen.append(len(x) * len(y) * network.footprint(x.values.shape[1], y.values.shape[1]))
+        seen.append(len(x) * len(y) * network.numbers_per_pair(x.values.shape[1], y.values.shape[1]))
         return matrix(x, y)
 
-    monkeypatch.setattr(network, "matrix", noted)
+    monkeypatch.setattr(network, "distance_matrix", noted)
     out = np.full((len(test), len(test)), np.nan)
     metric.pairwise(test, out=out)
-    least = max(network.footprint(length, length) for length in test.lengths.tolist())
+    least = max(network.numbers_per_pair(length, length) for length in test.lengths.tolist())
     with torch.no_grad():
         assert max(seen) <= max(5000, least)
     assert np.isfinite(out).all()
@@ -105,7 +105,7 @@ def test_an_error_leaves_torch_with_the_threads_it_had(fitted, test, monkeypatch
         raise KeyboardInterrupt
 
     before = torch.get_num_threads()
-    monkeypatch.setattr(fitted("siamese").network_, "matrix", stop)
+    monkeypatch.setattr(fitted("siamese").network_, "distance_matrix", stop)
     with pytest.raises(KeyboardInterrupt):
         fitted("siamese").pairwise(test, n_jobs=3)
     assert torch.get_num_threads() == before
@@ -160,7 +160,7 @@ def test_progress_goes_up_to_all_pairs(fitted, test, monkeypatch, capsys):
     monkeypatch.setattr(pairwise, "BLOCK_NUMBERS", 100)
     for name in ("siamese", "tap"):  # each pair once, and in both directions
         metric, seen = fitted(name), []
-        ready = metric.scaler_.applied(test)
+        ready = metric.scaler_.transform(test)
         fill_distances(
             metric.network_, ready, None, np.empty((30, 30)), lambda done, total, seen=seen: seen.append(done / total)
         )
@@ -190,7 +190,7 @@ from timelike.metric.tap import network
 network.AT_ONCE = 1 << 22
 rng = np.random.default_rng(0)
 options = {{"hidden": 8, "max_epochs": 1, "random_state": 0}}
-metrics = [tl.TAP(kernels=2, **options), tl.TAP(variant="attention", **options)]
+metrics = [tl.TAP(n_kernels=2, **options), tl.TAP(variant="attention", **options)]
 for metric in metrics:
     metric.fit(rng.standard_normal((8, 5, 2)), [0, 1] * 4).pairwise(rng.standard_normal((2, 50, 2)))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

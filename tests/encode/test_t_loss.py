@@ -6,7 +6,8 @@ import torch
 
 import timelike as tl
 from timelike.encode.causal.network import CausalNetwork
-from timelike.encode.crop_encoder import Crops, TLossObjective, extract_crops, sample_triplets
+from timelike.encode.objectives.crop_objectives import TLossObjective
+from timelike.encode.objectives.crops import Crops, extract_crops, sample_triplets
 from timelike.train import fit
 
 
@@ -82,7 +83,7 @@ def test_crops_of_a_selection_are_cut_from_the_right_series(ragged):
 def contrast(sequences, **options):
     torch.manual_seed(0)
     network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced_size=5)
-    defaults = {"n_negatives": 3, "batch_size": 4, "learning_rate": 1e-3, "by_terms": False}
+    defaults = {"n_negatives": 3, "batch_size": 4, "learning_rate": 1e-3, "is_low_memory": False}
     return TLossObjective(network, sequences, **(defaults | options))
 
 
@@ -104,9 +105,9 @@ def test_the_loss_is_the_formula(ragged):
 
 
 @pytest.mark.parametrize("which", ["ragged", "equal"])
-@pytest.mark.parametrize("by_terms", [False, True])
-def test_shared_negatives_are_the_same_crops_for_every_anchor(which, by_terms, request):
-    objective = contrast(request.getfixturevalue(which), shared=True, by_terms=by_terms)
+@pytest.mark.parametrize("is_low_memory", [False, True])
+def test_shared_negatives_are_the_same_crops_for_every_anchor(which, is_low_memory, request):
+    objective = contrast(request.getfixturevalue(which), shares_negatives=True, is_low_memory=is_low_memory)
     batch = next(objective.batches(0, np.random.default_rng(0)))
     assert batch["negative"].shape[:2] == (1, 3)
 
@@ -123,9 +124,9 @@ def test_shared_negatives_are_the_same_crops_for_every_anchor(which, by_terms, r
 
 
 def test_processes_share_the_series_of_a_batch_and_all_its_shared_negatives(ragged):
-    objective = contrast(ragged, shared=True)
+    objective = contrast(ragged, shares_negatives=True)
     batch = next(objective.batches(0, np.random.default_rng(0)))
-    parts = [objective.part(batch, rank, 2) for rank in range(2)]
+    parts = [objective.process_share(batch, rank, 2) for rank in range(2)]
     assert sorted(np.concatenate([part.ids for part in parts])) == sorted(batch.ids)
     for part in parts:
         assert len(part["anchor"]) == len(part.ids)
@@ -154,20 +155,20 @@ class Gather:
 @pytest.mark.parametrize("weight", [1.0, 0.5, 0.0])  # of one among several processes
 def test_a_backward_pass_per_term_has_the_same_loss_and_gradients(which, weight, request):
     sequences = request.getfixturevalue(which)
-    once, by_terms = contrast(sequences), contrast(sequences, by_terms=True)
+    once, low_memory = contrast(sequences), contrast(sequences, is_low_memory=True)
     losses = []
-    for objective in (once, by_terms):
+    for objective in (once, low_memory):
         batch = next(objective.batches(0, np.random.default_rng(0)))
         losses.append(torch.as_tensor(objective.step(batch, Gather(weight))["loss"]).item())
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     assert all(bool(p.grad.any()) == bool(weight) for p in [*once.module.parameters()][-2:])
-    for ours, theirs in zip(once.module.parameters(), by_terms.module.parameters(), strict=True):
+    for ours, theirs in zip(once.module.parameters(), low_memory.module.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("n_negatives", [1, 2, 7])
 def test_by_terms_the_negatives_count_as_much_as_the_positive_however_many_they_are(n_negatives, ragged):
-    objective = contrast(ragged, by_terms=True, n_negatives=n_negatives)
+    objective = contrast(ragged, is_low_memory=True, n_negatives=n_negatives)
     objective.module.double()
     objective.steps = objective.steps.double()
     batch = next(objective.batches(0, np.random.default_rng(0)))
@@ -193,17 +194,19 @@ def test_by_terms_the_negatives_count_as_much_as_the_positive_however_many_they_
 
 
 @pytest.mark.parametrize("precision", ["64-true", "bf16-mixed", "bf16-true"])
-@pytest.mark.parametrize("by_terms", [False, True])
-def test_it_trains_in_other_precisions(ragged, precision, by_terms):
-    plain, other = (contrast(ragged, by_terms=by_terms) for _ in range(2))
+@pytest.mark.parametrize("is_low_memory", [False, True])
+def test_it_trains_in_other_precisions(ragged, precision, is_low_memory):
+    plain, other = (contrast(ragged, is_low_memory=is_low_memory) for _ in range(2))
     expected = fit(plain, max_steps=5, random_state=0)["loss"]
     found = fit(other, max_steps=5, precision=precision, random_state=0)["loss"]
     np.testing.assert_allclose(found, expected, rtol=1e-5 if precision == "64-true" else 0.05)
 
 
 def test_both_ways_learn_in_the_loop(ragged):
-    for by_terms in (False, True):
-        losses = fit(contrast(ragged, by_terms=by_terms, learning_rate=1e-2), max_steps=60, random_state=0)["loss"]
+    for is_low_memory in (False, True):
+        losses = fit(contrast(ragged, is_low_memory=is_low_memory, learning_rate=1e-2), max_steps=60, random_state=0)[
+            "loss"
+        ]
         assert losses[-20:].mean() < losses[:20].mean()
 
 

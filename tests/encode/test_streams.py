@@ -8,7 +8,15 @@ import pytest
 
 import timelike as tl
 
-TINY = {"n_features": 4, "channels": 2, "depth": 1, "reduced": 3, "n_negatives": 1, "max_steps": 2, "random_state": 0}
+TINY = {
+    "n_features": 4,
+    "channels": 2,
+    "depth": 1,
+    "reduced_size": 3,
+    "n_negatives": 1,
+    "max_steps": 2,
+    "random_state": 0,
+}
 SHORT = {name: TINY[name] for name in ("n_features", "n_negatives", "max_steps", "random_state")}
 
 

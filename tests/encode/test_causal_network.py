@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from timelike.encode import CausalNetwork
 from timelike.encode.causal.network import CausalConvolution
-from timelike.encode.crop_encoder import encode_padded_batches, group_by_length
+from timelike.encode.objectives.crops import encode_padded_batches, group_by_length
 from timelike.native.causal import fallback
 
 
@@ -80,7 +80,7 @@ def test_the_gradient_of_a_convolution_is_that_of_finite_differences(monkeypatch
 
 def test_depth_blocks_and_a_last_one_with_dilations_that_double(network):
     assert [block.first.dilation for block in network.blocks] == [1, 2, 4, 8, 16]
-    assert network.outputs(torch.randn(1, 5, 3)).shape == (1, 5, 6)
+    assert network.causal_outputs(torch.randn(1, 5, 3)).shape == (1, 5, 6)
     assert CausalNetwork(2).linear.weight.shape == (320, 160)
 
 
@@ -93,7 +93,7 @@ def test_the_future_changes_nothing(network):
     x = torch.randn(2, 30, 3)
     later = x.clone()
     later[:, 20:] += 1
-    torch.testing.assert_close(network.outputs(x)[:, :20], network.outputs(later)[:, :20])
+    torch.testing.assert_close(network.causal_outputs(x)[:, :20], network.causal_outputs(later)[:, :20])
 
 
 @pytest.mark.parametrize("filling", [0.0, 1e6, float("nan"), float("inf")])

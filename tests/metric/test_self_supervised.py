@@ -25,8 +25,8 @@ def batch(dtype=torch.float32, fill=float("nan")):
 def test_new_sequences_are_their_alignment_times_the_old_ones_whatever_the_padding_holds(augmentation, seed):
     x = batch()
     new = augment_batch(x, LENGTHS, augmentation, random_state=seed)
-    twin = new.alignment.double() @ torch.nan_to_num(x).double()
-    torch.testing.assert_close(new.x.double(), twin, rtol=1e-5, atol=1e-6)
+    expected = new.alignment.double() @ torch.nan_to_num(x).double()
+    torch.testing.assert_close(new.x.double(), expected, rtol=1e-5, atol=1e-6)
     assert new.x.dtype == x.dtype == new.alignment.dtype
     assert new.x.shape[1] == new.lengths.max()
     for item, (length, old) in enumerate(zip(new.lengths, LENGTHS, strict=True)):

@@ -8,7 +8,15 @@ from sklearn.exceptions import NotFittedError
 
 import timelike as tl
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {
+    "n_features": 6,
+    "channels": 4,
+    "depth": 3,
+    "reduced_size": 5,
+    "n_negatives": 2,
+    "max_steps": 4,
+    "random_state": 0,
+}
 SHAPES = ((1, 1), (3, 2), (2, 7), (5, 40), (1, 300))
 
 
@@ -78,15 +86,15 @@ def test_what_is_made_of_encoders_is_written_as_one_graph(tmp_path, metric):
         np.testing.assert_allclose(found, metric.encode(x), rtol=1e-4, atol=1e-4)
 
 
-TWINS = {"hidden": 5, "n_outputs": 6, "max_steps": 2, "random_state": 0}
+SIAMESE = {"hidden": 5, "n_outputs": 6, "max_steps": 2, "random_state": 0}
 NETWORKS = [
     tl.RecurrentEncoder(n_features=6, hidden=5, max_steps=2, random_state=0),
     tl.RecurrentEncoder(
         cell="gru", n_layers=1, n_features=6, hidden=5, vectors="whitened", max_steps=2, random_state=0
     ),
-    tl.SiameseGRU(**TWINS),
-    tl.SiameseGRU(max_frames=11, **TWINS),
-    tl.SiameseGRU(cell="lstm", readout="attention", front=None, max_frames=None, **TWINS),
+    tl.SiameseGRU(**SIAMESE),
+    tl.SiameseGRU(max_frames=11, **SIAMESE),
+    tl.SiameseGRU(cell="lstm", readout="attention", front=None, max_frames=None, **SIAMESE),
     tl.SiameseGRU.preset("paper", hidden=5, max_epochs=1, random_state=0),
 ]
 

@@ -1,4 +1,4 @@
-"""Losses of two crops of every series, what is held out to judge a training by, and budgets."""
+"""Losses of two crops of every series, validation on held-out series, and budgets."""
 
 import math
 
@@ -15,7 +15,7 @@ from timelike.encode.objectives.crop_objectives import NTXentObjective, TLossObj
 from timelike.encode.objectives.crops import CropAugmentation, sample_crop_pairs
 from timelike.train import fit
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "max_steps": 4, "random_state": 0}
+SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced_size": 5, "max_steps": 4, "random_state": 0}
 
 
 class Gather:
@@ -37,7 +37,7 @@ class Gather:
 def made(kind, sequences, **options):
     torch.manual_seed(0)
     network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced_size=5)
-    defaults = {"batch_size": 4, "learning_rate": 1e-3, "by_terms": False, "min_crop": 0.5}
+    defaults = {"batch_size": 4, "learning_rate": 1e-3, "is_low_memory": False, "min_crop": 0.5}
     defaults |= {"temperature": 0.3} if kind is NTXentObjective else {}
     return kind(network, sequences, **(defaults | options))
 
@@ -133,7 +133,7 @@ def test_jitter_and_scaling_have_the_deviations_they_are_given():
 @both
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_a_few_crops_at_a_time_have_the_same_loss_and_gradients(ragged, weight, kind):
-    objectives = [made(kind, ragged, by_terms=by_terms) for by_terms in (False, True)]
+    objectives = [made(kind, ragged, is_low_memory=is_low_memory) for is_low_memory in (False, True)]
     found = []
     for objective in objectives:
         batch = next(iter(objective.batches(0, np.random.default_rng(0))))
@@ -153,28 +153,30 @@ def test_no_batch_is_smaller_than_asked_for_and_every_series_comes_once(ragged, 
         assert sorted(i for batch in batches for i in batch.ids) == list(range(6))
 
 
-@pytest.mark.parametrize("loss", ["softmax", "decorrelated"])
+@pytest.mark.parametrize("loss", ["nt_xent", "vicreg"])
 def test_one_series_alone_has_crops_to_learn_from(ragged, loss):
     encoder = tl.CausalEncoder(loss=loss, **SMALL | {"max_steps": 40, "learning_rate": 1e-2})
     losses = encoder.fit(ragged[[1]]).history_["loss"]
     assert losses[-10:].mean() < losses[:10].mean()
 
 
-@pytest.mark.parametrize("loss", ["softmax", "decorrelated", "logistic"])
+@pytest.mark.parametrize("loss", ["nt_xent", "vicreg", "t_loss"])
 def test_training_goes_down_and_the_history_knows_it(waves, loss):
     options = SMALL | {"max_steps": 60, "learning_rate": 1e-2}
     history = tl.CausalEncoder(loss=loss, **options).fit(waves).history_
     assert history["loss"][-20:].mean() < history["loss"][:20].mean()
-    assert ("alignment" in history, "uniformity" in history) == ((loss != "logistic"),) * 2
+    assert ("alignment" in history, "uniformity" in history) == ((loss != "t_loss"),) * 2
     assert history.stop_reason == "max_steps"
 
 
-@pytest.mark.parametrize("loss", ["softmax", "decorrelated", "logistic"])
+@pytest.mark.parametrize("loss", ["nt_xent", "vicreg", "t_loss"])
 def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_best(waves, loss, monkeypatch):
     seen = []
-    kind = {"softmax": NTXentObjective, "decorrelated": VICRegObjective, "logistic": TLossObjective}[loss]
-    real = kind.drawn
-    monkeypatch.setattr(kind, "drawn", lambda self, data, *rest: seen.append((self, data)) or real(self, data, *rest))
+    kind = {"nt_xent": NTXentObjective, "vicreg": VICRegObjective, "t_loss": TLossObjective}[loss]
+    real = kind.sample_batch
+    monkeypatch.setattr(
+        kind, "sample_batch", lambda self, data, *rest: seen.append((self, data)) or real(self, data, *rest)
+    )
     options = SMALL | {"max_steps": 40, "learning_rate": 1e-2, "schedule": "constant"}
     encoder = tl.CausalEncoder(loss=loss, validation=0.2, **options).fit(waves)
     objective = seen[0][0]
@@ -194,7 +196,7 @@ def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_bes
 @pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # which is what is staged here
 def test_a_training_whose_score_no_longer_falls_ends_after_so_many_steps(waves):
     options = SMALL | {"max_steps": 400, "learning_rate": 1.0, "schedule": "constant"}
-    history = tl.CausalEncoder(loss="softmax", validation=0.2, patience=60, **options).fit(waves).history_
+    history = tl.CausalEncoder(loss="nt_xent", validation=0.2, patience=60, **options).fit(waves).history_
     assert history.stop_reason == "patience"
     assert history.n_steps == history.best_step + 60
 
@@ -209,7 +211,7 @@ def test_of_few_series_other_crops_of_the_same_ones_are_the_judges(ragged):
 def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path):
     data = images if kind is tl.encode.FrameEncoder else ragged
     encoder = kind(max_steps=0, random_state=3, n_features=8, checkpoint=tmp_path / "none").fit(data)
-    assert (encoder.history_.n_steps, encoder.history_.names, encoder.history_.stopped) == (0, [], "max_steps")
+    assert (encoder.history_.n_steps, encoder.history_.names, encoder.history_.stop_reason) == (0, [], "max_steps")
     again = kind(max_steps=0, random_state=3, n_features=8)
     again.frame_ = data.frame
     again._init_network()
@@ -230,7 +232,7 @@ def test_steps_follow_the_size_of_the_data_unless_given(count, length, expected,
     monkeypatch.setattr(train.base, "fit", lambda objective, max_steps, **_: asked.append(max_steps) or train.History())
     data = np.zeros((count, length, 1), np.float32)
     for max_steps in (None, 7):
-        tl.CausalEncoder(channels=1, depth=1, vectors="plain", max_steps=max_steps).fit(data)
+        tl.CausalEncoder(channels=1, depth=1, vectors="raw", max_steps=max_steps).fit(data)
     assert asked == [expected, 7]
 
 
@@ -242,7 +244,7 @@ def test_a_stated_time_bounds_a_fit(waves):
 
 def test_the_thesis_is_a_preset_in_which_options_may_change():
     encoder = tl.CausalEncoder.preset("thesis", n_negatives=5, standardize=False)
-    assert (encoder.loss, encoder.geometry, encoder.schedule) == ("logistic", "euclidean", "constant")
+    assert (encoder.loss, encoder.geometry, encoder.schedule) == ("t_loss", "euclidean", "constant")
     assert (encoder.n_negatives, encoder.batch_size, encoder.standardize) == (5, 10, False)
     with pytest.raises(ValueError, match="preset 'paper': CausalEncoder has 'thesis'"):
         tl.CausalEncoder.preset("paper")
@@ -252,8 +254,10 @@ def test_the_thesis_is_a_preset_in_which_options_may_change():
 
 def test_other_networks_take_a_few_crops_at_a_time_where_memory_is_short(monkeypatch):
     seen = []
-    monkeypatch.setattr(train.base, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
-    cells, long = tl.RecurrentEncoder(hidden=64, n_layers=1, vectors="plain"), np.zeros((1, 8000, 1), np.float32)
+    monkeypatch.setattr(
+        train.base, "fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
+    )
+    cells, long = tl.RecurrentEncoder(hidden=64, n_layers=1, vectors="raw"), np.zeros((1, 8000, 1), np.float32)
     cells.fit(long)  # 120 crops with 10 kB or more for each of their steps, if nothing bounds them
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
     cells.fit(long)
@@ -275,14 +279,16 @@ def test_what_torch_keeps_for_every_step_is_measured():
 def test_several_processes_share_the_series_of_a_batch(ragged):
     objective = made(NTXentObjective, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
-    parts = [objective.part(batch, rank, 2) for rank in range(2)]
+    parts = [objective.process_share(batch, rank, 2) for rank in range(2)]
     assert sorted(np.concatenate([part.ids for part in parts])) == sorted(batch.ids)
 
 
 @both
 @pytest.mark.parametrize("precision", ["64-true", "bf16-mixed"])
-@pytest.mark.parametrize("by_terms", [False, True])
-def test_it_trains_in_other_precisions(ragged, precision, by_terms, kind):
-    expected = fit(made(kind, ragged, by_terms=by_terms), max_steps=5, random_state=0)["loss"]
-    found = fit(made(kind, ragged, by_terms=by_terms), max_steps=5, precision=precision, random_state=0)["loss"]
+@pytest.mark.parametrize("is_low_memory", [False, True])
+def test_it_trains_in_other_precisions(ragged, precision, is_low_memory, kind):
+    expected = fit(made(kind, ragged, is_low_memory=is_low_memory), max_steps=5, random_state=0)["loss"]
+    found = fit(made(kind, ragged, is_low_memory=is_low_memory), max_steps=5, precision=precision, random_state=0)[
+        "loss"
+    ]
     np.testing.assert_allclose(found, expected, rtol=1e-4 if precision == "64-true" else 0.1)
