@@ -2,11 +2,11 @@
 
 ```python
 class SiameseGRU(LearnedMetric):
-    hidden = options.whole(1)
-    cell = options.one_of("gru", "lstm")
+    hidden = options.integer(1)
+    cell = options.choice("gru", "lstm")
 
     def __init__(self, *, hidden: int = 20, cell: Cell = "gru", …) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 ```
 """
 

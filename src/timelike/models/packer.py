@@ -42,7 +42,7 @@ class Packer:
         called = registry.registered_name(type(model))
         if called is None:
             raise TypeError(
-                f"{name} is a {type(model).__name__}, which is not a public name of a room of timelike: such a model "
+                f"{name} is a {type(model).__name__}, which is not a public name of a package of timelike: such a model "
                 "could be written but never found again"
             )
         fitted = isinstance(model, _model_class()) and model.__sklearn_is_fitted__()

@@ -2,10 +2,10 @@
 
 ```python
 class KMedoids(Model):
-    metric_: Metric = learned.part(Metric)
-    medoids_: Sequences = learned.sequences("cluster")
-    labels_: NDArray[np.int64] = learned.indices("item", below="cluster")
-    inertia_: float = learned.real(0)
+    metric_: Metric = schema.estimator(Metric)
+    medoids_: Sequences = schema.sequences("cluster")
+    labels_: NDArray[np.int64] = schema.indices("item", below="cluster")
+    inertia_: float = schema.real(0)
 ```
 
 A dimension is a number, the name of an option or of a learned number (`"n_features"`, `"rank_"`), a function of the
@@ -199,7 +199,7 @@ def array(
 
 
 def indices(*shape: Dimension, below: Dimension, least: int = 0) -> Any:
-    """An array of positions among `strip_prefix` things; `least` is −1 where that stands for none."""
+    """An array of positions among `below` things; `least` is −1 where that stands for none."""
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         _check_array(value, name, scope, shape, ("int64",))
@@ -384,7 +384,7 @@ def tuple_of(*entries: AttributeSchema) -> Any:
 
 
 def dict_of(key: AttributeSchema, value: AttributeSchema, *, holds: tuple[Any, ...] = ()) -> Any:
-    """A dict of such keys and values; some keys it always `has_sequences`."""
+    """A dict of such keys and values; some keys it always `holds`."""
 
     def check(given: Any, name: str, scope: CheckScope) -> None:
         _refuse_if(not isinstance(given, dict), name, given, "a dict")
@@ -444,7 +444,7 @@ def not_required(declared: AttributeSchema, *, with_: str | None = None, after: 
 
 
 def required_if(needed: Callable[[Any], bool], declared: AttributeSchema) -> Any:
-    """The same, absent only where the options say that it is not needed: `n_required(model)` tells."""
+    """The same, absent only where the options say that it is not needed: `needed(model)` tells."""
     found: AttributeSchema = not_required(declared)
     found.optional = lambda model: not needed(model)
     return found

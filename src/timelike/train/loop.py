@@ -184,9 +184,7 @@ class TrainingLoop:
             if every is not None and run.step % every == 0 and self._has_time_for("validation"):
                 self._validate()
             self._run_callbacks("on_step_end")
-            if (
-                self._should_stop()
-            ):  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
+            if self._should_stop():  # before a checkpoint is due: `train` writes the last, which knows why it ended
                 return
             due = self.checkpoints is not None and self.processes.any(self.checkpoints.is_due(run.step))
             if due and self._has_time_for("checkpoint"):
@@ -247,7 +245,7 @@ class TrainingLoop:
             raise
         if descent.n_updates == updates:
             name = type(self.objective).__name__
-            raise RuntimeError(f"step() of {name} made no update: expected it to call descent(loss)")
+            raise RuntimeError(f"step() of {name} made no update: expected it to call optimizer_step(loss)")
         self.processes.copy_buffers(run.module)  # each process saw another part of the batch, and one must be right
         run.step, run.position = run.step + 1, run.position + 1
         self.step_seconds.append(clock.now() - begin)
@@ -385,7 +383,7 @@ class TrainingLoop:
         return self.validation_steps * statistics.median_low(self.step_seconds)
 
     def _learning_check_seconds(self, usual: float) -> float:
-        """Seconds that `verdict.judge` takes."""
+        """Seconds that `learning_check.warn_if_not_learned` takes."""
         return (
             self.objective.learning_check_steps * usual
             + self.objective.learning_check_validations * self._needed_seconds("validation")

@@ -119,12 +119,12 @@ class Objective(ABC):
 
         A method with several optimisers descends with each, as often as it likes::
 
-            def step(self, batch, descent):
+            def step(self, batch, optimizer_step):
                 for _ in range(5):
                     critic = self.critic_loss(batch)
-                    descent(critic, "critic")
+                    optimizer_step(critic, "critic")
                 generator = self.generator_loss(batch)
-                descent(generator, "generator")
+                optimizer_step(generator, "generator")
                 return {"loss": generator, "critic": critic}
 
         One that wants little memory calls `optimizer_step.backward(term)` for every term, then `optimizer_step.step()`.
@@ -145,7 +145,7 @@ class Objective(ABC):
     def validate(self) -> float:
         """A score of the module as it is; called without gradients and with the module in evaluation mode.
 
-        `batch.like(self.module)` brings a batch to the module's device and precision.
+        `batch.match_module(self.module)` brings a batch to the module's device and precision.
         """
         raise NotImplementedError
 
@@ -181,7 +181,7 @@ class Objective(ABC):
         return None
 
     def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
-        """What one of several processes computes of a batch: every `world_size`-th sequence.
+        """What one of several processes computes of a batch: every `world`-th sequence.
 
         Gradients are averaged with the number of sequences as weights, so for a loss that is a mean over sequences the
         number of processes does not matter. A loss over pairs sees only the pairs within each part; replace this

@@ -60,7 +60,7 @@ class OptimizerStep:
         self.n_started = 0
         """Updates begun so far: until one is, the module is as it was before the step."""
         self.n_updates = 0
-        """Updates so far: a step that makes none has learned nothing."""
+        """Updates so far: a step that makes none changes nothing."""
 
     def __call__(self, loss: Any, optimizer: str | None = None) -> None:
         """Descend the loss once."""

@@ -1,4 +1,4 @@
-"""`fit`, the one verb of this room: its limits, its schedules, and where its checkpoints go."""
+"""`fit`, the one function of this package: its budget, its schedules, and where its checkpoints go."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def fit(
     gradient_clip : float, optional
         Norm to which longer gradients are shortened.
     schedule : Schedule, optional
-        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `Linear`, `Steps`; for several
-        optimisers, one for all or a dict with one for each.
+        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `LinearDecay`, `StepDecay`,
+        `Milestones`; for several optimisers, one for all or a dict with one for each.
     validate_every : int, optional
         Steps between two validations; once per epoch unless given.
     patience : int, optional

@@ -1,6 +1,6 @@
 """Causal networks over sequences of any lengths, and the maximum over time: values and gradients, of arrays.
 
-`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+`autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..machine import kernels
 
 Values = TypeVar("Values")
-"""Arrays at this door, tensors in `graded` and `twin`."""
+"""Arrays in this module, tensors in `autograd` and `fallback`."""
 
 Arrays = NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""The causal network, tensors in and tensors out: the kernels where they serve, else the twin."""
+"""The causal network, tensors in and tensors out: the kernels where they apply, else the fallback."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_kernel_supported(*tensors: Tensor) -> bool:
 
 
 class _Maxima(torch.autograd.Function):
-    """The compiled network, and what its gradients need; what is differentiated twice is the twin's."""
+    """The compiled network, and what its gradients need; second derivatives go to the fallback."""
 
     @staticmethod
     def forward(slope: float, x: Tensor, lengths: Tensor | None, *layers: Tensor) -> tuple[Tensor, ...]:

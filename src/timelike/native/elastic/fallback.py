@@ -1,4 +1,4 @@
-"""The twin of the elastic kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
+"""The fallback of the elastic kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
 
 It stands in for the kernels where there are none, runs where they cannot (other devices, autograd), and is the
 independent check of them.

@@ -1,4 +1,4 @@
-"""The recurrences of the elastic twin in torch: one small class each, as the structs in cells.hpp.
+"""The recurrences of the elastic fallback in torch: one small class each, as the structs in cells.hpp.
 
 A class is what a `Program` runs by the `rule` it names. Tensors are (pair, cell) where nothing else is said, the cells
 (i, j) being those of one anti-diagonal. Sums are made in the order of the kernels, so that ties break alike; only the

@@ -1,4 +1,4 @@
-"""Sequences in memory as every kernel and every twin is given them, and what two of their frames may cost."""
+"""Sequences in memory as every kernel and every fallback is given them, and what two of their frames may cost."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """GRUs and LSTMs over many sequences, each to its own end: last states and gradients, of arrays.
 
-`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+`autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Kind = Literal["gru", "lstm"]
 """Which cells."""
 
 Values = TypeVar("Values")
-"""Arrays at this door, tensors in `graded` and `twin`."""
+"""Arrays in this module, tensors in `autograd` and `fallback`."""
 
 Arrays = NDArray[Any]
 

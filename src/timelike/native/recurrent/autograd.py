@@ -1,4 +1,4 @@
-"""GRUs and LSTMs over padded sequences, tensors in and tensors out: the kernels where they serve, else the twin."""
+"""GRUs and LSTMs over padded sequences, tensors in and tensors out: the kernels where they apply, else the fallback."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _is_within(lengths: Tensor, x: Tensor) -> bool:
 
 
 class _LastStates(torch.autograd.Function):
-    """The compiled layers, and what their gradients need; what is differentiated twice is the twin's."""
+    """The compiled layers, and what their gradients need; second derivatives go to the fallback."""
 
     @staticmethod
     def forward(kind: Kind, lengths: Tensor, x: Tensor, *flat: Tensor) -> tuple[Tensor, Tensor]:

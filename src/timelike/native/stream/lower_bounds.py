@@ -79,7 +79,7 @@ class LowerBoundCascade(NamedTuple):
 
 
 def has_kernels() -> bool:
-    """Whether there are kernels for it: there is no twin, without kernels all distances are computed anyway."""
+    """Whether there are kernels for it: there is no fallback, without kernels all distances are computed anyway."""
     return is_native_enabled()
 
 

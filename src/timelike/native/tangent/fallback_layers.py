@@ -31,7 +31,7 @@ class PointPair(NamedTuple):
     snap: float
     """Rounding errors that u may be off by: below, the vectors are parallel."""
     angle: tuple[Doubles, NDArray[np.bool_]] | None = None
-    """1 − cos θ or 1 + cos θ, whichever is the smaller, and whether it is the second; in a cone, see `Network`."""
+    """1 − cos θ or 1 + cos θ, whichever is the smaller, and whether it is the second; in a cone, see `WideNetwork`."""
 
 
 class LayerMoments(NamedTuple):
@@ -188,7 +188,7 @@ def _sine_moments(pair: PointPair) -> LayerMoments:
     least = np.exp(-2 * np.minimum(a, b))
     lost = np.expm1(-np.abs(change))
 
-    def by(own: Doubles, more: Doubles) -> Doubles:  # e^(−2a) − e^(−(a + b) + D/2), `sample_more` being a − b + D/2
+    def by(own: Doubles, more: Doubles) -> Doubles:  # e^(−2a) − e^(−(a + b) + D/2), `more` being a − b + D/2
         return np.asarray(np.where(more < 0, np.exp(-2 * own), -together) * -np.expm1(-np.abs(more)))
 
     return LayerMoments(
