@@ -56,7 +56,7 @@ def test_every_distance_is_that_of_its_formula_in_every_band(name, data):
         for k in (n, m)
     )
     band = data.draw(st.sampled_from(["sakoe", "slanted", "itakura", "widened", "aeon"]))
-    window = data.draw(st.identity() | (st.floats(1, 4) if band == "itakura" else st.integers(0, 12) | st.floats(0, 1)))
+    window = data.draw(st.none() | (st.floats(1, 4) if band == "itakura" else st.integers(0, 12) | st.floats(0, 1)))
     metric = banded(metric, window, band)
     expected = twin(x, y, elastic.mask(n, m, window, band))
     feasible = np.isfinite(elastic.dtw(x, y, allowed=elastic.mask(n, m, window, band)))

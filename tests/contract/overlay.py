@@ -133,7 +133,7 @@ class ToldMean(Objective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Any:
         """Every sequence once."""
         for ids in shuffled(len(self.ready), 8, rng):
-            x, lengths = self.ready[ids].tensor()
+            x, lengths = self.ready[ids].to_tensor()
             means = torch.stack([one[:n].mean(0) for one, n in zip(x, lengths.tolist(), strict=True)])
             yield Batch(ids, x=x, lengths=lengths, means=means)
 
@@ -177,7 +177,7 @@ class ToyEncoder(Trained, Encoder):
         return {"max_steps": self.max_steps}
 
     def _encode(self, sequences: Sequences, threads: int) -> Any:
-        x, lengths = self._ready(sequences, "X").tensor()
+        x, lengths = self._ready(sequences, "X").to_tensor()
         with torch_threads(threads), torch.no_grad():
             return exact(self.network_)(x.double(), lengths).numpy().astype(np.float32)
 

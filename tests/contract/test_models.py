@@ -221,7 +221,7 @@ class TestEveryTrainedModel:
         network = learn(small(kind), data(kind)).network_
         if not issubclass(kind, Encoder) and not isinstance(network, DistanceNetwork):
             pytest.skip("its network sees frames, not sequences")
-        x, lengths = fitted(kind)._ready(data(kind, seed=5)).tensor()
+        x, lengths = fitted(kind)._ready(data(kind, seed=5)).to_tensor()
         more = torch.full((len(x), 5, *x.shape[2:]), filling)
         padded = torch.cat([x, more], dim=1)
         for i, length in enumerate(lengths.tolist()):

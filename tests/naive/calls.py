@@ -39,7 +39,7 @@ def _soft(x, y, gamma=1.0, divergence=False, *, allowed=None):
 def subsequence(query, stream, k=1):
     """The stretches as the library gives them: start, stop and distance of each."""
     query, stream = (np.asarray(side, float).reshape(len(side), -1) for side in (query, stream))
-    return [SimpleNamespace(start=a, stop=b, distance=d) for a, b, d in matching.segment_statistics(query, stream, k)]
+    return [SimpleNamespace(start=a, stop=b, distance=d) for a, b, d in matching.stretches(query, stream, k)]
 
 
 DTW = functools.partial(_Call, elastic.dtw)

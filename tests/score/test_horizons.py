@@ -146,7 +146,7 @@ def test_what_makes_no_sense_is_refused():
         ({"higher_is_better": {"psnr": False}}, ValueError, r"higher_is_better\['psnr'\]=False: more is better for psnr"),
         ({"forecasts": {"one": ONE[:, :3]}}, ValueError, r"forecasts\['one'\] has shape \(7, 3, 1, 12, 12\)"),
         ({"scores": "rmse"}, ValueError, "scores='rmse': expected one of"),
-        ({"trained": 0}, ValueError, "trained=0: expected at least 1"),
+        ({"trained_horizon": 0}, ValueError, "trained_horizon=0: expected at least 1"),
         ({"confidence": 95}, ValueError, "confidence=95: expected a number between 0 and 1"),
     ):
         with pytest.raises(kind, match=words):

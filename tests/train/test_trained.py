@@ -31,7 +31,7 @@ class ToTheMean(Objective):
         return self.patient
 
     def validate(self):
-        return -float(self.module(self.ready.tensor()[0].mean(1)).square().mean())
+        return -float(self.module(self.ready.to_tensor()[0].mean(1)).square().mean())
 
     def optimizers(self):
         return torch.optim.SGD(self.module.parameters(), lr=0.01)
@@ -233,10 +233,10 @@ def test_the_loss_beside_a_bar_is_a_running_mean():
     class Bar:
         shown = ()
 
-        def note(self, words):
+        def set_postfix(self, words):
             self.shown = (*self.shown, words.removeprefix("loss="))
 
-        def step(self, count):
+        def update(self, count):
             pass
 
     class Run:

@@ -10,7 +10,7 @@ class KMedoids(Model):
 
 A dimension is a number, the name of an option or of a learned number (`"n_features"`, `"rank_"`), a function of the
 model that gives one size or several, or any other word: a word has one size in the whole model, that of the first array
-that mentions it. Words that are new inside a record, a list or a dict have one size in each entry. `"*frame_shape"`
+that mentions it. Words that are new inside a record, a list or a dict have one size in each entry. `"*frame"`
 stands for all axes of `frame_`, and `...` as the last for any further ones.
 """
 

@@ -161,7 +161,7 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
     Examples
     --------
     >>> three_of_four_are_right = [[4.0, 0.0]] * 4
-    >>> round(temperature(three_of_four_are_right, [0, 0, 0, 1], label_smoothing=0), 3)  # 4 / log 3
+    >>> round(temperature(three_of_four_are_right, [0, 0, 0, 1], smoothing=0), 3)  # 4 / log 3
     3.641
     """
     known, scores = _validate_class_scores(truth, logits, "logits", classes)
