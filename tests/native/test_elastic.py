@@ -58,7 +58,7 @@ def holed(rng, steps, share):
 
 def fitted(program, x, y, window=None):
     """The program with arrays of the right sizes."""
-    changes = {"window": window or WarpingBand()}
+    changes = {"band": window or WarpingBand()}
     if program.gap is not None:
         changes["gap"] = np.resize(program.gap, x.values.shape[1])
     if program.thresholds is not None:
@@ -69,7 +69,7 @@ def fitted(program, x, y, window=None):
 
 def pairwise(program, x, y=None, *, threads=1, isa=None):
     other = x if y is None else y
-    program = fitted(program, x, other, program.window)
+    program = fitted(program, x, other, program.band)
     out = np.full((len(x.lengths), len(other.lengths)), np.nan, x.values.dtype)
     how = {"threads": threads, "out": out, "report": None, "isa": isa}
     kernels.pairwise(program.numbers(), *x, *other, *program.arrays(out.dtype), symmetric=y is None, **how)
@@ -103,7 +103,7 @@ def test_the_list_of_rules_is_in_one_file_of_each_language():
         if re.search(rf'"{rule}"|rule\({rule}\b|Rule::{rule}\b', text)
     }
     default = {("elastic/program.py", Program().rule)}
-    lists = "elastic/cells.hpp", "elastic/twin_cells.py"
+    lists = "elastic/cells.hpp", "elastic/fallback_rules.py"
     assert named == {(file, rule) for file in lists for rule in RULES} | default
 
 

@@ -375,5 +375,5 @@ def test_no_method_that_has_a_budget_of_time_is_left_out():
 def test_labels_are_not_checked_where_a_training_is_too_short_to_be_judged(slow_steps):
     small(tl.SiameseGRU, max_steps=49, max_epochs=None).fit(*two_paces())
     assert slow_steps.seconds == 1000 + 49
-    small(tl.SiameseGRU, max_steps=None, max_epochs=12, per_class=6, validation=0.0).fit(*two_paces())
+    small(tl.SiameseGRU, max_steps=None, max_epochs=12, n_per_class=6, validation=0.0).fit(*two_paces())
     assert slow_steps.seconds == 1000 + 49 + 12 * 4  # an epoch of 40 sequences has four batches of 12

@@ -159,7 +159,7 @@ def test_the_state_of_an_objective_of_ours_is_checked(tmp_path):
             if other != path:
                 shutil.rmtree(other)
         with pytest.raises(ValueError, match=f"objective of .*{entry} has shape"):
-            metric(virtual=2, checkpoint=folder, random_state=0, **more).fit(X)
+            metric(n_virtual_frames=2, checkpoint=folder, random_state=0, **more).fit(X)
 
 
 def test_trying_the_optimiser_leaves_no_trace(tmp_path):

@@ -45,7 +45,7 @@ def refuse_mismatch(x: PackedSequences, y: PackedSequences) -> None:
 
     Callers have checked their input before; this costs a microsecond, and what it guards against is a crash.
 
-    >>> refuse_mismatch(PackedSequences.alone(np.zeros((3, 2))), PackedSequences.alone(np.zeros((3, 1))))
+    >>> refuse_mismatch(PackedSequences.from_sequence(np.zeros((3, 2))), PackedSequences.from_sequence(np.zeros((3, 1))))
     Traceback (most recent call last):
         ...
     ValueError: x has steps of 2 channels and y of 1: expected the same

@@ -90,7 +90,7 @@ def window_moments(samples: Matrix, size: int) -> WindowMoments:
     it: a window is the end of a block and the beginning of the next one, whose moments are put together.
 
     >>> window_moments(np.array([[1.0, 3.0, 3.0, 3.0]]), 2)
-    Moments(means=array([[2., 3., 3.]]), scales=array([[1., 0., 0.]]))
+    WindowMoments(means=array([[2., 3., 3.]]), scales=array([[1., 0., 0.]]))
     """
     channels, length = samples.shape
     count, blocks = length - size + 1, -(-length // size)
