@@ -70,7 +70,9 @@ class TestToys:
         last = [stream.push(sample) for sample in X[0]][-1]
         np.testing.assert_allclose(last, encoder.encode(X[:1])[0], atol=1e-6)
         assert tl.EmbeddingClassifier(encoder, head="1nn").fit(X).score(X, X.labels) == 1
-        assert tl.encode.combine([encoder, tl.encode.ToyEncoder(n_features=2, random_state=1).fit(X)]).encode(X).shape == (
+        assert tl.encode.combine([encoder, tl.encode.ToyEncoder(n_features=2, random_state=1).fit(X)]).encode(
+            X
+        ).shape == (
             8,
             5,
         )

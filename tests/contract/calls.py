@@ -333,7 +333,10 @@ SCORE_CALLS = {
     **{name: (partial(getattr(score, name), h=2), {"scores": SCORES}) for name in ("at_step", "mean_to_step")},
     **{name: {"truth": _frames(), "forecast": _frames() ** 2} for name in ("psnr", "ssim")},
     "bootstrap": (_seeded(score.bootstrap, n_resamples=20), {"values": _vectors()[:, 0]}),
-    "cliques": {"mean_ranks": np.array([1.0, 2.0, 2.5]), "significant": np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], bool)},
+    "cliques": {
+        "mean_ranks": np.array([1.0, 2.0, 2.5]),
+        "significant": np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], bool),
+    },
     "corrected_t_test": (partial(score.corrected_t_test, overlap=0.2), {"differences": _vectors()[:, 0]}),
     "coverage": {"truth": _vectors(), "low": _vectors() - 1, "high": _vectors() + 1},
     "critical_difference": (lambda: score.critical_difference(3, 8), {}),
@@ -412,7 +415,9 @@ FUNCTIONS = {
     "attacks.robustness": Call(
         lambda X, y: robustness(fitted(tl.Prototypes), X, y, FGSM(0.1), random_state=0), RECOGNIZED
     ),
-    "sequences.as_single_sequence": Call(lambda value: tl.sequences.as_single_sequence(value, "x"), {"value": _series(5)}),
+    "sequences.as_single_sequence": Call(
+        lambda value: tl.sequences.as_single_sequence(value, "x"), {"value": _series(5)}
+    ),
     "sequences.as_sequences": Call(lambda value: tl.sequences.as_sequences(value, "X"), {"value": _ragged()}),
     "sequences.generate.rasterize_digits": Call(
         partial(rasterize_digits, size=12),

@@ -21,7 +21,9 @@ PLAIN_METRICS = [kind for kind in METHODS.values() if issubclass(kind, Metric) a
 LOSSES = [kind for kind in METHODS.values() if issubclass(kind, Loss)]
 MODELS = [kind for kind in METHODS.values() if issubclass(kind, Model)]
 LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
-SINGLE = [kind for kind in MODELS if getattr(kind, "_is_single_frame", False)]  # of images or vectors, which have no time
+SINGLE = [
+    kind for kind in MODELS if getattr(kind, "_is_single_frame", False)
+]  # of images or vectors, which have no time
 FORECASTERS = [kind for kind in MODELS if issubclass(kind, Forecaster)]
 ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
 DISCRIMINATORS = [kind for kind in METHODS.values() if issubclass(kind, Discriminator)]

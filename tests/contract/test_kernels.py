@@ -60,7 +60,9 @@ def known(kernel, X):
 
 
 def test_there_are_kernels_of_every_kind_to_test():
-    assert {"RBF", "Linear", "ExponentialKernel", "EncoderKernel", "PrototypesKernel", "Sum"} <= {kind.__name__ for kind in KERNELS}
+    assert {"RBF", "Linear", "ExponentialKernel", "EncoderKernel", "PrototypesKernel", "Sum"} <= {
+        kind.__name__ for kind in KERNELS
+    }
 
 
 @pytest.mark.parametrize("kind", KERNELS)
@@ -91,7 +93,10 @@ class TestEveryKernel:
     def test_other_items_change_no_similarity(self, kind):
         kernel, X = example(kind), data(example(kind))
         ready = kernel.resolve(validate_sample(X, "x", kernel.domain))
-        whole, some = ready._kernel_matrix(known(ready, X), None), ready._kernel_matrix(known(ready, X[:5]), known(ready, X[3:]))
+        whole, some = (
+            ready._kernel_matrix(known(ready, X), None),
+            ready._kernel_matrix(known(ready, X[:5]), known(ready, X[3:])),
+        )
         np.testing.assert_allclose(some, whole[:5, 3:], rtol=1e-9, atol=1e-12)
         paired = ready._paired_similarities(known(ready, X[:5]), known(ready, X[5:10]))
         np.testing.assert_allclose(paired, np.diagonal(whole[:5, 5:10]), rtol=1e-9, atol=1e-12)

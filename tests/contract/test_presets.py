@@ -21,7 +21,14 @@ _SRVP = {
 }
 _SRVP_DIGITS = {
     "B.2": {"conditioning": 5, "chunk": 15},
-    "B.3.1 digits": {"codec": "dcgan", "n_content_frames": 5, "n_state": 20, "n_random": 20, "gain": 1.41, "substeps": 1},
+    "B.3.1 digits": {
+        "codec": "dcgan",
+        "n_content_frames": 5,
+        "n_state": 20,
+        "n_random": 20,
+        "gain": 1.41,
+        "substeps": 1,
+    },
     "B.3.2 digits": {"batch_size": 128, "beta": 2, "observation_std": 1},
 }
 _VIDEO = {"codec": "vgg", "skips": True, "n_state": 50, "n_random": 50, "substeps": 2}
@@ -40,7 +47,13 @@ _SEPARATION = {
 _WAVES = {
     "C.5.2": {"solver": "residual", "tied": False, "combine": "multiply", "codec": "perceptron", "output": "sigmoid"},
     "C.5.2 sizes": {"n_content": 32, "n_state": 32, "blocks": 3, "dynamics_hidden": 512, "gain": 0.71, "layers": 2},
-    "C.5.3": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "prediction_weight": 45, "autoencoding_weight": 1, "invariance_weight": 45},
+    "C.5.3": {
+        "learning_rate": 4e-4,
+        "betas": (0.9, 0.99),
+        "prediction_weight": 45,
+        "autoencoding_weight": 1,
+        "invariance_weight": 45,
+    },
     "C.5.3 too": {"state_penalty": 1e-3, "batch_size": 128, "schedule": "constant"},
     "C.4.1": {"conditioning": 5, "chunk": 25},
     "authors": {"max_steps": 18_750},  # of 250 epochs
@@ -153,14 +166,24 @@ PAPERS = {
         **_SRVP,
         "B.2.4": {"conditioning": 8, "chunk": 16},
         "B.3.1 Human3.6M": {**_VIDEO, "n_content_frames": 3, "gain": 1.2},
-        "B.3.2 Human3.6M": {"batch_size": 100, "observation_std": (4e-2) ** 0.5, "beta": 1, "max_steps": 325_000 + 25_000},
+        "B.3.2 Human3.6M": {
+            "batch_size": 100,
+            "observation_std": (4e-2) ** 0.5,
+            "beta": 1,
+            "max_steps": 325_000 + 25_000,
+        },
         "B.3.2 fall": {"schedule": LinearDecay(share=1 / 14)},
     },
     ("SRVP", "bair"): {
         **_SRVP,
         "B.2.5": {"conditioning": 2, "chunk": 12},
         "B.3.1 BAIR": {**_VIDEO, "n_content_frames": 2, "gain": 1.41},
-        "B.3.2 BAIR": {"batch_size": 192, "observation_std": (1 / 2) ** 0.5, "beta": 1, "max_steps": 1_000_000 + 500_000},
+        "B.3.2 BAIR": {
+            "batch_size": 192,
+            "observation_std": (1 / 2) ** 0.5,
+            "beta": 1,
+            "max_steps": 1_000_000 + 500_000,
+        },
         "B.3.2 fall": {"schedule": LinearDecay(share=1 / 3)},
     },
     # chapter 5

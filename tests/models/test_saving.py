@@ -284,10 +284,16 @@ def test_what_is_not_as_declared_is_not_saved_either(known, tmp_path):
         ({"method": "load_model"}, "the method 'load_model' is unknown"),
         ({"method": "Matches"}, "the method 'Matches' is unknown"),
         ({"learned": {"save": 1}}, "'save' is no name of something that Neighbors has learned"),
-        ({"learned": {"_fitted_parameters": 1}}, "'_fitted_parameters' is no name of something that Neighbors has learned"),
+        (
+            {"learned": {"_fitted_parameters": 1}},
+            "'_fitted_parameters' is no name of something that Neighbors has learned",
+        ),
         ({"learned": {"gallery_": 1}}, "'gallery_' is no name of something that Neighbors has learned"),
         ({"learned": {"frame_": {"__tuple__": [1]}}}, "metric_ is missing: every fitted Neighbors has it"),
-        ({"learned": {"metric_": {"__kind__": "record", "record": "ChannelScaler", "fields": {}}}}, "'ChannelScaler' is not among"),
+        (
+            {"learned": {"metric_": {"__kind__": "record", "record": "ChannelScaler", "fields": {}}}},
+            "'ChannelScaler' is not among",
+        ),
         ({"learned": {"metric_": {"__kind__": "magic"}}}, "'magic' is not among what save"),
         ({"learned": {"a_": {"__array__": [1], "dtype": "O"}}}, "dtype 'O' is not among what save"),
         ({"learned": {"a_": {"__tensor__": "nowhere"}}}, "make no Neighbors: learned.a_: 'nowhere' is missing"),

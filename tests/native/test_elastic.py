@@ -210,7 +210,7 @@ def test_results_do_not_depend_on_threads_batches_or_neighbours_in_the_register(
         together = pairwise(program, x, y, threads=2)
         np.testing.assert_array_equal(together, pairwise(program, x, y, threads=1))
         for window in ALWAYS_OPEN:  # whose bands differ from lane to lane
-            narrow = replace(program, window=window)
+            narrow = replace(program, band=window)
             banded = pairwise(narrow, x, y)
             for i, j in np.ndindex(4, 9):
                 assert pairwise(narrow, alone(items(x)[i]), alone(items(y)[j]))[0, 0] == banded[i, j]
@@ -369,7 +369,7 @@ def test_the_nearest_under_every_window_are_those_of_all_distances(isa, cost, ru
             how = {"rooted": rooted, "averaged": averaged, "threads": 2, "out": out, "report": None, "isa": isa}
             kernels.nearest_by_window(program.numbers(), *x, *bands, totals, **how)
             for window, nearest in zip(windows, out, strict=True):
-                distances = pairwise(replace(program, window=window), x, isa=isa)
+                distances = pairwise(replace(program, band=window), x, isa=isa)
                 if averaged:
                     distances /= lengths[:, None] + lengths
                 if rooted:
@@ -406,7 +406,7 @@ def test_a_lower_bound_of_a_rule_that_has_one_never_exceeds_the_distance(isa, se
             for part in (walks[:5], walks[5:])
         )
         for program in BOUNDED:
-            program = replace(program, window=WarpingBand(cells=radius))
+            program = replace(program, band=WarpingBand(cells=radius))
             bounds = np.empty((5, 20), dtype)
             assert kernels.lower_bounds(program.numbers(), *x, *y, out=bounds, isa=isa)
             assert (bounds <= pairwise(program, x, y, isa=isa)).all()

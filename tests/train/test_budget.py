@@ -162,9 +162,7 @@ def test_one_step_is_told_what_took_the_time(ticking, monkeypatch):
 
     monkeypatch.setattr(encoder_adapter, "fit_extra_encoders", ticking.passes(23.0, encoder_adapter.fit_extra_encoders))
     X = np.random.default_rng(0).standard_normal((8, 6))
-    words = (
-        r"made one step only.* \(fitting the encoders beside the network, of which extra_encoders=\[\] has none, took 23 s\)"
-    )
+    words = r"made one step only.* \(fitting the encoders beside the network, of which extra_encoders=\[\] has none, took 23 s\)"
     with pytest.warns(NotLearnedWarning, match=words):
         tl.Prototypes(max_time=6, random_state=0).fit(X, np.arange(8) % 2)
 
@@ -316,7 +314,9 @@ def test_what_is_held_out_is_not_looked_at_where_that_would_take_longer_than_the
     """All pairs of 100 sequences held out and 100 others take 28 seconds, and a step 1."""
     slow_distances(monkeypatch, slow_steps, 12**2)
     X, classes = two_paces(200)
-    model = small(tl.CoupledGRU, **BY_TIME | {"max_epochs": None, "validation": 0.5, "max_time": limit, "n_per_class": 6})
+    model = small(
+        tl.CoupledGRU, **BY_TIME | {"max_epochs": None, "validation": 0.5, "max_time": limit, "n_per_class": 6}
+    )
     fit_quietly(model, X, np.random.default_rng(0).permutation(classes))
     assert (len(model.history_.scores) > 0) == (limit > 20)
     assert 0.7 * limit <= slow_steps.seconds - 1000 <= 1.05 * limit + 1

@@ -28,7 +28,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     """An estimator that learns from sequences, answers about others, and can be saved.
 
     A subclass declares its options (see `models.options`), writes a constructor that only stores, and a `fit` in which
-    everything happens `with self._atomic_fit():` so that a fit which fails leaves the model as it was. What it learns are
+    everything happens `with self._atomic_fit():` so that a fit which fails leaves the model as it was. It learns
     attributes that end in `_`, each declared beside the class (see `models.schema`): they are checked when a model is
     saved and when it is loaded. What is declared as derived is not saved, and made again by `_derive_attributes`.
 

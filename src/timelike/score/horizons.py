@@ -201,7 +201,8 @@ def _resolve_higher_is_better(
     """Whether more is better, by the name of a score; of one future nothing is `chosen`, and it need not be known."""
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(
-            f"higher_is_better is a {type(given).__name__}: expected words by the name of a score, such as {{'blur': False}}"
+            f"higher_is_better is a {type(given).__name__}: expected words by the name of a score, such as "
+            "{'blur': False}"
         )
     told = {check_choice(name, "higher_is_better", tuple(judges)): way for name, way in (given or {}).items()}
     found = {}

@@ -16,8 +16,8 @@ class Callback:
     """Derive from it and fill in the moments of interest.
 
     Each gets the `run`: `run.step` (steps done), `run.epoch`, `run.history`, `run.objective`, and `run.stop(reason)`.
-    With several processes, every process calls its own; `run.processes.is_first` is true in one of them. What a callback
-    needs to know after a pause it finds in the history.
+    With several processes, every process calls its own; `run.processes.is_first` is true in one of them. What a
+    callback needs to know after a pause it finds in the history.
 
     >>> class StopWhenSmall(Callback):
     ...     def on_step_end(self, run):

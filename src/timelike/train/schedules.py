@@ -198,7 +198,8 @@ class LinearDecay(Schedule):
         """A fall needs to know where it ends."""
         if self.steps is None and horizon is None:
             raise ValueError(
-                "schedule=LinearDecay() does not know how many steps there will be: give it steps, max_steps or max_time"
+                "schedule=LinearDecay() does not know how many steps there will be: give it steps, max_steps or "
+                "max_time"
             )
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:

@@ -1,4 +1,4 @@
-"""The fallback of the causal network in torch: on any device, in any precision, differentiable as often as one likes."""
+"""The causal network in plain torch: on any device, in any precision, differentiable as often as one likes."""
 
 from __future__ import annotations
 

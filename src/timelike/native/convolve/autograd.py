@@ -1,4 +1,4 @@
-"""Convolutions over the tables of pairs, tensors in and tensors out: the kernels where they apply, else the fallback."""
+"""Convolutions over tables of pairs, tensors in and tensors out: the kernels where they apply, else the fallback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One warp problem of the fallback: quadratic pieces of the signal, ties between neighbours, linear systems over them."""
+"""A warp problem of the fallback: quadratic pieces of the signal, ties between neighbours, linear systems over them."""
 
 from __future__ import annotations
 
