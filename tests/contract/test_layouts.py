@@ -334,7 +334,7 @@ def test_a_loss_answers_the_same_for_tensors_in_any_order(kind):
     distances, labels = torch.rand(6, 6), torch.tensor([0, 0, 1, 1, 2, 2])
     found = [kind()(x, labels.repeat_interleave(2)[::2]) for x in (distances, transposed(distances))]
     assert torch.equal(found[1], found[0])
-    if kind.pairs is not Loss.pair_loss:
+    if kind.pair_loss is not Loss.pair_loss:
         same = torch.tensor([True, False, True, False, False, True])
         single = distances.repeat_interleave(2, 1)[0, ::2]
         assert not single.is_contiguous()

@@ -204,7 +204,7 @@ def _max_steps(limits: Mapping[str, Any], objective: Objective) -> float:
 def double_precision_copy(network: Network) -> Network:
     """A copy in double precision on the CPU, kept until a weight of the network changes.
 
-    A product of matrices rounds each row depending on the number of rows, so that the result for a sequence would depend
+    A product of matrices rounds each row depending on the number of rows, so the result for a sequence would depend
     on the other items in the batch; computed in double precision and then rounded, it does not.
 
     >>> network = nn.Linear(2, 1)

@@ -208,7 +208,7 @@ def test_a_saved_one_finds_the_same(options, tmp_path):
     spring.save(tmp_path / "spring")
     again = tl.load_model(tmp_path / "spring")
     assert again.threshold == spring.threshold
-    assert again.seen == 0
+    assert again.n_seen == 0
     for one, other in zip(again.calibration_, spring.calibration_, strict=True):
         np.testing.assert_array_equal(one, other)
     assert again.search([stream]) == spring.search([stream]) != []
