@@ -1,4 +1,4 @@
-"""Transport alignments against plain twins, POT, and what must hold of any plan."""
+"""Transport alignments against naive references, POT, and what must hold of any plan."""
 
 import math
 

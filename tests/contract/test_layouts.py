@@ -338,7 +338,7 @@ def test_a_loss_answers_the_same_for_tensors_in_any_order(kind):
         same = torch.tensor([True, False, True, False, False, True])
         single = distances.repeat_interleave(2, 1)[0, ::2]
         assert not single.is_contiguous()
-        assert torch.equal(kind().pairs(single, same), kind().pairs(distances[0], same))
+        assert torch.equal(kind().pair_loss(single, same), kind().pair_loss(distances[0], same))
 
 
 def test_functions_of_tensors_answer_the_same_in_any_order():

@@ -1,4 +1,4 @@
-"""Every metric of every room, learned or not, found by itself, keeps the promises of the base class."""
+"""Every metric of every package, learned or not, found by itself, keeps the promises of the base class."""
 
 import dataclasses
 

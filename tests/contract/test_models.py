@@ -171,7 +171,7 @@ class TestEveryModel:
                     getattr(fitted(kind), verb)(other)
 
     def test_inputs_are_left_alone(self, kind):
-        x = np.array(data(kind).padded().values)
+        x = np.array(data(kind).pad().values)
         before = x.copy()
         model = small(kind).fit(x, targets(kind, data(kind)))
         answers(model, x)

@@ -1,4 +1,4 @@
-"""The compiled kernels: every rule on every instruction set against the torch executor and the naive twins."""
+"""The compiled kernels: every rule on every instruction set against the torch executor and the naive references."""
 
 import re
 from dataclasses import replace
@@ -84,7 +84,7 @@ def alone(sequence):
     return PackedSequences(sequence, np.zeros(1, int), np.array([len(sequence)]))
 
 
-def test_every_rule_has_a_kernel_a_torch_twin_and_a_program_in_these_tests():
+def test_every_rule_has_a_kernel_a_torch_fallback_and_a_program_in_these_tests():
     assert len(set(kernels.rules())) == len(kernels.rules())
     assert set(kernels.rules()) == set(RULES) == {program.rule for program in PROGRAMS.values()}
 
@@ -283,7 +283,7 @@ def test_a_path_is_the_same_within_any_memory_and_on_torch(name, seed, longest):
     assert total == pytest.approx(also, rel=1e-12)
     if program.rule.startswith("twe"):
         clocks = [side[:, 2] + side[:, 3] for side in (x, y)] if program.rule == "twe_timed" else []
-        # Deletions of x and of y may be exchanged, so there are paths of the same total but for rounding. The twin rounds
+        # Deletions of x and of y may be exchanged, so there are paths of the same total but for rounding. The fallback rounds
         # as a processor does that fuses no product with a sum, v2; the others promise a path of the same total.
         for isa in kernels.isas():
             found, _ = kernels.path(*arrays, budget=1 << 20, isa=isa)

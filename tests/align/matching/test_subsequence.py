@@ -182,9 +182,9 @@ def test_a_matcher_can_be_copied_and_sent_elsewhere_in_the_middle_of_a_stream():
     for options in ({"lengths": None}, {}, {"normalize": True}):
         spring = tl.align.Spring(query, threshold=2.0, **options)
         spring.extend(stream[:100])
-        twins = [copy.deepcopy(spring), pickle.loads(pickle.dumps(spring))]
+        copies = [copy.deepcopy(spring), pickle.loads(pickle.dumps(spring))]
         expected = spring.extend(stream[100:]) + spring.flush()
-        assert all(twin.extend(stream[100:]) + twin.flush() == expected for twin in twins)
+        assert all(one.extend(stream[100:]) + one.flush() == expected for one in copies)
 
 
 def test_what_is_remembered_does_not_grow_with_the_stream():
