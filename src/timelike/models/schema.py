@@ -56,7 +56,7 @@ class CheckScope:
         return CheckScope(self.model, self)
 
     def size(self, dimension: Dimension) -> int | None:
-        """How large a dimension must be, None where nothing has said it yet."""
+        """How large a dimension must be, None where it is not known yet."""
         if isinstance(dimension, int):
             return dimension
         if callable(dimension):
@@ -100,7 +100,7 @@ class AttributeSchema:
         self.records = records
         """Records that a folder may hold here."""
         self.is_composed = is_composed
-        """Whether it is made of others, and so is checked after plain arrays have said how large things are."""
+        """Whether it is made of others, and so is checked after plain arrays, which set the sizes of dimensions."""
         self.optional = optional
         """Whether it may be absent, as what `calibrate` adds; or a function of the model that says so."""
         self.is_saved = is_saved
@@ -451,7 +451,7 @@ def required_if(needed: Callable[[Any], bool], declared: AttributeSchema) -> Any
 
 
 def any_value() -> Any:
-    """Whatever a folder can hold, where somebody else's code says what it must be."""
+    """Whatever a folder can hold, where other code checks it."""
     return AttributeSchema(lambda value, name, scope: None, object)
 
 

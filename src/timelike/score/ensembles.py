@@ -120,8 +120,8 @@ def best_of_n(
 ) -> Score:
     """The score of the best of several futures, chosen for every item and by this score: best-of-N.
 
-    The score of each sample is its mean over the steps that are forecast; what the forecast goes on from is no part of
-    them. With `per="step"` it is one future that is followed through all steps, not the best of each. It says whether
+    The score of each sample is its mean over the steps that are forecast; the conditioning steps are excluded.
+    With `per="step"` it is one future that is followed through all steps, not the best of each. It says whether
     the truth is among the futures, not how probable: more samples are always better, so it compares methods with
     equally many only. To judge a distribution take `crps`.
 

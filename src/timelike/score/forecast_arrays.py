@@ -67,7 +67,7 @@ def as_forecast_array(value: Any, name: str) -> NDArray[Any]:
         shortest, longest = int(value.lengths.min()), int(value.lengths.max())
         raise ValueError(
             f"{name} has sequences of {shortest} to {longest} steps: expected one length; {name}.crop(0, {shortest}) "
-            "keeps what all have, and what a forecast goes on from is no part of it"
+            "keeps what all have, and the conditioning steps are excluded"
         )
     return value.values.reshape(len(value), -1, *value.frame)
 

@@ -47,7 +47,7 @@ class HorizonScores:
         return HorizonCurve(*(np.array([getattr(one, part) for one in found]) for part in ("mean", "low", "high")))
 
     def mean_to_step(self, h: int | None = None) -> dict[str, dict[str, Interval]]:
-        """The mean of every score over the steps 1 to h, all unless told, by score and method: tables' "t+h".
+        """The mean of every score over the steps 1 to h, all by default, by score and method: tables' "t+h".
 
         Steps whose truth is not known do not count, and neither does an item without any other.
         """
@@ -204,10 +204,10 @@ def _resolve_higher_is_better(
             f"higher_is_better is a {type(given).__name__}: expected words by the name of a score, such as "
             "{'blur': False}"
         )
-    told = {check_choice(name, "higher_is_better", tuple(judges)): way for name, way in (given or {}).items()}
+    given_ways = {check_choice(name, "higher_is_better", tuple(judges)): way for name, way in (given or {}).items()}
     found = {}
     for name, judge in judges.items():
-        way = ensembles.resolve_higher_is_better(judge, told.get(name), f"higher_is_better[{name!r}]")
+        way = ensembles.resolve_higher_is_better(judge, given_ways.get(name), f"higher_is_better[{name!r}]")
         if way is None and chosen and not _is_ensemble_score(judge):
             raise ValueError(
                 f"higher_is_better={given!r}: say whether more is better for the score {name!r}, by which the best of "

@@ -66,10 +66,10 @@ class Trained(Model):
 
     @abc.abstractmethod
     def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        """What `train.fit` is told beside the objective: how long, which schedule, how judged."""
+        """Arguments of `train.fit` beside the objective: budget, schedule, validation."""
 
     def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
-        """What is known about every sequence; nothing, where nothing is asked for."""
+        """The checked targets of the sequences; None for methods without targets."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the sequences X."""

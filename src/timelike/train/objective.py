@@ -84,7 +84,7 @@ class Objective(ABC):
     """Whether there was time for that judgement when the loop ended; set by the loop."""
 
     data_issue: str | None = None
-    """What `find_data_issue` said before the first step."""
+    """What `find_data_issue` returned before the first step."""
 
     preparation_name: str = "what comes before the first step"
     """What the owner does before the training, in words, and how many seconds it took."""
@@ -139,7 +139,7 @@ class Objective(ABC):
 
     @property
     def has_validation(self) -> bool:
-        """Whether there is a score: unless said otherwise, whether `validate` is written."""
+        """Whether there is a score: by default, whether `validate` is overridden."""
         return type(self).validate is not Objective.validate
 
     def validate(self) -> float:
@@ -158,7 +158,7 @@ class Objective(ABC):
         return None
 
     def find_data_issue(self) -> str | None:
-        """What is wrong with the data, whatever is learned from it, in words that go on from "has learned nothing:".
+        """What is wrong with the data, whatever is learned from it; the warning "has learned little or nothing" ends with it.
 
         A model calls it before the first step of a training that is long enough to be judged, so that `max_time`
         counts it.
@@ -166,7 +166,7 @@ class Objective(ABC):
         return None
 
     def failure_reason(self) -> str | None:
-        """What is wrong with the module after a training, in words that go on from "has learned nothing:"."""
+        """What is wrong with the trained module; the warning "has learned little or nothing" ends with it."""
         return None
 
     def failure_reason_steps(self) -> float:

@@ -159,7 +159,7 @@ class Budget:
         validate_every: int | None,
         patience: int | None,
     ) -> Budget:
-        """What was asked for, if it makes sense."""
+        """The budget, checked."""
         if not isinstance(objective, Objective):
             raise TypeError(f"objective is a {type(objective).__name__}: expected a timelike.train.Objective")
         if not isinstance(getattr(objective, "module", None), nn.Module):
@@ -180,7 +180,7 @@ class Budget:
         return cls(max_steps, max_epochs, seconds, validates, validate_every, patience)
 
     def warn_if_exceeded(self, run: TrainingRun) -> None:
-        """Before the first step: a checkpoint may be older than it was asked to become."""
+        """Before the first step: the checkpoint may already have passed the budget."""
         for name, done, most in (("epochs", run.epoch, self.max_epochs), ("steps", run.step, self.max_steps)):
             if most is not None and done > most and run.processes.is_first:
                 warnings.warn(

@@ -17,9 +17,8 @@ Values = TypeVar("Values")
 
 Arrays = NDArray[Any]
 
-_MAX_ACTIVATIONS = (
-    1 << 28
-)  # numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
+# numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
+_MAX_ACTIVATIONS = 1 << 28
 
 
 class CausalWeights(NamedTuple, Generic[Values]):

@@ -64,7 +64,7 @@ class _Maxima(torch.autograd.Function):
         where, values, starts, x, lengths, *layers = ctx.saved_tensors
         if gradient is None:
             return (None,) * (3 + len(layers))
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return _gradients_by_fallback(ctx, x, lengths, layers, gradient)
         arrays, steps = _to_arrays(_from_flat(layers), x, lengths)
         kept, outside = (

@@ -59,7 +59,7 @@ class _ConvolveTables(torch.autograd.Function):
         values, starts, *given = ctx.saved_tensors
         if gradients[0] is None:
             return (None,) * len(given)
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return _gradients_by_fallback(given, ctx.needs_input_grad, gradients[0])
         stack, tables, _ = _from_flat(given)
         kept, outside = (

@@ -173,7 +173,7 @@ class _PairRollouts(torch.autograd.Function):
         x, y, *weights, kept = ctx.saved_tensors
         both = zip(given_gradients, ctx.shapes, strict=False)
         gradients = [kept.new_zeros(shape) if one is None else one for one, shape in both]
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return (*_gradients_by_fallback(ctx, gradients), None)
         pairs: _PairList = ctx.pairs
         scales = Rollout(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients))

@@ -74,7 +74,7 @@ def backward(
     to_inputs: bool,
     threads: int,
 ) -> tuple[Arrays | None, RecurrentLayers[Arrays]]:
-    """From the gradient by the last states, those by the sequences, if asked for, and by the layers. Kernels only."""
+    """From the gradient by the last states, those by the sequences, if needed, and by the layers. Kernels only."""
     by_x = np.zeros_like(x.values) if to_inputs else None
     found = RecurrentLayers(*([np.empty_like(one) for one in part] for part in layers))
     kernels.recurrent_backward(

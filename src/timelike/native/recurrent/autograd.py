@@ -88,7 +88,7 @@ class _LastStates(torch.autograd.Function):
         if gradient is None:
             return None, None, *(None for _ in needed)
         kept, lengths, x, *flat = ctx.saved_tensors
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return None, None, *_gradients_by_fallback(ctx.kind, lengths, [x, *flat], needed, gradient)
         given = _to_arrays(_layers_from_flat(flat), x, lengths)
         outside = np.ascontiguousarray(gradient.numpy(force=True))

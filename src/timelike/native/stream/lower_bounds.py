@@ -12,11 +12,10 @@ from ..machine import COSTS, Cost, is_native_enabled, kernels
 
 Matrix = NDArray[np.float64]
 
-SEEN, BOUNDED, EXACT = range(
-    3
-)  # what `WindowBounds.bounds` says of a window: some bound, the best that is cheap, the total
+# what `WindowBounds.bounds` says of a window: some bound, the best that is cheap, the total
+SEEN, BOUNDED, EXACT = range(3)
 _ROW_PADDING = 16  # numbers behind the end of a row that the kernels may read
-_MAX_STEPS = 1 << 25  # of one compiled call, then Ctrl-C is heard
+_MAX_STEPS = 1 << 25  # of one compiled call, then Ctrl-C is handled
 
 
 class WindowMoments(NamedTuple):

@@ -11,9 +11,8 @@ from . import SINE, SLOPE
 
 Doubles = NDArray[np.float64]
 
-SIGMOID_SCALE = (
-    2.4020563531719796  # of the thesis, D.146: ½ + ½ erf(z / 2.402…) is the closest to the logistic function
-)
+# of the thesis, D.146: ½ + ½ erf(z / 2.402…) is the closest to the logistic function
+SIGMOID_SCALE = 2.4020563531719796
 NEAR_RATIO = 1 / 64  # of D to √(ab): below it a pair is near
 _ROUNDING = 2.0**-52
 
