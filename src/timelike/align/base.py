@@ -1,4 +1,4 @@
-"""`Metric` and `Aligner`: the verbs that every distance has, written once."""
+"""`Metric` and `Aligner`: the methods that every distance has, written once."""
 
 from __future__ import annotations
 

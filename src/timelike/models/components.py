@@ -1,4 +1,4 @@
-"""Parts: parameters that are methods themselves, such as the encoder of a classifier; fresh, fitted or kept."""
+"""Components: parameters that are methods, such as the encoder of a classifier: unfitted, fitted, frozen."""
 
 from __future__ import annotations
 

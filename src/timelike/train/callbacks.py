@@ -1,4 +1,4 @@
-"""Callback, with a method for every moment of a training; the bar that shows progress, and the word in its place."""
+"""Callback, with a method for every moment of a training; the progress bar, and the notice where there is none."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Objective(ABC):
         return None
 
     def find_data_issue(self) -> str | None:
-        """What is wrong with the data, whatever is learned from it; the warning "has learned little or nothing" ends with it.
+        """What is wrong with the data; the warning "has learned little or nothing" ends with it.
 
         A model calls it before the first step of a training that is long enough to be judged, so that `max_time`
         counts it.

@@ -1,4 +1,4 @@
-"""Descent, one step down a loss (backward, average over processes, check, clip, update), and what it says on NaN."""
+"""`OptimizerStep`: backward, average over processes, check, clip, update; and the error where a loss is not finite."""
 
 from __future__ import annotations
 
