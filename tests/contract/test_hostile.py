@@ -282,7 +282,7 @@ def attempt(target, rng):
             how = "left as it is"  # what cannot even be made
         told.append(f"{name}: {how}")
     call = target.make()
-    before, state = _copied(list(given.values())), _state(call) if target.change_statistics else {}
+    before, state = _copied(list(given.values())), _state(call) if target.changes else {}
     begin, problem = time.process_time(), None  # not the hour: other processes may be at work
     try:
         call(**given)
@@ -294,7 +294,7 @@ def attempt(target, rng):
             problem = f"{type(error).__name__} that is not ours, from {frame.filename}:{frame.lineno}: {error!s:.200}"
         elif len(str(error)) > MOST and not (target.name.endswith(".score") and _in_scikit(error)):
             problem = f"a message of {len(str(error))} characters: {error!s:.200}"
-        elif target.change_statistics and not _same_state(state, _state(call)):
+        elif target.changes and not _same_state(state, _state(call)):
             problem = f"half fitted after {error!s:.200}"
     except MemoryError as error:  # ours say how much there is, and how to ask for less
         frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -74,7 +74,7 @@ class Chunk:
 def squared_error(found, truth, there=None, undone=None):
     """1/m ‖found − truth‖² over the cells that are there.
 
-    With `scaler`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
+    With `undone`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
     units of the data: both are compared in units of the deviation of all cells that change.
     """
     unit = 1.0
@@ -92,7 +92,7 @@ def squared_error(found, truth, there=None, undone=None):
 
 def prediction(chunk, **how):
     """(5.11); with an offset over the frames after the window only."""
-    content, states = chunk.content(0), chunk.has_rolled()
+    content, states = chunk.content(0), chunk.rolled()
     errors = [squared_error(chunk.frame(content, y, time), chunk.x[time], **how) for time, y in states.items()]
     return sum(errors) / len(errors)
 

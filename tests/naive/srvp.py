@@ -110,7 +110,7 @@ def future(network, past, n_seen, noise_first, noise_random, horizon, frames, pa
 
     The past is moved at the step of training, `network.substeps` parts of each, with z from the posterior; what follows
     in `parts` of each step with z from the prior, a frame after every `parts / frames` of them. w is made of the last
-    `n_seen` frames and the skips are those of the last one, of another past where `encode_content` has one.
+    `n_seen` frames and the skips are those of the last one, of another past where `content_of` has one.
     """
     codes, skips = looked_at(network, past)
     whose = codes

@@ -162,7 +162,7 @@ def _refuse_other_training(theirs: dict[str, Any], own: dict[str, Any], folder: 
     """Before anything is loaded; what only one of the two knows of itself says nothing."""
     for name, here in own.items():
         if str(there := theirs.get(name, here)) != str(here):
-            letters = isinstance(here, Fingerprint)  # which tell nobody anything
+            letters = isinstance(here, Fingerprint)  # hashes mean nothing to a reader
             differ = f"other {name}" if letters else f"another {name}, {there} there and {here} here"
             raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER_TRAINING_HINT}")
 

@@ -52,7 +52,7 @@ def test_a_match_is_reported_as_soon_as_nothing_can_change_it(problem, threshold
     for seen in range(1, len(stream) + 1):
         near = matching.without_containing(matching.near_stretches(query, stream[:seen], threshold, *lengths))
         for one in near:
-            if matching.is_certain(one, near, seen, lengths[1]):
+            if matching.certain(one, near, seen, lengths[1]):
                 reported.setdefault((-one[2], one[1], one[0]), seen)
     assert {match[:3]: match[3] for match in found} == reported
 
@@ -76,7 +76,7 @@ def test_any_stretches_are_decided_as_by_looking_at_all_of_them():
             found |= dict.fromkeys(undecided.take_decided(seen), seen)
             near = sorted((one.distance, one.stop, -one.start) for some in every[: seen + 1] for one in some)
             apart = matching.without_containing(near)
-            for one in (one for one in apart if matching.is_certain(one, apart, seen, longest)):
+            for one in (one for one in apart if matching.certain(one, apart, seen, longest)):
                 expected.setdefault(BoundedMatch(-one[2], one[1], one[0]), seen)
         assert found == expected
         rest = undecided.take_decided(n, ended=True)
@@ -208,7 +208,7 @@ def test_a_saved_one_finds_the_same(options, tmp_path):
     spring.save(tmp_path / "spring")
     again = tl.load_model(tmp_path / "spring")
     assert again.threshold == spring.threshold
-    assert again.seen == 0
+    assert again.n_seen == 0
     for one, other in zip(again.calibration_, spring.calibration_, strict=True):
         np.testing.assert_array_equal(one, other)
     assert again.search([stream]) == spring.search([stream]) != []

@@ -82,8 +82,8 @@ def test_it_can_be_continued_as_if_nothing_had_happened(where, at, every, tmp_pa
 
 def test_a_step_whose_first_update_is_made_is_finished():
     class Slow(Contest):
-        def step(self, batch, descent):
-            found = super().step(batch, descent)
+        def step(self, batch, optimizer_step):
+            found = super().step(batch, optimizer_step)
             press_and_dawdle(0.5)
             return found
 

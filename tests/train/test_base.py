@@ -31,7 +31,7 @@ class ToTheMean(Objective):
         return self.patient
 
     def validate(self):
-        return -float(self.module(self.ready.tensor()[0].mean(1)).square().mean())
+        return -float(self.module(self.ready.to_tensor()[0].mean(1)).square().mean())
 
     def optimizers(self):
         return torch.optim.SGD(self.module.parameters(), lr=0.01)
@@ -170,12 +170,12 @@ def test_weights_come_back_from_a_file_and_the_state_that_was_read_stays_as_it_i
 # --- how a network answers
 
 
-def test_an_exact_twin_is_made_anew_when_a_weight_or_a_running_mean_changes():
+def test_a_double_precision_copy_is_made_anew_when_a_weight_or_a_running_mean_changes():
     network = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
-    twin = double_precision_copy(network)
-    assert twin[0].weight.dtype == torch.float64
-    assert not twin.training
-    assert double_precision_copy(network) is twin
+    copied = double_precision_copy(network)
+    assert copied[0].weight.dtype == torch.float64
+    assert not copied.training
+    assert double_precision_copy(network) is copied
     network[1].running_mean.fill_(2.0)
     assert double_precision_copy(network)[1].running_mean.tolist() == [2.0, 2.0]
     network[0].weight.data[0, 0] += 1
@@ -233,10 +233,10 @@ def test_the_loss_beside_a_bar_is_a_running_mean():
     class Bar:
         shown = ()
 
-        def note(self, words):
+        def set_postfix(self, words):
             self.shown = (*self.shown, words.removeprefix("loss="))
 
-        def step(self, count):
+        def update(self, count):
             pass
 
     class Run:

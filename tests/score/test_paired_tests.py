@@ -209,7 +209,7 @@ TRUTH = np.array([0, 1, 1, 0, 1, 0])
 
 
 @pytest.mark.parametrize(
-    "name", ["accuracy", "balanced_accuracy", "macro_f1", "confusion", "mse", "mae", "brier_score"]
+    "name", ["accuracy", "balanced_accuracy", "macro_f1", "confusion_matrix", "mse", "mae", "brier_score"]
 )
 @pytest.mark.parametrize("shape", [(1,), (5,), (1, 6), (6, 6), (6, 1, 1), (0,)])
 def test_answers_of_another_shape_are_never_broadcast(name, shape):

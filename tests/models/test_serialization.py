@@ -57,10 +57,10 @@ class Tiny(Model):
 
 @pytest.fixture
 def known(monkeypatch):
-    """As if a room had one more line."""
-    monkeypatch.setitem(tl.recognize.__contents__, "Tiny", __name__)
+    """As if a package had one more line."""
+    monkeypatch.setitem(tl.neighbors.__exports__, "Tiny", __name__)
     yield
-    vars(tl.recognize).pop("Tiny", None)
+    vars(tl.neighbors).pop("Tiny", None)
 
 
 def write(folder, method="DTW", parameters=None, learned=None):
@@ -69,7 +69,7 @@ def write(folder, method="DTW", parameters=None, learned=None):
     if learned is not None:
         words["learned"] = packer.to_json(learned, "learned")
     registry.find_class(method)
-    serialization.write_model(serialization.arguments.check_folder(folder, "folder"), words, packer.arrays)
+    serialization.write_model(serialization.parameters.check_folder(folder, "folder"), words, packer.arrays)
 
 
 @pytest.fixture
@@ -104,9 +104,9 @@ def test_an_estimator_is_saved_and_loaded_without_writing_anything_for_it(known,
     assert config["parameters"]["metric"]["method"] == "DTW"
 
 
-def test_a_class_that_no_room_offers_cannot_be_saved(tmp_path):
+def test_a_class_that_no_package_offers_cannot_be_saved(tmp_path):
     model = Tiny().fit([[1.0]], ["a"])
-    with pytest.raises(TypeError, match="a Tiny, which is not a public name of a room of timelike"):
+    with pytest.raises(TypeError, match="a Tiny, which is not a public name of a package of timelike"):
         model.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
@@ -284,10 +284,16 @@ def test_what_is_not_as_declared_is_not_saved_either(known, tmp_path):
         ({"method": "load_model"}, "the method 'load_model' is unknown"),
         ({"method": "Matches"}, "the method 'Matches' is unknown"),
         ({"learned": {"save": 1}}, "'save' is no name of something that Neighbors has learned"),
-        ({"learned": {"_made_with": 1}}, "'_made_with' is no name of something that Neighbors has learned"),
+        (
+            {"learned": {"_fitted_parameters": 1}},
+            "'_fitted_parameters' is no name of something that Neighbors has learned",
+        ),
         ({"learned": {"gallery_": 1}}, "'gallery_' is no name of something that Neighbors has learned"),
         ({"learned": {"frame_": {"__tuple__": [1]}}}, "metric_ is missing: every fitted Neighbors has it"),
-        ({"learned": {"metric_": {"__kind__": "record", "record": "Moments", "fields": {}}}}, "'Moments' is not among"),
+        (
+            {"learned": {"metric_": {"__kind__": "record", "record": "ChannelScaler", "fields": {}}}},
+            "'ChannelScaler' is not among",
+        ),
         ({"learned": {"metric_": {"__kind__": "magic"}}}, "'magic' is not among what save"),
         ({"learned": {"a_": {"__array__": [1], "dtype": "O"}}}, "dtype 'O' is not among what save"),
         ({"learned": {"a_": {"__tensor__": "nowhere"}}}, "make no Neighbors: learned.a_: 'nowhere' is missing"),

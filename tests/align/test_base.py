@@ -11,6 +11,7 @@ from joblib._parallel_backends import ThreadingBackend
 
 import timelike as tl
 from timelike.align import alignment, distance_matrix, gdtw
+from timelike.core import memory
 
 RNG = np.random.default_rng(0)
 
@@ -21,10 +22,10 @@ class PretendedCluster(ThreadingBackend):
 
 @pytest.mark.parametrize("shape", [(1, 1 << 22), (1 << 22, 1)])
 def test_a_matrix_that_does_not_fit_is_refused_whatever_its_shape(shape, monkeypatch):
-    monkeypatch.setattr(distance_matrix, "memory", lambda: 1 << 20)
+    monkeypatch.setattr(memory, "total_memory", lambda: 1 << 20)
     with pytest.raises(MemoryError, match=f"a matrix of {shape[0]} × {shape[1]} float64 distances needs"):
         distance_matrix.allocate_matrix(shape, np.dtype(np.float64))
-    monkeypatch.setattr(distance_matrix, "memory", lambda: 1 << 25)  # just enough
+    monkeypatch.setattr(memory, "total_memory", lambda: 1 << 25)  # just enough
     assert distance_matrix.allocate_matrix(shape, np.dtype(np.float64)).shape == shape
 
 

@@ -57,7 +57,7 @@ def test_a_perfect_score_from_the_start_is_not():
 def test_a_few_steps_and_those_that_were_stopped_are_not_judged():
     assert complained(history_of([1.0] * 40)) == ""
     stopped = history_of([1.0] * 80)
-    stopped.stopped = "Ctrl-C"
+    stopped.stop_reason = "Ctrl-C"
     assert complained(stopped) == ""
 
 

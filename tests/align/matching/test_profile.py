@@ -61,7 +61,7 @@ def test_a_metric_that_is_not_symmetric_is_asked_from_the_window_to_the_others(h
     class Rising(tl.align.Metric):
         symmetric = False
 
-        def _fill(self, x, y, out, threads, report):
+        def _fill_matrix(self, x, y, out, threads, report):
             ends = [np.array([one[-1, 0] for one in side]) for side in (x, y)]
             out[:] = np.maximum(ends[0][:, None] - ends[1], 0)
 

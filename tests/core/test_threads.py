@@ -51,13 +51,14 @@ def told(program, **environment):
 def test_a_process_bound_to_one_processor_takes_one_thread_and_does_not_import_torch():
     program = (
         "import os, sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))});"
-        "from timelike.align.distance_matrix import threads_of; print(threads_of(None), threads_of(-1), 'torch' in sys.modules)"
+        "from timelike.core.threads import check_n_jobs;"
+        "print(check_n_jobs(None), check_n_jobs(-1), 'torch' in sys.modules)"
     )
     assert told(program) == ["1", "1", "False"]
 
 
 def test_only_none_and_not_minus_one_hears_omp_num_threads():
-    program = "from timelike.align.distance_matrix import threads_of; print(threads_of(None), threads_of(-1))"
+    program = "from timelike.core.threads import check_n_jobs; print(check_n_jobs(None), check_n_jobs(-1))"
     assert told(program, OMP_NUM_THREADS="1") == ["1", str(cpu_count())]
 
 

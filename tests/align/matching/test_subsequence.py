@@ -41,7 +41,7 @@ def executor(request, monkeypatch):
 @given(pairs(14), st.integers(1, 6), costs, st.integers(0, 2))
 def test_the_matches_are_those_of_looking_at_every_stretch(pair, k, cost, exclusion):
     found = tl.subsequence(*pair, k, cost=cost, exclusion=exclusion)
-    assert [tuple(match) for match in found] == matching.segment_statistics(*pair, k, cost, exclusion)
+    assert [tuple(match) for match in found] == matching.stretches(*pair, k, cost, exclusion)
 
 
 @settings(max_examples=60)
@@ -134,7 +134,7 @@ def test_reported_matches_are_exact_disjoint_and_miss_no_best_one(pair, threshol
     assert all(one[1] <= two[0] for one, two in pairwise(found))
     for start, stop, distance in found:
         assert distance == elastic.dtw(query, stream[start:stop]) <= threshold
-    nearest = matching.segment_statistics(query, stream, 1)[0]
+    nearest = matching.stretches(query, stream, 1)[0]
     assert (nearest in found) if nearest[2] <= threshold else (found == [])
 
 
@@ -182,9 +182,9 @@ def test_a_matcher_can_be_copied_and_sent_elsewhere_in_the_middle_of_a_stream():
     for options in ({"lengths": None}, {}, {"normalize": True}):
         spring = tl.align.Spring(query, threshold=2.0, **options)
         spring.extend(stream[:100])
-        twins = [copy.deepcopy(spring), pickle.loads(pickle.dumps(spring))]
+        copies = [copy.deepcopy(spring), pickle.loads(pickle.dumps(spring))]
         expected = spring.extend(stream[100:]) + spring.flush()
-        assert all(twin.extend(stream[100:]) + twin.flush() == expected for twin in twins)
+        assert all(one.extend(stream[100:]) + one.flush() == expected for one in copies)
 
 
 def test_what_is_remembered_does_not_grow_with_the_stream():
