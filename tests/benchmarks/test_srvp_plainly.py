@@ -47,7 +47,7 @@ def names(network, plain):
     for part in ("look", "draw"):
         other = plain.encoder if part == "look" else plain.decoder
         yield from zip(srvp_plainly.numbers(getattr(network, part)), srvp_plainly.numbers(other), strict=True)
-    yield from zip(network.filter.parameters(), plain.cell.parameters(), strict=True)
+    yield from zip(network.lstm.parameters(), plain.cell.parameters(), strict=True)
     for part in ("parts_of_content", "content", "infer_state", "infer_random", "prior", "move"):
         yield from zip(getattr(network, part).parameters(), getattr(plain, part).parameters(), strict=True)
 

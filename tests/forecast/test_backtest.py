@@ -287,15 +287,15 @@ def test_skill_is_paired_with_the_baseline():
     assert (skill["mae"].mean, skill["mae"].low, skill["mae"].high) == pytest.approx((0.5, 0.5, 0.5))
     assert skill["mse"].mean == pytest.approx(0.75)
     np.testing.assert_allclose(found.skill_per_step("mse").mean, 0.75)
-    np.testing.assert_allclose(found.per_step("mae", of="baseline").mean, [1, 2, 3, 4])
-    assert found.at_step(2, of="baseline")["mae"].mean == 2
+    np.testing.assert_allclose(found.per_step("mae", method="baseline").mean, [1, 2, 3, 4])
+    assert found.at_step(2, method="baseline")["mae"].mean == 2
 
 
 def test_a_paired_interval_is_narrower_than_the_two_apart():
     rng = np.random.default_rng(0)
     X = tl.Sequences([np.cumsum(0.5 + rng.standard_normal(40)) * scale for scale in rng.gamma(1.0, size=12)])
     found = backtest(tl.forecast.Mean(), X, 3, n_windows=20, baseline="persistence", random_state=0)
-    ours, theirs = found.mean_to_step(), found.mean_to_step(of="baseline")
+    ours, theirs = found.mean_to_step(), found.mean_to_step(method="baseline")
     apart = 1 - ours["mse"].high / theirs["mse"].low, 1 - ours["mse"].low / theirs["mse"].high
     skill = found.skill()["mse"]
     assert skill.high - skill.low < (apart[1] - apart[0]) / 2
@@ -313,8 +313,8 @@ def test_without_a_baseline_there_is_no_skill():
     found = backtest(Persistence(), walks([20, 20]), 3, n_windows=4)
     with pytest.raises(ValueError, match='backtest\\(…, baseline="persistence"\\)'):
         found.skill()
-    with pytest.raises(ValueError, match='of="baseline": there was no baseline'):
-        found.per_step(of="baseline")
+    with pytest.raises(ValueError, match='method="baseline": there was no baseline'):
+        found.per_step(method="baseline")
     only = backtest(Persistence(), walks([20, 20]), 3, n_windows=4, scores="psnr", baseline="persistence")
     with pytest.raises(ValueError, match="there is no skill by psnr"):
         only.skill()

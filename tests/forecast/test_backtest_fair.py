@@ -152,17 +152,17 @@ def test_several_rivals_stand_in_one_table():
     for name, rival in zip(names, (Persistence(), SeasonalNaive(12), Ridge(), Analog(), Mean()), strict=True):
         alone = backtest(Climatology(12), X, 3, n_windows=4, baseline=rival, random_state=0)
         np.testing.assert_array_equal(found.references[name]["mse"], alone.reference["mse"])
-        assert found.skill(against=name) == alone.skill()
-        np.testing.assert_array_equal(found.skill_per_step("mae", against=name).low, alone.skill_per_step("mae").low)
-        assert found.at_step(2, of=name) == alone.at_step(2, of="baseline")
+        assert found.skill(reference=name) == alone.skill()
+        np.testing.assert_array_equal(found.skill_per_step("mae", reference=name).low, alone.skill_per_step("mae").low)
+        assert found.at_step(2, method=name) == alone.at_step(2, method="baseline")
     header, _, *rows = found.table().splitlines()
     assert [cell.strip() for cell in header.split("|")[7:-1]] == [f"skill against {name}" for name in names]
     assert [row.split("|")[2].strip() for row in rows[:6]] == ["Climatology", *names]
     assert len(found.plot("mse").axes[0].lines) == 6
     back = Backtest.from_json(found.to_json())
     assert str(back) == str(found)
-    with pytest.raises(ValueError, match="against='AR': expected one of 'baseline', 'Persistence', 'SeasonalNaive'"):
-        found.skill(against="AR")
+    with pytest.raises(ValueError, match="reference='AR': expected one of 'baseline', 'Persistence', 'SeasonalNaive'"):
+        found.skill(reference="AR")
 
 
 def test_rivals_of_one_name_are_told_apart():

@@ -116,9 +116,9 @@ def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
     network = network_of(delays=True, longest=5.0)
     if usual is not None:
         with torch.no_grad():
-            for weight in network.delays.delay.parameters():
+            for weight in network.delays.delay_head.parameters():
                 weight.zero_()
-            network.delays.delay.layers[-1].bias.fill_(np.log(np.expm1(usual - 0.25)) if usual > 0.25 else -800.0)
+            network.delays.delay_head.layers[-1].bias.fill_(np.log(np.expm1(usual - 0.25)) if usual > 0.25 else -800.0)
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     first = torch.randn(4, 3, dtype=torch.float64)
     random = torch.randn(4, network.delays.most(5), 2, dtype=torch.float64)
@@ -154,7 +154,7 @@ def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
     shared = {name: part for name, part in network.state_dict().items() if not name.startswith("delays")}
     plain.load_state_dict(plain.state_dict() | shared)
     with torch.no_grad():
-        network.delays.delay.layers[-1].weight.zero_()
+        network.delays.delay_head.layers[-1].weight.zero_()
     network.delays.random_posterior = lambda heard, t, y: DiagonalGaussian.from_parameters(
         plain.random_head(heard[torch.arange(4), t.round().long() + 1])
     )
@@ -174,7 +174,7 @@ def test_gradients_of_the_loss_are_finite_differences(variant, monkeypatch):
     how = VARIANTS[variant]
     network = network_of(**{name: value for name, value in how.items() if name in ("delays", "drift")}, longest=5.0)
     if network.delays is not None:  # a step of exactly one frame has another derivative on either side
-        network.delays.delay.layers[-1].bias.data += 0.13
+        network.delays.delay_head.layers[-1].bias.data += 0.13
     x = torch.randn(2, 6, 2, dtype=torch.float64)
     shapes = ([(5, 3)] if network.content_drift else []) + [(3,), (21, 2) if network.delays else (5, 2)]
     noises = [torch.randn(2, *shape, dtype=torch.float64) for shape in shapes]
@@ -221,7 +221,7 @@ def test_every_part_of_a_delayed_step_has_a_gradient():
     x = torch.randn(3, 6, 2, dtype=torch.float64)
     codes, content = seen_by(network, x, CHOSEN[:3])
     measure_bound(network, x, codes, content)[0].likelihood.sum().backward()
-    for part in (network.delays.delay, network.delays.posterior_head):
+    for part in (network.delays.delay_head, network.delays.posterior_head):
         assert all(weight.grad.abs().max() > 0 for weight in part.parameters())
 
 
@@ -324,7 +324,7 @@ def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_wh
     ).double()
     emission, slope = (torch.tensor([row], dtype=torch.float64) for row in ([0.0, 1.0], [pull, 1.0]))
     linear(network, emission, slope)
-    network.delays.delay.layers[-1].bias.data.fill_(np.log(np.expm1(delay - MIN_DELAY)))
+    network.delays.delay_head.layers[-1].bias.data.fill_(np.log(np.expm1(delay - MIN_DELAY)))
     n_events = int(np.ceil((n - 1) / delay - 1e-9))
     rows = torch.zeros(n, 1 + n_events, dtype=torch.float64)  # of y_1 and every z
     for t in range(n):
@@ -570,7 +570,7 @@ def test_the_content_that_is_encoded_is_the_last_one(fitted, swings):
         x = model._double_frames(tl.Sequences(swings[:1]))
         codes, start = seen_by(network, x, torch.arange(5)[None])
         with torch.no_grad():
-            heard = network.content_drift.filter(codes)[0][0]
+            heard = network.content_drift.lstm(codes)[0][0]
             w = start.code[0]
             for t in range(1, 24):
                 w = w + 0.2 * network.content_drift.posterior_head(heard[t])[:3]
@@ -636,8 +636,8 @@ def test_with_delays_frames_in_between_need_no_substeps_and_change_nothing(fitte
 def test_states_between_two_events_are_on_a_line():
     network = network_of(delays=True, longest=9.0)
     with torch.no_grad():
-        network.delays.delay.layers[-1].weight.zero_()
-        network.delays.delay.layers[-1].bias.fill_(np.log(np.expm1(2.5 - 0.25)))
+        network.delays.delay_head.layers[-1].weight.zero_()
+        network.delays.delay_head.layers[-1].bias.fill_(np.log(np.expm1(2.5 - 0.25)))
         y, heard = torch.randn(3, 3, dtype=torch.float64), torch.randn(3, 9, 5, dtype=torch.float64)
         times = torch.arange(0, 8.5, 0.5, dtype=torch.float64)
         walk = network.delays.sample_path(network, y, heard, times, torch.randn(3, 40, 2, dtype=torch.float64))

@@ -24,7 +24,7 @@ def bound(network, x, chosen, noise_first, noise_random):
     k = network.conditioning
     first = softplus_gaussian(network.state_head(torch.cat(codes[:k])))
     y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=x.dtype)
-    hidden = network.filter(torch.stack(codes)[None])[0][0]
+    hidden = network.lstm(torch.stack(codes)[None])[0][0]
     w = None
     if network.content is not None:
         total = sum(network.content_frame_layer(codes[i]) for i in chosen)
@@ -95,7 +95,7 @@ def reconstruction(network, x, n_seen):
     w = network.content(sum(network.content_frame_layer(code) for code in codes[-n_seen:]))
     means = [m for m, _ in softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))]
     y = torch.tensor(means, dtype=x.dtype)
-    heard = network.filter(torch.stack(codes)[None])[0][0]
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
     found = [drawn_frame(network, w, y, skips)]
     for t in range(1, len(x)):
         z = torch.tensor([m for m, _ in softplus_gaussian(network.random_head(heard[t]))], dtype=x.dtype)
@@ -127,7 +127,7 @@ def future(network, past, n_seen, noise_first, noise_random, horizon, frames, pa
 
     first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=past.dtype)
-    heard = network.filter(torch.stack(codes)[None])[0][0]
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
     w = network.content(sum(network.content_frame_layer(code) for code in whose[-n_seen:]))
     for t in range(1, len(past)):
         y = moved(y, softplus_gaussian(network.random_head(heard[t])), noise_random[t - 1], network.substeps)[-1]

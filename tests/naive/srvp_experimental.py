@@ -27,7 +27,7 @@ def softplus(number):
 def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
     """(likelihood, first, random, length, haste) of one sequence (time, channel), event by event: eq. 8.2–8.7."""
     codes = [network.look(frame) for frame in x]
-    heard = network.filter(torch.stack(codes)[None])[0][0]
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
     first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = drawn(first, noise_first, x)
     w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
@@ -42,7 +42,7 @@ def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
         random += divergence(posterior, softplus_gaussian(network.prior(y)))
         z = drawn(posterior, noise_random[event], x)
         slope = network.dynamics(torch.cat([y, z])[None])[0]
-        delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
+        delay = min(0.25 + softplus(float(network.delays.delay_head(torch.cat([y, z])[None])[0, 0])), network.delays.max_delay)
         for frame in range(1, len(x)):
             if t < frame <= t + delay:
                 likelihood += frame_likelihood(network, x[frame], w, y + (frame - t) * slope)
@@ -55,7 +55,7 @@ def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
 def bound_with_drift(network, x, chosen, noise_drift, noise_first, noise_random):
     """(likelihood, first, random, length) of one sequence whose content is a random walk."""
     codes = [network.look(frame) for frame in x]
-    heard, slow = (part(torch.stack(codes)[None])[0][0] for part in (network.filter, network.content_drift.filter))
+    heard, slow = (part(torch.stack(codes)[None])[0][0] for part in (network.lstm, network.content_drift.lstm))
     first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = drawn(first, noise_first, x)
     w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
@@ -89,7 +89,7 @@ def nearest_posterior(x, rows, observed):
 def states_ahead_with_delays(network, past, noise_first, noise_random, times):
     """States of one future at times after the first frame: z is inferred while t is before the last frame known."""
     codes = [network.look(frame) for frame in past]
-    heard = network.filter(torch.stack(codes)[None])[0][0]
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
     y = drawn(softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning]))), noise_first, past)
     last, t, event, found = len(past) - 1, 0.0, 0, {}
     while t < times[-1]:
@@ -103,7 +103,7 @@ def states_ahead_with_delays(network, past, noise_first, noise_random, times):
             source = softplus_gaussian(network.prior(y))
         z = drawn(source, noise_random[event], past)
         slope = network.dynamics(torch.cat([y, z])[None])[0]
-        delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
+        delay = min(0.25 + softplus(float(network.delays.delay_head(torch.cat([y, z])[None])[0, 0])), network.delays.max_delay)
         for time in times:
             if t < time <= t + delay:
                 found[time] = y + (time - t) * slope
@@ -114,7 +114,7 @@ def states_ahead_with_delays(network, past, noise_first, noise_random, times):
 def contents_ahead(network, past, chosen, noise, n_frames):
     """Contents of one future, `n_frames` of every step: as inferred through the past, then a walk of its own."""
     codes = [network.look(frame) for frame in past]
-    slow = network.content_drift.filter(torch.stack(codes)[None])[0][0]
+    slow = network.content_drift.lstm(torch.stack(codes)[None])[0][0]
     w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
     for t in range(1, len(past)):
         w = w + network.content_drift.deviation * drawn(

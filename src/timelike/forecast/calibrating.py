@@ -125,7 +125,7 @@ class CalibratedModel(Model):
         every = [*self.shorter_calibrations_, self.calibration_] if "calibration_" in found else []
         for horizon in {one.horizon for one in every} - {one.horizon for one in every if one.n_samples == 1}:
             raise ValueError(
-                f"calibration_ and nearer_ have no errors with n_samples=1 of {format_count(horizon, 'step')}"
+                f"calibration_ and shorter_calibrations_ have no errors with n_samples=1 of {format_count(horizon, 'step')}"
             )
 
     def _forecasts_sample_mean(self, sequences: Sequences) -> bool:

@@ -90,7 +90,7 @@ def _check_errors(calibration: ConformalCalibration, name: str, scope: schema.Ch
     """Errors are finite; NaN are masked cells, and all steps after the end of a window."""
     if np.isinf(calibration.errors).any():
         raise ValueError(f"{name}.errors holds infinity: expected finite numbers, or NaN after the end of a window")
-    ended = np.isnan(calibration.errors[:, :, scope.model.cells_.there])  # (window, step, cell)
+    ended = np.isnan(calibration.errors[:, :, scope.model.cells_.valid_mask])  # (window, step, cell)
     if (ended != ended[:, :, :1]).any() or (ended[:, :-1] & ~ended[:, 1:]).any():
         raise ValueError(f"{name}.errors holds NaN before the end of a window: expected finite numbers")
 

@@ -26,7 +26,7 @@ from .time_grid import step_durations
 from .training_errors import warn_if_no_better
 from .validation import describe_item, sample_source, warn_of_byte_images, warn_of_short_sequences
 
-ScheduleName = Literal["cycle", "constant", "linear"]
+ScheduleName = Literal["one_cycle", "constant", "linear"]
 ScheduleOption = ScheduleName | Schedule
 OutputActivation = Literal["auto", "linear", "sigmoid"]
 
@@ -40,7 +40,7 @@ _RANGE_TOLERANCE = 1e-6  # beyond 0 and 1, of what was scaled to lie between the
 _UNEVEN_SHARE = 0.01  # of a usual step, beyond which the clock counts
 
 
-_SCHEDULES: dict[str, Schedule | None] = {"cycle": OneCycle(), "constant": None, "linear": LinearDecay()}
+_SCHEDULES: dict[str, Schedule | None] = {"one_cycle": OneCycle(), "constant": None, "linear": LinearDecay()}
 
 
 def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
@@ -50,7 +50,7 @@ def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
     if not isinstance(value, str):
         raise TypeError(
             f"{name}={value!r:.60}: expected {', '.join(map(repr, _SCHEDULES))} or a schedule such as "
-            "train.Linear(share=0.25)"
+            "train.LinearDecay(share=0.25)"
         )
     return cast(ScheduleName, check_choice(value, name, tuple(_SCHEDULES)))
 
@@ -89,7 +89,7 @@ class LatentForecaster(Forecaster, Trained):
     """Whether frames are squashed to (0, 1), as all that were learned from lie there."""
     has_uneven_times_: bool = schema.boolean()
     """Whether time between two steps differs, so that windows come with their clock."""
-    known_scaler_: ChannelScaler | None = schema.nullable(schema.channel_scaler(lambda model: len(model.cells_.known)))
+    known_scaler_: ChannelScaler | None = schema.nullable(schema.channel_scaler(lambda model: len(model.cells_.known_channels)))
     chunk_: int = schema.integer(1)
     """Frames that were shown at a time."""
 

@@ -90,7 +90,7 @@ def backtest(
         "mse", "mae", "mase" (scaled by the past of the window), "psnr", "ssim" (values in [0, 1]), "crps" and
         "energy"; or functions `score(truth, forecast, per="each")`, such as `partial(tl.score.psnr, value_range=255)`.
         Coverage and width are added where there are intervals. A function of your own has no skill unless it says what
-        a perfect forecast has, in an attribute `perfect_scores`.
+        a perfect forecast has, in an attribute `perfect`.
     level : float
         Of the intervals.
     n_samples : int
@@ -110,7 +110,7 @@ def backtest(
     Returns
     -------
     Backtest
-        `print` it, or ask for `per_step()`, `at(h)`, `mean_to_step(h)`, `skill()`, `plot()` and `to_json()`. Ctrl-C,
+        `print` it, or ask for `per_step()`, `at_step(h)`, `mean_to_step(h)`, `skill()`, `plot()` and `to_json()`. Ctrl-C,
         pressed once, gives what is finished by then.
 
     Examples
@@ -164,7 +164,7 @@ class _BacktestRun:
         self.sequences, self.sides, self.plan, self.request = sequences, sides, plan, sides[0].request
         self.judges, self.store = judges, kept
         self.frames = cells.target_frames(sequences)
-        self.found: dict[int, list[ScoreArrays]] = {}
+        self.part_scores: dict[int, list[ScoreArrays]] = {}
         self.rolling_models = [side for side in sides if side.can_roll(plan.origins)]
         self.parts = list(self._split_parts())
 
@@ -177,12 +177,12 @@ class _BacktestRun:
         ):
             try:
                 for number, rows in enumerate(self.parts):
-                    self.found[number] = self._run_part(number, rows)
+                    self.part_scores[number] = self._run_part(number, rows)
                     bar.update(len(rows))
             except KeyboardInterrupt:
-                if not self.found:
+                if not self.part_scores:
                     raise
-                stopped = [f"stopped by Ctrl-C after {len(self.found)} of {len(self.parts)} parts"]
+                stopped = [f"stopped by Ctrl-C after {len(self.part_scores)} of {len(self.parts)} parts"]
         return self._make_result(step, stopped, time.monotonic() - began)
 
     def _split_parts(self) -> Iterator[Ids]:
@@ -217,12 +217,12 @@ class _BacktestRun:
         found = []
         for side in self.sides:
             if side in self.rolling_models and not side.has_rolled:
-                side.roll(origins, self.plan.first_cut)
+                side.forecast_rolling(origins, self.plan.first_cut)
             rng = np.random.default_rng([self.store.seed, number])
             found.append(
                 score_windows(truth, side.forecast_windows(origins, rows, cut, rng), windows.pasts, self.judges)
             )
-        self.store.keep(number, found)
+        self.store.save(number, found)
         return found
 
     # --- the record --------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ class _BacktestRun:
             yield f"there is no skill by {', '.join(unsaid)}, which does not say what a perfect forecast has"
 
     def _make_result(self, step: int, stopped: list[str], seconds: float) -> Backtest:
-        rows = np.concatenate([self.parts[number] for number in self.found])
+        rows = np.concatenate([self.parts[number] for number in self.part_scores])
         order = np.argsort(rows, kind="stable")  # parts of one cut hold windows of many sequences
         origins = Origins(*(part[rows[order]] for part in self.plan.origins))
         merged = [self._merge_scores(side, order) for side in range(len(self.sides))]
@@ -264,7 +264,7 @@ class _BacktestRun:
         )
 
     def _merge_scores(self, side: int, order: Ids) -> ScoreArrays:
-        parts = [found[side] for found in self.found.values()]
+        parts = [found[side] for found in self.part_scores.values()]
         return {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
 
     def _describe_fit(self) -> str:

@@ -138,13 +138,13 @@ class EvaluatedModel:
         """Whether it can answer for all windows by refits at once."""
         return self.refit and hasattr(self.model, "_forecast_rolling") and is_cut_by_steps(self.sequences, origins)
 
-    def roll(self, origins: Origins, first: Any) -> None:
+    def forecast_rolling(self, origins: Origins, first: Any) -> None:
         """Answer for all windows by refits at once."""
         model: Any = self.model_at(first)  # its own choices must not know what comes later
         windows = windows_at_origins(self.sequences, origins.item, origins.origin)
         known = known_futures_after(model.cells_, self.sequences, windows, self.request.horizon)
         found = model._forecast_rolling(self.sequences, windows, self.request.horizon, known)
-        self._rolling_forecasts = self._select_channels(model.cells_.whole(np.asarray(found)))
+        self._rolling_forecasts = self._select_channels(model.cells_.to_frames(np.asarray(found)))
 
     @property
     def has_rolled(self) -> bool:

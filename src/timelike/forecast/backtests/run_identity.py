@@ -86,7 +86,7 @@ class BacktestStore:
             dict_parser(scores, own)(one, f"{file}[{i}]") for i, (one, own) in enumerate(zip(held, names, strict=True))
         ]
 
-    def keep(self, part: int, found: list[ScoreArrays]) -> None:
+    def save(self, part: int, found: list[ScoreArrays]) -> None:
         """At once, so that whatever comes next costs nothing that is finished."""
         if self.folder is not None:
             words = json.dumps([{name: rows.tolist() for name, rows in one.items()} for one in found])

@@ -46,9 +46,7 @@ def parse_scores(scores: Any) -> dict[str, ScoreFunction]:
 
 
 def perfect_scores(scores: dict[str, ScoreFunction]) -> dict[str, float]:
-    """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in
-    `perfect_scores`.
-    """
+    """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in `perfect`."""
     found = {name: _perfect_score(name, one) for name, one in scores.items()}
     return {name: float(best) for name, best in found.items() if best is not None}
 
@@ -61,7 +59,7 @@ def is_own_score(name: str, one: ScoreFunction) -> bool:
 def _perfect_score(name: str, one: ScoreFunction) -> float | None:
     if is_own_score(name, one):
         return _PERFECT_SCORES.get(name)
-    return getattr(one, "perfect_scores", getattr(getattr(one, "func", one), "perfect_scores", None))
+    return getattr(one, "perfect", getattr(getattr(one, "func", one), "perfect", None))
 
 
 def score_identities(scores: dict[str, ScoreFunction]) -> list[str]:

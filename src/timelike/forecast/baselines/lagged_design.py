@@ -99,7 +99,7 @@ class RegressionMoments:
         self.design, self.count = design, 0
         self.x, self.y, self.yy = np.zeros(p), np.zeros(q), np.zeros(q)
         self.xx, self.xy = np.zeros((p, p)), np.zeros((p, q))
-        self.room = np.empty((p, p)), np.empty((p, q))  # memory that is asked for again and again costs time
+        self.buffers = np.empty((p, p)), np.empty((p, q))  # memory that is asked for again and again costs time
 
     def add(self, origin: Ids) -> None:
         """The windows with these origins."""
@@ -109,8 +109,8 @@ class RegressionMoments:
             self.x += seen.sum(axis=0)
             self.y += followed.sum(axis=0)
             self.yy += np.square(followed).sum(axis=0)
-            self.xx += np.matmul(seen.T, seen, out=self.room[0])
-            self.xy += np.matmul(seen.T, followed, out=self.room[1])
+            self.xx += np.matmul(seen.T, seen, out=self.buffers[0])
+            self.xy += np.matmul(seen.T, followed, out=self.buffers[1])
 
     def to_normal_equations(self) -> NormalEquations:
         """Around the means, which is the same as an intercept that is not penalised."""

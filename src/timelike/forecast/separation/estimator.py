@@ -209,7 +209,7 @@ class Separation(SeparationBase, LatentForecaster):
         learning_rate: float = 3e-3,
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.99),
-        schedule: ScheduleOption = "cycle",
+        schedule: ScheduleOption = "one_cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,

@@ -86,7 +86,7 @@ class SeparationObjective(ChunkObjective):
             found["invariance"] = self._content_change(looks, content, x.shape[1] - window)
         if network.has_content and self.weights.state_penalty:
             squares = first.square().flatten(1)
-            found["smallness"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
+            found["state_penalty"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
         return found
 
     def _error(self, drawn: Tensor, truth: Tensor) -> Tensor:

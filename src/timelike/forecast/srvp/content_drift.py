@@ -22,7 +22,7 @@ class ContentDrift(nn.Module):
     def __init__(self, n_code: int, n_content: int, hidden: int, deviation: float) -> None:
         super().__init__()
         self.deviation, self.n_content = deviation, n_content
-        self.filter = nn.LSTM(n_code, hidden, batch_first=True)
+        self.lstm = nn.LSTM(n_code, hidden, batch_first=True)
         self.posterior_head = nn.Linear(hidden, 2 * n_content)
         nn.init.zeros_(self.posterior_head.weight)
         with torch.no_grad():
@@ -30,7 +30,7 @@ class ContentDrift(nn.Module):
 
     def posterior(self, codes: Tensor) -> DiagonalGaussian:
         """u of every frame but the first, given the frames up to it: (batch, time − 1, size)."""
-        return DiagonalGaussian.from_parameters(self.posterior_head(self.filter(codes)[0][:, 1:]))
+        return DiagonalGaussian.from_parameters(self.posterior_head(self.lstm(codes)[0][:, 1:]))
 
     def content_path(self, content: SRVPContent, u: Tensor) -> SRVPContent:
         """The content of every frame (batch, time, size), from that of the first (batch, size) on."""

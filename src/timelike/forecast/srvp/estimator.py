@@ -187,7 +187,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
         learning_rate: float = 5e-3,
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.999),
-        schedule: ScheduleOption = "cycle",
+        schedule: ScheduleOption = "one_cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
@@ -238,7 +238,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
             given[name] = max(1, round(self.scale * getattr(self, name)))
         kind: Callable[..., SRVPNetwork] = SRVPNetwork
         if self._is_experimental():
-            kind = partial(ExperimentalSRVPNetwork, delays=self.delays, drift=self.drift, longest=self.chunk_ - 1)
+            kind = partial(ExperimentalSRVPNetwork, delays=self.delays, content_drift=self.drift, max_delay=self.chunk_ - 1)
         return kind(
             self.cells_.frame if self._uses_images() else self.cells_.n_cells,
             codec=self._resolve_codec(),
@@ -256,25 +256,25 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
     ) -> SRVPObjective:
         kind: Callable[..., SRVPObjective] = SRVPObjective
         if self._is_experimental():
-            further = ExperimentalWeights(
+            extra_weights = ExperimentalWeights(
                 self.delay_penalty[0], self.delay_penalty[1], self.invariance_weight, self.autoencoding_weight
             )
-            kind = partial(ExperimentalSRVPObjective, further=further)
+            kind = partial(ExperimentalSRVPObjective, extra_weights=extra_weights)
         return kind(
             self.network_,
             material,
             length=length,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            decay=self.weight_decay,
+            weight_decay=self.weight_decay,
             betas=tuple(self.betas),
             held_out=held_out,
-            more=more,
-            n_seen=min(self.n_content_frames, length),
+            sample_more=more,
+            n_content_frames=min(self.n_content_frames, length),
             beta=self.beta,
-            stillness=self.motion_penalty,
-            there=torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None,
-            undone=self._scaler_tensors() if self.uses_sigmoid_ else None,
+            motion_penalty=self.motion_penalty,
+            valid_mask=torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None,
+            scaler=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 
     @classmethod

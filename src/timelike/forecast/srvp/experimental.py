@@ -72,8 +72,8 @@ class ExperimentalSRVPNetwork(SRVPNetwork):
     ) -> None:
         super().__init__(frame, **given)
         if delays:
-            assert self.filter is not None
-            n_heard, hidden = self.filter.hidden_size, given.get("motion_hidden", 512)
+            assert self.lstm is not None
+            n_heard, hidden = self.lstm.hidden_size, given.get("motion_hidden", 512)
             self.delays = DelayNetwork(self.n_state, self.n_random, n_heard, hidden, max_delay)
             self.random_head = None  # q knows the state too, and is in the delays
         if content_drift:
@@ -157,11 +157,11 @@ class ExperimentalSRVPObjective(SRVPObjective):
         found, haste = measure_bound(self.module, x, codes, content, *known)
         means = {name: part.mean() for name, part in found._asdict().items()}
         loss = (
-            means["first"] + self.beta * means["random"] - means["likelihood"] + self.motion_penalty * means["length"]
+            means["first_kl"] + self.beta * means["random_kl"] - means["likelihood"] + self.motion_penalty * means["path_length"]
         )
         more: dict[str, Tensor] = {}
         if self.module.delays is not None:
-            more["haste"] = haste.mean()
+            more["delay_penalty"] = haste.mean()
         if weights.invariance:
             more["invariance"] = self._content_change(codes, content, seen, batch["skip"])
         if weights.autoencoding:

@@ -132,7 +132,7 @@ class SRVPNetwork(nn.Module):
         self.content_frame_layer = nn.Sequential(nn.Linear(n_code, hidden), nn.ReLU()) if n_content else None
         self.content_layer = nn.Sequential(nn.Linear(hidden, n_content), nn.Tanh()) if n_content else None
         self.state_head = MLPNetwork([conditioning * n_code, hidden, hidden, 2 * n_state], shortcut=shortcut)
-        self.filter = nn.LSTM(n_code, hidden, batch_first=True) if n_random else None
+        self.lstm = nn.LSTM(n_code, hidden, batch_first=True) if n_random else None
         self.random_head = nn.Linear(hidden, 2 * n_random) if n_random else None
         inner = [motion_hidden] * 3
         self.prior = MLPNetwork([n_state, *inner, 2 * n_random]) if n_random else None
@@ -171,9 +171,9 @@ class SRVPNetwork(nn.Module):
 
     def random_posterior(self, codes: Tensor) -> DiagonalGaussian | None:
         """What is random in every step but the first, given all frames up to it: (batch, time − 1, size)."""
-        if self.filter is None or self.random_head is None:
+        if self.lstm is None or self.random_head is None:
             return None
-        return DiagonalGaussian.from_parameters(self.random_head(self.filter(codes)[0][:, 1:]))
+        return DiagonalGaussian.from_parameters(self.random_head(self.lstm(codes)[0][:, 1:]))
 
     def random_prior(self, y: Tensor) -> DiagonalGaussian | None:
         """What is random in the step after a state."""

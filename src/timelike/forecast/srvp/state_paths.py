@@ -35,9 +35,9 @@ def slice_content(content: SRVPContent, begin: int, end: int) -> SRVPContent:
 
 def compute_lstm_states(network: SRVPNetwork, codes: Tensor) -> Tensor | None:
     """What the LSTM has heard up to every frame (batch, time, size), where steps have delays."""
-    if network.delays is None or network.filter is None:
+    if network.delays is None or network.lstm is None:
         return None
-    heard: Tensor = network.filter(codes)[0]
+    heard: Tensor = network.lstm(codes)[0]
     return heard
 
 
