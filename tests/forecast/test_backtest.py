@@ -43,7 +43,7 @@ class Spy(Baseline):
         store_parameters(self, locals())
 
     def _min_past_steps(self):
-        return self.min_past_steps
+        return self.need
 
     def _fit_sequences(self, sequences):
         Spy.seen.append(("fit", sequences))
@@ -194,7 +194,7 @@ def test_a_method_that_rolls_is_asked_once_by_a_copy_fitted_before_the_first_ori
     class Rolling(Spy):
         calls: list = []  # noqa: RUF012
 
-        def _rolling(self, sequences, windows, horizon, known=None):
+        def _forecast_rolling(self, sequences, windows, horizon, known=None):
             self.calls.append((self.last_, windows))
             return repeat_rows(self._last_rows(windows.pasts, 1)[:, 0], horizon)
 
@@ -348,7 +348,7 @@ def test_a_method_that_draws_is_judged_by_its_own_samples():
     class Drawn(Persistence):
         _draws = True
 
-        def _continued(self, past, request):
+        def _predict_rows(self, past, request):
             center = super()._predict_rows(past, request).center
             noise = request.rng.standard_normal((request.n_samples, *center.shape))
             return Futures(None, center + noise)
@@ -367,11 +367,11 @@ def test_a_method_that_draws_is_judged_by_its_own_samples():
 class Knows(Persistence):
     """Takes channels that are known in advance, and forecasts their sum."""
 
-    def __init__(self, *, known=None):
+    def __init__(self, *, known_channels=None):
         store_parameters(self, locals())
 
     def _predict_rows(self, past, request):
-        return Futures(np.repeat(request.known.sum(axis=2, keepdims=True), self.cells_.n_cells, axis=2))
+        return Futures(np.repeat(request.known_covariates.sum(axis=2, keepdims=True), self.cells_.n_cells, axis=2))
 
 
 @pytest.mark.parametrize("fitted", [False, True])
@@ -629,7 +629,7 @@ def test_what_makes_no_sense_is_refused(change, error, words):
 
 def test_a_model_that_cannot_be_fitted_so_early_says_on_what():
     class Picky(Spy):
-        def _learn(self, sequences):
+        def _fit_sequences(self, sequences):
             raise ValueError("too short")
 
     with pytest.raises(ValueError, match="too short") as caught:

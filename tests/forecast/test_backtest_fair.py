@@ -80,7 +80,9 @@ def test_a_rival_that_does_not_forecast_what_the_model_does_is_refused_at_the_do
     theirs = Analog(k=2, window=4, known_channels=rival)
     if fitted:
         theirs.fit(X)
-    with pytest.raises(ValueError, match="Analog with known=.* does not forecast all channels that Ridge with known="):
+    with pytest.raises(
+        ValueError, match="Analog with known_channels=.* does not forecast all channels that Ridge with known_channels="
+    ):
         backtest(Ridge(lags=4, known_channels=model), X, 4, n_windows=3, baseline=theirs)
 
 
@@ -219,9 +221,9 @@ def test_no_window_that_is_left_in_was_learned_from():
     seen = []
 
     class Noting(Mean):
-        def _learn(self, sequences):
+        def _fit_sequences(self, sequences):
             seen.append(sequences.values.max())
-            super()._learn(sequences)
+            super()._fit_sequences(sequences)
 
     clocks = [np.arange(40.0), np.arange(10.0), 30 + np.arange(8.0)]
     found = backtest(Noting(), tl.Sequences(clocks, times=clocks), 3, n_windows=9)
@@ -357,7 +359,7 @@ def test_batches_are_as_large_as_the_futures_there_really_are(monkeypatch):
     asked = []
 
     class Noting(Persistence):
-        def _continued(self, past, request):
+        def _predict_rows(self, past, request):
             asked.append(len(past))
             return super()._predict_rows(past, request)
 

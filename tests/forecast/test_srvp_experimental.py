@@ -46,7 +46,7 @@ VARIANTS = {
     "delays": {"delays": True},
     "drift": {"drift": 0.2},
     "both": {"delays": True, "drift": 0.2},
-    "merged": {"invariance": 1.0, "autoencoding": 1.0},
+    "merged": {"invariance_weight": 1.0, "autoencoding_weight": 1.0},
 }
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
 
@@ -95,7 +95,7 @@ class Noise:
 def draws(monkeypatch, *given):
     noise = Noise(*given)
     for module in ("experimental", "objective"):
-        monkeypatch.setattr(f"timelike.forecast.srvp.{module}.noise", noise)
+        monkeypatch.setattr(f"timelike.forecast.srvp.{module}.standard_normal_noise", noise)
 
 
 def seen_by(network, x, chosen):
@@ -113,7 +113,7 @@ CHOSEN = torch.tensor([[0, 1], [1, 1], [1, 0], [0, 0]])
 @pytest.mark.parametrize("usual", [None, 1.0, 0.25, 2.0, 1.3, 40.0])
 def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
     """With learned delays; with delays of exactly one frame, two, the least, and longer than the sequence."""
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     if usual is not None:
         with torch.no_grad():
             for weight in network.delays.delay_head.parameters():
@@ -121,7 +121,7 @@ def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
             network.delays.delay_head.layers[-1].bias.fill_(np.log(np.expm1(usual - 0.25)) if usual > 0.25 else -800.0)
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     first = torch.randn(4, 3, dtype=torch.float64)
-    random = torch.randn(4, network.delays.most(5), 2, dtype=torch.float64)
+    random = torch.randn(4, network.delays.max_events(5), 2, dtype=torch.float64)
     draws(monkeypatch, first, random)
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
@@ -133,7 +133,7 @@ def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
 
 
 def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
-    network = network_of(drift=0.3)
+    network = network_of(content_drift=0.3)
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     noises = [torch.randn(4, *shape, dtype=torch.float64) for shape in ((5, 3), (3,), (5, 2))]
     draws(monkeypatch, *noises)
@@ -149,7 +149,7 @@ def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
 
 def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
     """The state that q also sees is given no weight, and every step lasts one frame."""
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     plain = SRVPNetwork(2, observation_std=0.7, **SIZES).double()
     shared = {name: part for name, part in network.state_dict().items() if not name.startswith("delays")}
     plain.load_state_dict(plain.state_dict() | shared)
@@ -172,13 +172,13 @@ def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
 @every_variant
 def test_gradients_of_the_loss_are_finite_differences(variant, monkeypatch):
     how = VARIANTS[variant]
-    network = network_of(**{name: value for name, value in how.items() if name in ("delays", "drift")}, longest=5.0)
+    network = network_of(delays=how.get("delays", False), content_drift=how.get("drift", 0.0), max_delay=5.0)
     if network.delays is not None:  # a step of exactly one frame has another derivative on either side
         network.delays.delay_head.layers[-1].bias.data += 0.13
     x = torch.randn(2, 6, 2, dtype=torch.float64)
     shapes = ([(5, 3)] if network.content_drift else []) + [(3,), (21, 2) if network.delays else (5, 2)]
     noises = [torch.randn(2, *shape, dtype=torch.float64) for shape in shapes]
-    further = ExperimentalWeights(0.5, 1.5, how.get("invariance", 0), how.get("autoencoding", 0))
+    further = ExperimentalWeights(0.5, 1.5, how.get("invariance_weight", 0), how.get("autoencoding_weight", 0))
     objective = ExperimentalSRVPObjective(
         network,
         None,
@@ -217,7 +217,7 @@ def test_gradients_of_the_loss_are_finite_differences(variant, monkeypatch):
 
 
 def test_every_part_of_a_delayed_step_has_a_gradient():
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     x = torch.randn(3, 6, 2, dtype=torch.float64)
     codes, content = seen_by(network, x, CHOSEN[:3])
     measure_bound(network, x, codes, content)[0].likelihood.sum().backward()
@@ -235,7 +235,7 @@ def linear(network, emission, slope):
             torch.nn.init.zeros_(layer.weight)
             if layer.bias is not None:
                 torch.nn.init.zeros_(layer.bias)
-    network.draw.shortcut.weight.data = emission.clone()
+    network.decoder.shortcut.weight.data = emission.clone()
 
     class Moves(torch.nn.Module):
         def forward(self, rows):
@@ -364,17 +364,17 @@ def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_wh
 @pytest.mark.parametrize("frames", [1, 3])
 def test_futures_with_delays_are_those_of_loops(frames):
     """Two pasts, three samples each: through the past by q, behind its last frame by the prior."""
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 5
     first, random = (
         torch.randn(6, 3, dtype=torch.float64),
-        torch.randn(6, network.delays.most(8), 2, dtype=torch.float64),
+        torch.randn(6, network.delays.max_events(8), 2, dtype=torch.float64),
     )
     times = [3 + (i + 1) / frames for i in range(frames * horizon)]
     request = ForecastRequest(horizon, 3, frames, None, None, np.random.default_rng(0))
     with torch.no_grad():
         codes = network.encode_frames(past)[0]
-        y = DiagonalGaussian(*(part.repeat(3, 1) for part in network.state_of(codes))).sample(first)
+        y = DiagonalGaussian(*(part.repeat(3, 1) for part in network.first_state_posterior(codes))).sample(first)
         found = sample_delayed_states(network, y, compute_lstm_states(network, codes), random, request)
         for row in range(6):
             expected = naive.states_ahead_with_delays(network, past[row % 2], first[row], random[row], times)
@@ -383,7 +383,7 @@ def test_futures_with_delays_are_those_of_loops(frames):
 
 @pytest.mark.parametrize("frames", [1, 2])
 def test_contents_of_futures_are_those_of_loops(frames):
-    network = network_of(drift=0.3)
+    network = network_of(content_drift=0.3)
     past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 3
     noise = torch.randn(6, 3 + horizon, 3, dtype=torch.float64)
     request = ForecastRequest(horizon, 3, frames, None, None, np.random.default_rng(0))
@@ -424,9 +424,9 @@ def test_the_terms_of_separation_are_those_of_loops():
         bound = objective.evidence_bound(batch)
         changes, again = [], []
         for i in range(4):
-            codes = [network.look(frame) for frame in x[i]]
+            codes = [network.encoder(frame) for frame in x[i]]
             w, last = (
-                network.content(sum(network.content_frame_layer(codes[j]) for j in places))
+                network.content_layer(sum(network.content_frame_layer(codes[j]) for j in places))
                 for places in (CHOSEN[i].tolist(), (4, 5))
             )
             changes.append(0.5 * float(((w - last) ** 2).sum()))
@@ -441,7 +441,7 @@ def test_the_terms_of_separation_are_those_of_loops():
 def test_the_content_of_a_merged_or_drifting_model_is_learned_from_the_first_window():
     rng = np.random.default_rng(0)
     for network, further in (
-        (network_of(drift=0.1), ExperimentalWeights()),
+        (network_of(content_drift=0.1), ExperimentalWeights()),
         (network_of(), ExperimentalWeights(invariance=1.0)),
     ):
         objective = ExperimentalSRVPObjective(
@@ -471,7 +471,14 @@ def test_switched_off_it_is_the_network_and_the_loss_without_them_bit_for_bit():
     off = ExperimentalSRVPNetwork(2, **SIZES)
     assert plain.state_dict().keys() == off.state_dict().keys()
     assert all(torch.equal(one, off.state_dict()[name]) for name, one in plain.state_dict().items())
-    given = {"length": 6, "batch_size": 4, "learning_rate": 1.0, "n_seen": 2, "beta": 2.0, "stillness": 0.3}
+    given = {
+        "length": 6,
+        "batch_size": 4,
+        "learning_rate": 1.0,
+        "n_content_frames": 2,
+        "beta": 2.0,
+        "motion_penalty": 0.3,
+    }
     batch = Batch(np.arange(4), x=torch.randn(4, 6, 2), chosen=CHOSEN, skip=torch.zeros(4, dtype=torch.int64))
     losses = []
     for kind, network in (
@@ -634,7 +641,7 @@ def test_with_delays_frames_in_between_need_no_substeps_and_change_nothing(fitte
 
 
 def test_states_between_two_events_are_on_a_line():
-    network = network_of(delays=True, longest=9.0)
+    network = network_of(delays=True, max_delay=9.0)
     with torch.no_grad():
         network.delays.delay_head.layers[-1].weight.zero_()
         network.delays.delay_head.layers[-1].bias.fill_(np.log(np.expm1(2.5 - 0.25)))
@@ -693,10 +700,16 @@ def test_a_haste_that_costs_much_makes_delays_longer(swings):
         ({"delays": True, "motion": "gru"}, "motion='gru'.*expected n_random of at least 1, motion='residual'"),
         ({"delays": True, "substeps": 2}, "substeps=2: expected"),
         ({"drift": 0.1, "n_content": 0}, "drift=0.1 is about the content, and n_content=0 leaves it out"),
-        ({"autoencoding": 1, "n_content": 0}, "autoencoding=1 is about the content"),
-        ({"drift": 0.1, "invariance": 2.0}, "drift=0.1 lets the content change, and invariance=2 holds it still"),
-        ({"haste": (1.0, 0.0)}, r"haste=\(1.0, 0.0\): expected a weight of at least 0 and a power above 0"),
-        ({"haste": 1.0}, "haste=1.0: expected a weight"),
+        ({"autoencoding_weight": 1, "n_content": 0}, "autoencoding_weight=1 is about the content"),
+        (
+            {"drift": 0.1, "invariance_weight": 2.0},
+            "drift=0.1 lets the content change, and invariance_weight=2 holds it still",
+        ),
+        (
+            {"delay_penalty": (1.0, 0.0)},
+            r"delay_penalty=\(1.0, 0.0\): expected a weight of at least 0 and a power above 0",
+        ),
+        ({"delay_penalty": 1.0}, "delay_penalty=1.0: expected a weight"),
         ({"drift": -0.1}, "drift=-0.1"),
     ],
 )

@@ -89,7 +89,9 @@ class LatentForecaster(Forecaster, Trained):
     """Whether frames are squashed to (0, 1), as all that were learned from lie there."""
     has_uneven_times_: bool = schema.boolean()
     """Whether time between two steps differs, so that windows come with their clock."""
-    known_scaler_: ChannelScaler | None = schema.nullable(schema.channel_scaler(lambda model: len(model.cells_.known_channels)))
+    known_scaler_: ChannelScaler | None = schema.nullable(
+        schema.channel_scaler(lambda model: len(model.cells_.known_channels))
+    )
     chunk_: int = schema.integer(1)
     """Frames that were shown at a time."""
 

@@ -98,7 +98,9 @@ class Backtest:
 
     def at_step(self, h: int, *, method: str = "model") -> dict[str, Interval]:
         """Every score at the step h alone."""
-        return {name: self._make_interval(scoring.at_step(values, h)) for name, values in self._get_scores(method).items()}
+        return {
+            name: self._make_interval(scoring.at_step(values, h)) for name, values in self._get_scores(method).items()
+        }
 
     def mean_to_step(self, h: int | None = None, *, method: str = "model") -> dict[str, Interval]:
         """The mean of every score over the steps 1 to h, all of them unless told: what many tables call "t+h"."""
@@ -228,7 +230,11 @@ class Backtest:
         names = [check_choice(name, "scores", tuple(self.scores)) for name in scores] or list(self.scores)
         sides = self._method_names().items()
         curves = {
-            name: {called: self.per_step(name, method=method) for called, method in sides if name in self._get_scores(method)}
+            name: {
+                called: self.per_step(name, method=method)
+                for called, method in sides
+                if name in self._get_scores(method)
+            }
             for name in names
         }
         return plot_horizons(curves, marks={"coverage": self.level})

@@ -238,7 +238,9 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
             given[name] = max(1, round(self.scale * getattr(self, name)))
         kind: Callable[..., SRVPNetwork] = SRVPNetwork
         if self._is_experimental():
-            kind = partial(ExperimentalSRVPNetwork, delays=self.delays, content_drift=self.drift, max_delay=self.chunk_ - 1)
+            kind = partial(
+                ExperimentalSRVPNetwork, delays=self.delays, content_drift=self.drift, max_delay=self.chunk_ - 1
+            )
         return kind(
             self.cells_.frame if self._uses_images() else self.cells_.n_cells,
             codec=self._resolve_codec(),
@@ -273,7 +275,9 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
             n_content_frames=min(self.n_content_frames, length),
             beta=self.beta,
             motion_penalty=self.motion_penalty,
-            valid_mask=torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None,
+            valid_mask=torch.from_numpy(self.cells_.valid_mask)
+            if self._uses_images() and self.cells_.is_masked
+            else None,
             scaler=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 

@@ -157,7 +157,10 @@ class ExperimentalSRVPObjective(SRVPObjective):
         found, haste = measure_bound(self.module, x, codes, content, *known)
         means = {name: part.mean() for name, part in found._asdict().items()}
         loss = (
-            means["first_kl"] + self.beta * means["random_kl"] - means["likelihood"] + self.motion_penalty * means["path_length"]
+            means["first_kl"]
+            + self.beta * means["random_kl"]
+            - means["likelihood"]
+            + self.motion_penalty * means["path_length"]
         )
         more: dict[str, Tensor] = {}
         if self.module.delays is not None:

@@ -67,7 +67,10 @@ class SRVPObjective(ChunkObjective):
         found = self.evidence_bound(batch)
         means = {name: part.mean() for name, part in found._asdict().items()}
         loss = (
-            means["first_kl"] + self.beta * means["random_kl"] - means["likelihood"] + self.motion_penalty * means["path_length"]
+            means["first_kl"]
+            + self.beta * means["random_kl"]
+            - means["likelihood"]
+            + self.motion_penalty * means["path_length"]
         )
         return {"loss": loss, **{name: part.detach() for name, part in means.items()}}
 
