@@ -346,7 +346,7 @@ def test_a_calibrated_model_has_coverage_width_and_the_crps_of_its_samples():
 
 def test_a_method_that_draws_is_judged_by_its_own_samples():
     class Drawn(Persistence):
-        _draws = True
+        _is_probabilistic = True
 
         def _predict_rows(self, past, request):
             center = super()._predict_rows(past, request).center

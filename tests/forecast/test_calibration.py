@@ -297,7 +297,7 @@ def test_backtest_intervals_of_means_of_draws_cover_what_they_say():
 
 def test_calibrating_says_how_long_it_takes_where_that_is_long(capsys, monkeypatch):
     now = iter(np.arange(0.0, 1000.0, 2.0))
-    monkeypatch.setattr("timelike.forecast.countdown.time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr("timelike.core.progress.time", SimpleNamespace(monotonic=lambda: next(now)))
     monkeypatch.setattr("timelike.forecast.calibrating._BLOCK_NUMBERS", 1)
     x = np.random.default_rng(0).standard_normal((5, 5))
     Persistence().fit(x).calibrate(x, horizon=1)

@@ -10,7 +10,7 @@ from scipy.stats import norm
 import timelike as tl
 from naive import srvp as naive
 from timelike.forecast import SRVPNetwork
-from timelike.forecast.srvp.network import SRVPContent
+from timelike.forecast.codecs.content import Content
 from timelike.forecast.srvp.objective import compute_bound
 from timelike.train.base import double_precision_copy
 
@@ -134,7 +134,7 @@ def test_the_bound_is_below_exact_evidence_and_reaches_it_with_the_exact_posteri
 
         network.first_state_posterior = lambda codes: DiagonalGaussian(mean[None], scale[None])
         codes = network.encode_frames(x)[0]
-        drawn = [float(compute_bound(network, x, codes, SRVPContent(None, [])).elbo.detach()) for _ in range(2000)]
+        drawn = [float(compute_bound(network, x, codes, Content(None, [])).elbo.detach()) for _ in range(2000)]
         return np.mean(drawn), 4 * np.std(drawn) / np.sqrt(len(drawn))
 
     torch.manual_seed(0)

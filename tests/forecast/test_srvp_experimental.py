@@ -8,6 +8,7 @@ from sklearn.base import clone
 import timelike as tl
 from naive import srvp_experimental as naive
 from timelike.forecast import SRVPNetwork
+from timelike.forecast.codecs.content import Content
 from timelike.forecast.request import ForecastRequest
 from timelike.forecast.srvp.content_drift import ContentDrift
 from timelike.forecast.srvp.delays import MIN_DELAY
@@ -17,7 +18,7 @@ from timelike.forecast.srvp.experimental import (
     ExperimentalWeights,
     measure_bound,
 )
-from timelike.forecast.srvp.network import DiagonalGaussian, SRVPContent
+from timelike.forecast.srvp.network import DiagonalGaussian
 from timelike.forecast.srvp.objective import SRVPObjective
 from timelike.forecast.srvp.state_paths import (
     compute_lstm_states,
@@ -254,7 +255,7 @@ def mean_bound(network, x, content, n_draws=400):
     codes = network.encode_frames(many)[0]
     code = content.expand(n_draws, -1)
     with torch.no_grad():
-        found = torch.cat([measure_bound(network, many, codes, SRVPContent(code, []))[0].elbo for _ in range(20)])
+        found = torch.cat([measure_bound(network, many, codes, Content(code, []))[0].elbo for _ in range(20)])
     return float(found.mean()), 4 * float(found.std()) / len(found) ** 0.5
 
 

@@ -71,19 +71,19 @@ class Chunk:
         return {first + i: state for i, state in enumerate([y, *after])}
 
 
-def squared_error(found, truth, there=None, undone=None):
+def squared_error(found, truth, valid_mask=None, scaler=None):
     """1/m ‖found − truth‖² over the cells that are there.
 
-    With `undone`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
+    With `scaler`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
     units of the data: both are compared in units of the deviation of all cells that change.
     """
     unit = 1.0
-    if undone is not None:
-        truth = truth * undone[1] + undone[0]
-        squares = [scale**2 for scale in undone[1].flatten().tolist() if scale != 1] or [1.0]
+    if scaler is not None:
+        truth = truth * scaler[1] + scaler[0]
+        squares = [scale**2 for scale in scaler[1].flatten().tolist() if scale != 1] or [1.0]
         unit = (sum(squares) / len(squares)) ** 0.5
     total, count = 0.0, 0
-    cells = [True] * truth.numel() if there is None else there.flatten().tolist()
+    cells = [True] * truth.numel() if valid_mask is None else valid_mask.flatten().tolist()
     for a, b, counts in zip(found.flatten().tolist(), truth.flatten().tolist(), cells, strict=True):
         if counts:
             total, count = total + ((a - b) / unit) ** 2, count + 1

@@ -1,4 +1,4 @@
-"""Forecaster, the base of everything that says what comes next: its door, its clock, and its calibration."""
+"""Forecaster, the base class of all forecasters: input validation, timestamps, and calibration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from ..sequences import Sequences, timestamps
 from ..sequences.validation import as_sequences, set_n_features_in, validate_estimator_input
 from .calibrating import CalibratedModel
 from .cells import CELLS_SCHEMA, Cells, check_known
-from .noticing import warn_of_channels_last, warn_of_unequal_rates
 from .random_streams import spawn_generators
 from .request import ForecastRequest, Futures
 from .result import Forecast
@@ -33,6 +32,8 @@ from .validation import (
     refuse_time_indexed_table,
     sample_source,
     validate_known,
+    warn_of_channels_last,
+    warn_of_unequal_rates,
 )
 
 _GAP_FACTOR = 1.5  # usual steps, beyond which a step is a gap
@@ -41,10 +42,9 @@ _GAP_FACTOR = 1.5  # usual steps, beyond which a step is a gap
 class Forecaster(CalibratedModel):
     """past → futures: `fit`, then `predict`; `calibrate` in between makes its intervals honest.
 
-    A method fills in `_learn(sequences)` and `_predict_rows(past, request)`, and says in `_min_past_steps` how many
-    steps of the past it needs. Frames may have masked cells (NaN at all times), which it never sees: what reaches it by
-    `self.cells_.targets` has rows of the cells that are there. Channels that are known in advance, in methods that
-    take them, come apart.
+    A subclass implements `_fit_sequences(sequences, source)`, `_predict_rows(past, request)` and `_min_past_steps()`,
+    the number of past steps it needs. Frames may have masked cells (NaN at all times); `self.cells_.target_rows` gives
+    rows of the valid cells only. Channels that are known in advance are passed separately.
     """
 
     known_channels = options.with_default(options.nullable(Option[Sequence[int | str]](check_known)), None)

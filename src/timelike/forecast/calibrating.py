@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..core.parameters import check_int, format_count
+from ..core.progress import TimedProgressMeter
 from ..models import Model, schema
 from ..sequences import Sequences
 from .calibration import CALIBRATION_SCHEMA, ConformalCalibration, sample_counts
 from .cells import Cells
-from .countdown import TimedProgressMeter
 from .validation import refuse_single_steps
 from .windows import ForecastWindows, calibration_horizons, futures_after, known_futures_after, select_windows
 
@@ -110,11 +110,11 @@ class CalibratedModel(Model):
         windows = [select_windows(sequences, need, some, most) for some in horizons]
         with TimedProgressMeter(
             sum(len(one.item) for one in windows), progress, f"{type(self).__name__}.calibrate"
-        ) as countdown:
+        ) as meter:
             found = [
                 one
                 for asked in zip(windows, horizons, strict=True)
-                for one in self._measure_errors(sequences, *asked, counts, countdown)
+                for one in self._measure_errors(sequences, *asked, counts, meter)
             ]
         found = [one._replace(is_memory_limited=most < wanted) for one in found]
         self.calibration_, self.shorter_calibrations_ = found[-1], found[:-1]
@@ -125,7 +125,8 @@ class CalibratedModel(Model):
         every = [*self.shorter_calibrations_, self.calibration_] if "calibration_" in found else []
         for horizon in {one.horizon for one in every} - {one.horizon for one in every if one.n_samples == 1}:
             raise ValueError(
-                f"calibration_ and shorter_calibrations_ have no errors with n_samples=1 of {format_count(horizon, 'step')}"
+                "calibration_ and shorter_calibrations_ have no errors with n_samples=1 of "
+                f"{format_count(horizon, 'step')}"
             )
 
     def _forecasts_sample_mean(self, sequences: Sequences) -> bool:
@@ -155,7 +156,7 @@ class CalibratedModel(Model):
         windows: ForecastWindows,
         steps: int,
         counts: list[int],
-        countdown: TimedProgressMeter,
+        meter: TimedProgressMeter,
     ) -> list[ConformalCalibration]:
         """Truth minus forecast, (window, step, *frame), by each number of draws; NaN after the end of a sequence."""
         frames, rng = self.cells_.target_frames(sequences), np.random.default_rng(0)
@@ -171,5 +172,5 @@ class CalibratedModel(Model):
             truth = futures_after(frames, some, steps)
             for row, count in enumerate(counts):
                 found[row, rows] = truth - forecast._mean_of_first(count)
-            countdown.step(len(some.item))
+            meter.step(len(some.item))
         return [ConformalCalibration(errors, count) for errors, count in zip(found, counts, strict=True)]

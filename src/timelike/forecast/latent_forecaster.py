@@ -21,10 +21,15 @@ from .base import Forecaster
 from .chunks import ChunkObjective, PackedFrames, step_spans
 from .codecs.codec_names import CodecName
 from .codecs.convolutions import MIN_SIDE
-from .noticing import warn_of_unused_options
 from .time_grid import step_durations
 from .training_errors import warn_if_no_better
-from .validation import describe_item, sample_source, warn_of_byte_images, warn_of_short_sequences
+from .validation import (
+    describe_item,
+    sample_source,
+    warn_of_byte_images,
+    warn_of_short_sequences,
+    warn_of_unused_options,
+)
 
 ScheduleName = Literal["one_cycle", "constant", "linear"]
 ScheduleOption = ScheduleName | Schedule

@@ -220,7 +220,10 @@ class Forecast:
         others: Mapping[str, Forecast] | None,
         seen: tuple[float, int | None],
     ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
-        """What `plot_images` and `animate_images` show of an item, and its past; `seen` is the range of values and the channel."""
+        """What `plot_images` and `animate_images` show of an item, and its past.
+
+        `seen` is the range of values and the channel.
+        """
         from .frame_images import image_rows
 
         return image_rows(self, self._check_item(item), truth, judge, {} if others is None else others, *seen)

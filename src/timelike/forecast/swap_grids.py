@@ -75,7 +75,10 @@ def _validate_steps(steps: Any, length: int) -> list[int]:
         return [int(step) for step in np.unique(np.linspace(1, length, min(_N_SHOWN_STEPS, length)).round())]
     if isinstance(steps, str) or count_axes(steps) != 1:
         raise TypeError(f"steps={steps!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
-    return [check_int(step, "steps", 1) for step in steps]
+    chosen = [check_int(step, "steps", 1) for step in steps]
+    if not chosen or max(chosen) > length:
+        raise ValueError(f"steps={chosen}: expected steps from 1 to {length}")
+    return chosen
 
 
 def swap_grid(

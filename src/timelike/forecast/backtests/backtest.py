@@ -110,8 +110,8 @@ def backtest(
     Returns
     -------
     Backtest
-        `print` it, or ask for `per_step()`, `at_step(h)`, `mean_to_step(h)`, `skill()`, `plot()` and `to_json()`. Ctrl-C,
-        pressed once, gives what is finished by then.
+        `print` it, or call `per_step()`, `at_step(h)`, `mean_to_step(h)`, `skill()`, `plot()` or `to_json()`. Pressing
+        Ctrl-C once returns what is finished by then.
 
     Examples
     --------

@@ -83,7 +83,7 @@ def gather_rows(rows: Matrix, origin: Ids, first: int, last: int) -> Matrix:
 
 
 def window_origins(offsets: Ids, before: int, ahead: int) -> Ids:
-    """Where futures may begin, as positions in rows end to end: `before` rows before and `extend_path` from there on.
+    """Where futures may begin, as positions in rows end to end: `before` rows before and `ahead` from there on.
 
     >>> window_origins(np.array([0, 4, 6, 9]), 2, 1)
     array([2, 3, 8])

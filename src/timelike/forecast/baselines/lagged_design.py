@@ -19,7 +19,7 @@ class LaggedDesign(NamedTuple):
     """A regression of what follows on the last `lags` rows, and on what is known in advance.
 
     `rows` (total_time, column): the first `n_cells` columns are forecast, the others known in advance. Those of the
-    future come last and in the order of time, so that step h sees the first `sizes()[h]` features.
+    future come last and in the order of time, so that step h sees the first `feature_counts()[h]` features.
     """
 
     rows: Matrix
@@ -79,7 +79,7 @@ class NormalEquations(NamedTuple):
 
 
 class LinearSolution(NamedTuple):
-    """A solution by features: `solve_weights` (feature, answer), means of both, and the penalty."""
+    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
 
     weights: Matrix
     x: Matrix

@@ -81,7 +81,7 @@ class Separation(SeparationBase, LatentForecaster):
     dynamics_hidden, gain : int, float
         Units of a block, and the gain with which it is drawn; where a state is moved over more than 24 steps of a
         chunk, gain³ is divided by as many times more as they are, so that no state explodes before anything is learned.
-    renewed : bool, optional
+    reencode : bool, optional
         Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
         an equation says nothing about where no state has been, and longer forecasts may soon leave the data. Unless
         given, whichever is better on up to 64 windows of what is learned from, and True where sequences are too short
@@ -90,26 +90,26 @@ class Separation(SeparationBase, LatentForecaster):
         Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
         "auto" squashes frames to (0, 1) if all that is learned from lies in [0, 1].
-    prediction, autoencoding, invariance, smallness : float
+    prediction_weight, autoencoding_weight, invariance_weight, state_penalty : float
         Weights of the four terms of the loss; 0 leaves one out.
-    intervals : int
+    n_invariance_intervals : int
         Into how many intervals a chunk is divided, over each of which w is not to change (C.15).
     jitter : float, optional
         Noise on what encoders see in training, in deviations of the data, against learning few chunks by heart. Unless
         given 0.3 for up to 300 chunks, and less the more there are: 90 divided by their number.
-    drawn : {"torch", "thesis"}
-        How weights of codecs are drawn: torch's way, or normal with deviation 0.02.
+    initialization : {"torch", "thesis"}
+        How weights of codecs are initialized: torch's way, or normal with deviation 0.02.
     known_channels : list of int or str, optional
         Channels known in advance, such as the hour or a planned input: they are not forecast, and `predict` asks for
         their values over the horizon.
     scale : float
         Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` has a tenth of the units.
-    batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, patience
-        Training: chunks of a step, Adam's rate, decay of weights and averages, a rate that is a "cycle", "constant" or
-        "linear" (which falls to 0 over the last tenth of the steps) or follows a schedule such as
-        `train.Linear(share=0.25)`, budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given), the
-        share of sequences held out where there are 20 or more, and the steps without progress on them after which it
-        ends.
+    batch_size, learning_rate, weight_decay, betas, schedule, max_steps, max_time, validation, patience
+        Training: chunks per step; Adam's learning rate, weight decay and betas; the schedule of the learning rate,
+        "one_cycle", "constant" or "linear" (which falls to 0 over the last tenth of the steps), or a value such as
+        `train.LinearDecay(share=0.25)`; budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given);
+        the share of sequences held out where there are 20 or more, and the steps without progress on them after which
+        training ends.
     standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
 

@@ -14,11 +14,12 @@ from ...sequences import Sequences
 from ...sequences.sampling import RandomState
 from ...train.base import double_precision_copy, torch_threads
 from ..chunks import PackedFrames
+from ..codecs.content import Content
 from ..dynamics import ADAPTIVE_SOLVERS
 from ..latent_forecaster import LatentForecaster, forecast_dtype
 from ..request import ForecastRequest, Futures
 from ..result import Forecast
-from .network import SeparationContent, SeparationNetwork
+from .network import SeparationNetwork
 from .reencoding import RecentFrames
 
 _BLOCK_NUMBERS = 1 << 22  # of pasts that are looked at together
@@ -30,7 +31,7 @@ _DECODE_NUMBERS = (
 class EncodedPast(NamedTuple):
     """Contents and states of some pasts: the state of the first frame of the window, or with `offset` of the next."""
 
-    content: SeparationContent
+    content: Content
     state: Tensor
 
 
@@ -267,7 +268,7 @@ class SeparationBase(LatentForecaster):
             )
 
     def _decode_blocks(
-        self, network: SeparationNetwork, content: SeparationContent, states: Tensor, known: Tensor | None, kind: Any
+        self, network: SeparationNetwork, content: Content, states: Tensor, known: Tensor | None, kind: Any
     ) -> NDArray[Any]:
         size = max(1, _DECODE_NUMBERS // self.cells_.valid_mask.size)
         found = []

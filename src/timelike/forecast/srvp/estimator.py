@@ -55,7 +55,7 @@ class SRVP(SRVPBase, LatentForecaster):
     n_state, n_random, n_content, n_code : int
         Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out, so that futures differ by their first
         state alone, and n_content=0 leaves w out.
-    n_seen : int
+    n_content_frames : int
         How many frames w is made of, drawn from the chunk in training, the last of the past afterwards.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"}
         Which networks; "auto" is the perceptron for vectors and "dcgan" for images. "sprites" draws `n_sprites` things
@@ -71,25 +71,25 @@ class SRVP(SRVPBase, LatentForecaster):
         Units of f and of the prior, and the gain with which f is drawn.
     substeps : int
         Into how many of Euler's steps a step is divided in training.
-    observed : float, optional
+    observation_std : float, optional
         √ν, the deviation of frames from what is drawn, in the units that are compared: of the data if all of it lies in
         [0, 1], otherwise standardized. None is learned, at least 0.001. The thesis has 1 for digits: then a frame tells
         the states little, and a short training leaves them where the prior has them.
-    beta, stillness : float
+    beta, motion_penalty : float
         Weights of the divergences of z, and of how far the state moves (λ).
-    delays, haste : bool, (float, float)
+    delays, delay_penalty : bool, (float, float)
         Experimental: z is drawn anew after learned delays instead of at every frame, with the penalty λ₁ Σ 1/τ^λ₂ on
         short ones (8.1.1); `events(X)` says when. The thesis never made this better than without. Frames in between
         need no substeps.
     drift : float
         Experimental: the deviation by which the content may change from frame to frame, such as 0.05; contents lie
         about -1 and 1 (8.2.2.3). 0 keeps it still.
-    invariance, autoencoding : float
+    invariance_weight, autoencoding_weight : float
         Experimental: weights of `Separation`'s terms, which merge both models (8.2.2.1): how little the content changes
         from the first window of a chunk to the last, and how well a state of any window and the content of the first
         give a frame again. 1 is a good beginning for both.
-    output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, \
-patience, standardize, checkpoint, progress, accelerator, devices, random_state
+    output, scale, initialization, batch_size, learning_rate, weight_decay, betas, schedule, max_steps, max_time, \
+validation, patience, standardize, checkpoint, progress, accelerator, devices, random_state
         As in `Separation`.
 
     precision : {"auto", "32-true", "64-true", "bf16-mixed", "bf16-true"}

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ...train import Batch
 from ..chunks import N_STATISTICS_BATCHES, STATISTICS_TIME_SHARE, ChunkObjective, noise_generator
-from .network import DiagonalGaussian, SRVPContent, SRVPNetwork, standard_normal_noise
+from ..codecs.content import Content
+from .network import DiagonalGaussian, SRVPNetwork, standard_normal_noise
 
 _MIN_EXCESS_STD = 1e-6  # beyond the least deviation, where no more is left
 
@@ -124,7 +125,7 @@ def compute_bound(
     network: SRVPNetwork,
     x: Tensor,
     codes: Tensor,
-    content: SRVPContent,
+    content: Content,
     there: Tensor | None = None,
     undone: tuple[Tensor, Tensor] | None = None,
     generator: torch.Generator | None = None,

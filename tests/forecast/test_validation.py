@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.forecast.noticing import find_unequal_rates
+from timelike.forecast.validation import find_unequal_rates
 
 RNG = np.random.default_rng(0)
 PICTURES = RNG.random((6, 8, 1, 16, 16)).astype(np.float32)
