@@ -129,10 +129,10 @@ class ExperimentalSRVPObjective(SRVPObjective):
 
     `invariance` weighs ½‖w − w'‖², where w is made of `n_content_frames` frames drawn from the first window of a chunk
     and w' of its last `n_content_frames` frames: d/2 times eq. 5.14, whose 1/d has no place beside sums of nats.
-    `autoencoding` weighs −log p(x) of the first frame of a window drawn at random, given the mean state of that window and w: m/(2ν) times
-    eq. 5.12, and the constant of the normal density. Eq. 5.15, the small first state, has no term of its own: ½‖y‖² is
-    a part of the divergence of y_1 from N(0, I). With either term, and where the content drifts, w is made of frames of
-    the first window only.
+    `autoencoding` weighs −log p(x) of the first frame of a window drawn at random, given the mean state of that window
+    and w: m/(2ν) times eq. 5.12, and the constant of the normal density. Eq. 5.15, the small first state, has no term
+    of its own: ½‖y‖² is a part of the divergence of y_1 from N(0, I). With either term, and where the content drifts, w
+    is made of frames of the first window only.
     """
 
     def __init__(self, *given: Any, extra_weights: ExperimentalWeights, **more: Any) -> None:
