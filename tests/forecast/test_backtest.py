@@ -45,7 +45,7 @@ class Spy(Baseline):
     def _min_past_steps(self):
         return self.need
 
-    def _fit_sequences(self, sequences):
+    def _fit_sequences(self, sequences, source=None):
         Spy.seen.append(("fit", sequences))
         self.last_ = float(np.nanmax(sequences.values))
 
@@ -629,7 +629,7 @@ def test_what_makes_no_sense_is_refused(change, error, words):
 
 def test_a_model_that_cannot_be_fitted_so_early_says_on_what():
     class Picky(Spy):
-        def _fit_sequences(self, sequences):
+        def _fit_sequences(self, sequences, source=None):
             raise ValueError("too short")
 
     with pytest.raises(ValueError, match="too short") as caught:

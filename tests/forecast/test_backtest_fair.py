@@ -221,9 +221,9 @@ def test_no_window_that_is_left_in_was_learned_from():
     seen = []
 
     class Noting(Mean):
-        def _fit_sequences(self, sequences):
+        def _fit_sequences(self, sequences, source=None):
             seen.append(sequences.values.max())
-            super()._fit_sequences(sequences)
+            super()._fit_sequences(sequences, source)
 
     clocks = [np.arange(40.0), np.arange(10.0), 30 + np.arange(8.0)]
     found = backtest(Noting(), tl.Sequences(clocks, times=clocks), 3, n_windows=9)

@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 import timelike as tl
 from naive import separation as naive
-from timelike.forecast.separation import reencoding, rollout
+from timelike.forecast.separation import estimator, reencoding, rollout
 from timelike.sequences import generate
+from timelike.train.base import double_precision_copy
 
 RNG = np.random.default_rng(0)
 TINY = {"conditioning": 3, "hidden": 6, "layers": 1, "dynamics_hidden": 6, "n_content": 4, "n_state": 3, "filters": 2}
@@ -128,7 +129,7 @@ def test_an_irregular_clock_moves_the_state_by_the_real_time_step():
 
 def naively(model, x, horizon, spans=None, known=None, ahead=None):
     """Forecasts of one past from the parts of the network."""
-    network = rollout.double_precision_copy(model.network_)
+    network = double_precision_copy(model.network_)
     window = torch.from_numpy(
         ((x[-network.conditioning :] - model.scaler_.mean) / model.scaler_.scale).astype(np.float32)
     )
@@ -203,15 +204,15 @@ def test_long_futures_in_pieces_are_the_same(name, monkeypatch):
     whole = model.predict(X, 17).mean
     np.testing.assert_array_equal(model.predict(X, 5).mean, whole[:, :5])  # a longer horizon changes no earlier step
     for numbers in (1, 1000):
-        for limit in ("_BLOCK_NUMBERS", "_DECODE_NUMBERS"):
-            monkeypatch.setattr(rollout, limit, numbers)
+        monkeypatch.setattr(estimator, "_BLOCK_NUMBERS", numbers)
+        monkeypatch.setattr(rollout, "_DECODE_NUMBERS", numbers)
         np.testing.assert_array_equal(model.predict(X, 17).mean, whole)
 
 
 def test_pieces_are_small_whatever_the_horizon(monkeypatch):
     monkeypatch.setattr(rollout, "_DECODE_NUMBERS", 200)
     model, sizes = tiny().fit(fields("plain")), []
-    network = rollout.double_precision_copy(model.network_)
+    network = double_precision_copy(model.network_)
     drawn = network.decode
     monkeypatch.setattr(network, "decode", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
     model.predict(fields("plain"), 100)
@@ -224,7 +225,7 @@ def test_a_long_sequence_is_reconstructed_in_small_pieces(monkeypatch):
     model = tiny().fit(X)
     whole = model.reconstruct(X).values
     monkeypatch.setattr(rollout, "_DECODE_NUMBERS", 200)
-    network, sizes = rollout.double_precision_copy(model.network_), []
+    network, sizes = double_precision_copy(model.network_), []
     drawn, state_of = network.decode, network.encode_state
     monkeypatch.setattr(network, "decode", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
     monkeypatch.setattr(network, "encode_state", lambda *given: sizes.append(given[0].numel()) or state_of(*given))
@@ -235,7 +236,7 @@ def test_a_long_sequence_is_reconstructed_in_small_pieces(monkeypatch):
 
 def test_the_work_is_that_of_the_horizon():
     model, calls = tiny(blocks=2, reencode=False).fit(fields("plain")), []
-    for block in rollout.double_precision_copy(model.network_).dynamics.blocks:
+    for block in double_precision_copy(model.network_).dynamics.blocks:
         block.register_forward_hook(lambda *_: calls.append(1))
     counts = []
     for horizon in (1, 10, 100):
@@ -388,7 +389,7 @@ def test_states_are_read_off_windows_and_moved_on_at_the_end(name):
     found, size, offset = model.states(X), model.conditioning, VARIANTS[name].get("offset", False)
     assert found.lengths.tolist() == [n - size if offset else n for n in lengths]
     assert found.labels.tolist() == X.labels.tolist()
-    network, ready = rollout.double_precision_copy(model.network_), model.scaler_.transform(X)
+    network, ready = double_precision_copy(model.network_), model.scaler_.transform(X)
     for one, states, times in zip(ready, found, np.split(found.times, found.offsets[1:-1]), strict=True):
         x = torch.from_numpy(np.array(one)).double()
         np.testing.assert_array_equal(times, 0.5 * np.arange(size if offset else 0, len(x)))
@@ -402,7 +403,7 @@ def test_states_are_read_off_windows_and_moved_on_at_the_end(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_code_is_the_content_of_the_last_window_and_the_last_state(name):
     model, X = fitted(name), ragged(name)
-    found, network = model.encode(X), rollout.double_precision_copy(model.network_)
+    found, network = model.encode(X), double_precision_copy(model.network_)
     for row, one, states in zip(found, model.scaler_.transform(X), model.states(X), strict=True):
         window = torch.from_numpy(np.array(one[-model.conditioning :])).double()[None]
         with torch.no_grad():
@@ -416,7 +417,7 @@ def test_a_code_is_the_content_of_the_last_window_and_the_last_state(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_reconstruction_is_drawn_from_the_first_content_and_all_states(name):
     model, X = fitted(name), ragged(name)
-    found, network = model.reconstruct(X), rollout.double_precision_copy(model.network_)
+    found, network = model.reconstruct(X), double_precision_copy(model.network_)
     states = model.states(X)
     assert found.lengths.tolist() == states.lengths.tolist()
     assert found.frame == X.frame
@@ -439,7 +440,7 @@ def test_a_swap_takes_the_content_of_the_one_and_the_motion_of_the_other():
     model, X = fitted("plain"), fields("plain", seed=6)
     a, b = X[:2], X[2:4]
     found = model.swap(a, b, 4)
-    network = rollout.double_precision_copy(model.network_)
+    network = double_precision_copy(model.network_)
     ready = [
         torch.from_numpy(((x[:, -3:] - model.scaler_.mean) / model.scaler_.scale).astype(np.float32)).double()
         for x in (a, b)

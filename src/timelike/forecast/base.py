@@ -22,7 +22,7 @@ from ..sequences.validation import as_sequences, set_n_features_in, validate_est
 from .calibrating import CalibratedModel
 from .cells import CELLS_SCHEMA, Cells, check_known
 from .random_streams import spawn_generators
-from .request import ForecastRequest, Futures
+from .request import ForecastRequest, Futures, SequenceSource
 from .result import Forecast
 from .time_grid import future_times, median_step, months_per_step, step_durations
 from .validation import (
@@ -67,12 +67,12 @@ class Forecaster(CalibratedModel):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences, or from a source `callable(rng) -> Sequences`, of which a method may ask for more."""
         with self._atomic_fit():
-            self._fit_sequences(self._validate_fit_input(X))
+            self._fit_sequences(self._validate_fit_input(X), X if callable(X) else None)
         return self
 
     @abstractmethod
-    def _fit_sequences(self, sequences: Sequences) -> None:
-        """Learn from sequences whose cells and clock are noted."""
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
+        """Learn from validated sequences; `source` is what they were drawn from, where X was a callable."""
 
     def _validate_fit_input(self, X: Any) -> Sequences:
         self._refuse_options()

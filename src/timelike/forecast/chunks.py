@@ -18,7 +18,6 @@ from ..train import Batch, Objective, clock, shuffled_batches
 from ..train.objective import FORWARD_SHARE
 from .windows import thin_evenly
 
-SequenceSource = Callable[[np.random.Generator], Any]
 N_STATISTICS_BATCHES = 20  # batches
 STATISTICS_TIME_SHARE = 0.8  # of the time that is left; forecasts that are compared with others come after it
 _MAX_VALIDATION_CHUNKS = 256  # chunks at most by which a training is judged

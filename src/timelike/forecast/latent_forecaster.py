@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from .base import Forecaster
 from .chunks import ChunkObjective, PackedFrames, step_spans
 from .codecs.codec_names import CodecName
 from .codecs.convolutions import MIN_SIDE
+from .request import SequenceSource
 from .time_grid import step_durations
 from .training_errors import warn_if_no_better
 from .validation import (
@@ -105,29 +106,25 @@ class LatentForecaster(Forecaster, Trained):
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences, or from a source `callable(rng) -> Sequences`: what it gives is shown once."""
-        with self._atomic_fit():
-            sequences = self._validate_fit_input(X)
-            self._detect_value_range(sequences)
-            warn_of_unused_options(self, self._uses_images())
-            length = self.chunk_ = self._choose_chunk_length(sequences)
-            self._prepare_fit(sequences)
-            learned, held_out = self._split_validation(sequences, length)
-            judged_by = None if held_out is None else self._pack_frames(held_out)
-            more = self._make_source_sampler(X) if callable(X) else None
-            self._train(self._make_chunk_objective(length, self._pack_frames(learned), judged_by, more), sequences)
-            warn_if_no_better(self, learned, held_out)
-        return self
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
+        """Train on chunks; what a source gives is shown once."""
+        self._detect_value_range(sequences)
+        warn_of_unused_options(self, self._uses_images())
+        self.chunk_ = self._choose_chunk_length(sequences)
+        self._prepare_fit(sequences)
+        learned, held_out = self._split_validation(sequences, self.chunk_)
+        more = None if source is None else self._make_source_sampler(source)
+        self._train(self._make_objective(learned, (held_out, more)), sequences)
+        warn_if_no_better(self, learned, held_out)
 
     def _rng(self) -> np.random.Generator:
         return Trained._rng(self)  # the same every time where a training may be continued
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
-        raise AssertionError("fit does")
-
-    def _make_objective(self, ready: Sequences, targets: Any) -> Objective:
-        raise AssertionError("fit does")
+    def _make_objective(self, ready: Sequences, targets: Any) -> ChunkObjective:
+        """The loss of chunks of `ready`; `targets` are the sequences held out, or None, and the sampler of a source."""
+        held_out, more = targets
+        validation = None if held_out is None else self._pack_frames(held_out)
+        return self._make_chunk_objective(self.chunk_, self._pack_frames(ready), validation, more)
 
     @abstractmethod
     def _make_chunk_objective(

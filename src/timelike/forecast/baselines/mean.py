@@ -8,7 +8,7 @@ from ...core.parameters import store_parameters
 from ...models import schema
 from ...sequences import Sequences
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, Matrix, repeat_rows
 
 
@@ -33,7 +33,7 @@ class Mean(Baseline):
     def _min_past_steps(self) -> int:
         return 1
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         self.mean_ = self._target_rows(sequences).mean(axis=0)
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.parameters import store_parameters
 from ...sequences import Sequences
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, repeat_rows
 
 
@@ -29,7 +29,7 @@ class Persistence(Baseline):
     def _min_past_steps(self) -> int:
         return 1
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         """There is nothing to learn but the frame."""
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:

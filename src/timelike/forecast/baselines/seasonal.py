@@ -9,7 +9,7 @@ import numpy as np
 from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences import Sequences
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline
 
 
@@ -45,7 +45,7 @@ class SeasonalNaive(Baseline):
     def _min_past_steps(self) -> int:
         return self.period
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         """There is nothing to learn but the frame."""
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
