@@ -28,10 +28,8 @@ BLOCKS = {
     "encode/memory.py": {"_STEPS": "steps of the crop by which a network is measured"},
     "encode/tloss.py": {"_ROOM": "bytes from which gradients are taken a few crops at a time"},
     "encode/decisions.py": {"_ITERATIONS": "after which libsvm gives up on a margin that does not exist"},
-    "forecast/separation/answering.py": {
-        "_NUMBERS": "numbers of pasts looked at together",
-        "_DRAWN": "numbers drawn at once",
-    },
+    "forecast/separation/estimator.py": {"_BLOCK_NUMBERS": "numbers of pasts encoded together"},
+    "forecast/separation/rollout.py": {"_DECODE_NUMBERS": "numbers decoded at once"},
     "metric/ground/base.py": {"_STEPS_AT_ONCE": "steps mapped at once"},
     "metric/pairs.py": {
         "NUMBERS_AT_ONCE": "numbers of a block",
