@@ -327,7 +327,7 @@ def test_a_checkpoint_tells_arguments_of_scores_apart(tmp_path):
 
 @pytest.mark.parametrize("named", [lambda t, f, per: score.mse(t, f, per=per), partial(score.mse, weights=object())])
 def test_a_checkpoint_of_functions_that_have_no_name_of_their_own_is_refused(tmp_path, named):
-    with pytest.raises(ValueError, match=r"checkpoint: the score '.*' .*cannot be told from another"):
+    with pytest.raises(ValueError, match=r"checkpoint: the score '.*' .*cannot be identified"):
         backtest(Persistence(), noisy([20] * 2), 3, n_windows=2, scores=named, checkpoint=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 

@@ -106,14 +106,14 @@ class Forecaster(Model):
         return sequences
 
     def _warn_of_unusual_input(self, sequences: Sequences) -> None:
-        """Warnings of what is learned from as it is, and seldom meant so."""
+        """Warnings about inputs that are used as given but are seldom meant so."""
         who = type(self).__name__
         warn_of_channels_last(sequences, who)
         if not (self._ignores_times() and self.months_per_step_ == 0 and warn_of_unequal_rates(sequences, who)):
             self._warn_of_gaps(sequences, "X")
 
     def _rng(self) -> np.random.Generator:
-        """What is drawn with before learning."""
+        """The generator used in `fit`."""
         return check_random_state(getattr(self, "random_state", None))
 
     def _takes_missing(self) -> bool:
@@ -128,7 +128,7 @@ class Forecaster(Model):
     def _min_past_steps(self) -> int:
         """How many steps of a past are needed."""
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def predict(
         self,
@@ -200,7 +200,7 @@ class Forecaster(Model):
         known: Any,
         random_state: RandomState,
     ) -> ForecastRequest:
-        """What is asked for, if the method can do it."""
+        """The validated request, if the method supports it."""
         self._refuse_changed_options("predict")
         steps = check_int(horizon, "horizon", 1)
         request = ForecastRequest(
@@ -216,7 +216,7 @@ class Forecaster(Model):
         return request
 
     def _resolve_generator(self, random_state: RandomState) -> np.random.Generator:
-        """What futures are drawn with: as asked for, or as the model itself, where it has a seed."""
+        """The generator of sampled futures: as given, or that of the model, where it has a seed."""
         return check_random_state(getattr(self, "random_state", None) if random_state is None else random_state)
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""LatentForecaster, the base of forecasters whose network has a content and a state: material, budgets, answers."""
+"""LatentForecaster, the base of forecasters whose network has a content and a state: data, budgets and outputs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MAX_SECONDS = 120.0
 _N_VALIDATIONS = 20  # at what is held out
 _SINGLE_PRECISION_COST = 1.6  # times as long takes a forward pass in single precision beside steps in mixed ones
 _COMPARISON_STEPS = 3.0  # steps that take as long as forecasts that are compared with those of persistence and the mean
-_MIN_SPLIT_SEQUENCES = 20  # sequences from which on some can be spared to judge by
+_MIN_SPLIT_SEQUENCES = 20  # sequences from which on some can be held out
 _RANGE_TOLERANCE = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
 _UNEVEN_SHARE = 0.01  # of a usual step, beyond which the clock counts
 
@@ -172,7 +172,7 @@ class LatentForecaster(Forecaster, Trained):
         return self._resolve_codec() != "perceptron"
 
     def _resolve_codec(self) -> CodecName:
-        """Which networks: the perceptron for vectors and tiny pictures, unless another is asked for."""
+        """Which networks: the perceptron for vectors and tiny pictures, unless another is given."""
         shape = self.cells_.frame
         large = len(shape) == 3 and min(shape[1:]) >= MIN_SIDE
         found: CodecName = self.codec if self.codec != "auto" else "dcgan" if large else "perceptron"
@@ -212,7 +212,7 @@ class LatentForecaster(Forecaster, Trained):
         return PackedFrames(torch.from_numpy(np.array(ready)), known, spans, sequences.lengths)
 
     def _split_validation(self, sequences: Sequences, length: int) -> tuple[Sequences, Sequences | None]:
-        """What is learned from and what it is judged by: whole sequences, where there are enough of them."""
+        """What is learned from and what is held out: whole sequences, where there are enough of them."""
         if self.validation == 0 or len(sequences) < _MIN_SPLIT_SEQUENCES:
             return sequences, None
         order = self._rng().permutation(len(sequences))
@@ -223,7 +223,7 @@ class LatentForecaster(Forecaster, Trained):
         return learned, held_out
 
     def _choose_chunk_length(self, sequences: Sequences) -> int:
-        """How many steps are shown at a time: as asked for, or twenty more than the conditioning ones, if there are."""
+        """How many steps are shown at a time: as given, or twenty more than the conditioning ones, if there are."""
         least, longest = self._min_chunk_length(), int(sequences.lengths.max())
         if longest < least:
             raise ValueError(
@@ -283,7 +283,7 @@ class LatentForecaster(Forecaster, Trained):
         assert isinstance(objective, ChunkObjective)
         objective.update_statistics()
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def _min_past_steps(self) -> int:
         return int(self.conditioning)
@@ -340,8 +340,8 @@ class LatentForecaster(Forecaster, Trained):
     def _to_data_units(self, frames: NDArray[Any], kind: Any = np.float32) -> NDArray[Any]:
         """Frames of the network (..., *frame) in the units of the data and a dtype, in rows of cells.
 
-        They are rounded before that, so that they are the same in any company, and keep their digits beside a mean
-        that is large.
+        They are rounded before that, so that they do not depend on the other items of the batch, and keep their digits
+        beside a large mean.
         """
         frames = np.asarray(frames, np.float32)
         if not self.uses_sigmoid_:

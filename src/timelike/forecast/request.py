@@ -1,4 +1,4 @@
-"""Request: what a forecaster is asked for, checked once."""
+"""ForecastRequest: the validated arguments of `predict`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`backtest`: forecasts from many origins, part by part, until all are judged or Ctrl-C is pressed."""
+"""`backtest`: forecasts from many origins, part by part, until all are scored or Ctrl-C is pressed."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ def backtest(
         model knows in advance, and not the other way round.
     checkpoint : path, optional
         A folder that keeps finished windows; the same call with it goes on where it ended. Scores must be words, or
-        functions of a module, or partials of such: others could not be told apart.
+        functions of a module, or partials of such: others could not be identified.
     progress : bool or None
         Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds.
     random_state : int, Generator or None
-        Repeats what is drawn.
+        Seed of everything that is sampled.
 
     Returns
     -------
@@ -124,29 +124,29 @@ def backtest(
     (3.0, 2.25)
     """
     sequences, cells = validate_model(model, X)
-    rivals, judges = parse_baselines(baseline), parse_scores(scores)
+    baselines, score_functions = parse_baselines(baseline), parse_scores(scores)
     tail_quantiles(level)
     asked = BacktestRequest(
         check_int(horizon, "horizon", 1),
         check_int(n_samples, "n_samples", 1),
-        any(one in ENSEMBLE_SCORES for one in judges.values() if isinstance(one, str)),
+        any(one in ENSEMBLE_SCORES for one in score_functions.values() if isinstance(one, str)),
         float(level),
     )
     again, windows, apart = check_bool(refit, "refit"), check_int(n_windows, "n_windows", 1), check_int(step, "step", 1)
     identity = {}
     if checkpoint is not None:  # all data must be read for it
-        call = repr((asked, windows, apart, again, score_identities(judges), _MAX_BATCH_NUMBERS, _MAX_BATCH))
-        others = " ".join(map(model_identity, rivals)) or "none"
+        call = repr((asked, windows, apart, again, score_identities(score_functions), _MAX_BATCH_NUMBERS, _MAX_BATCH))
+        others = " ".join(map(model_identity, baselines)) or "none"
         identity = {"data": data_identity(sequences), "model": model_identity(model), "baseline": others, "call": call}
-    shown = [ModelInput(sequences), *(match_channels(rival, sequences, cells, model) for rival in rivals)]
-    every = [model, *rivals]
+    shown = [ModelInput(sequences), *(match_channels(one, sequences, cells, model) for one in baselines)]
+    every = [model, *baselines]
     sides = [
         EvaluatedModel(one, seen, asked, refit=again, name=name)
         for one, seen, name in zip(every, shown, unique_model_names(every), strict=True)
     ]
     plan = make_plan(sequences, sides, asked.horizon, windows, apart)
     kept = BacktestStore(checkpoint, identity, random_state)
-    return _BacktestRun(sequences, cells, sides, plan, judges, kept).run(apart, check_progress(progress))
+    return _BacktestRun(sequences, cells, sides, plan, score_functions, kept).run(apart, check_progress(progress))
 
 
 class _BacktestRun:
@@ -158,11 +158,11 @@ class _BacktestRun:
         cells: Cells,
         sides: list[EvaluatedModel],
         plan: BacktestPlan,
-        judges: dict[str, ScoreFunction],
+        score_functions: dict[str, ScoreFunction],
         kept: BacktestStore,
     ) -> None:
         self.sequences, self.sides, self.plan, self.request = sequences, sides, plan, sides[0].request
-        self.judges, self.store = judges, kept
+        self.score_functions, self.store = score_functions, kept
         self.frames = cells.target_frames(sequences)
         self.part_scores: dict[int, list[ScoreArrays]] = {}
         self.rolling_models = [side for side in sides if side.can_roll(plan.origins)]
@@ -206,7 +206,7 @@ class _BacktestRun:
             yield from (some[begin : begin + _MAX_BATCH] for begin in range(0, len(some), _MAX_BATCH))
 
     def _run_part(self, number: int, rows: Ids) -> list[ScoreArrays]:
-        names = [[*self.judges, *(INTERVAL_SCORES if side.has_intervals else ())] for side in self.sides]
+        names = [[*self.score_functions, *(INTERVAL_SCORES if side.has_intervals else ())] for side in self.sides]
         held = self.store.find(number, names, (len(rows), self.request.horizon))
         if held is not None:
             return held
@@ -220,7 +220,9 @@ class _BacktestRun:
                 side.forecast_rolling(origins, self.plan.first_cut)
             rng = np.random.default_rng([self.store.seed, number])
             found.append(
-                score_windows(truth, side.forecast_windows(origins, rows, cut, rng), windows.pasts, self.judges)
+                score_windows(
+                    truth, side.forecast_windows(origins, rows, cut, rng), windows.pasts, self.score_functions
+                )
             )
         self.store.save(number, found)
         return found
@@ -234,8 +236,10 @@ class _BacktestRun:
             if "crps" in scores and side.n_futures == 1:
                 why = "" if hasattr(side.model, "calibration_") else " and no calibration"
                 yield f"{side.name} has one future{why}: its CRPS is its absolute error"
-        unsaid = [name for name, one in self.judges.items() if not is_own_score(name, one)]
-        if len(self.sides) > 1 and (unsaid := [name for name in unsaid if name not in perfect_scores(self.judges)]):
+        unsaid = [name for name, one in self.score_functions.items() if not is_own_score(name, one)]
+        if len(self.sides) > 1 and (
+            unsaid := [name for name in unsaid if name not in perfect_scores(self.score_functions)]
+        ):
             yield f"there is no skill by {', '.join(unsaid)}, which does not say what a perfect forecast has"
 
     def _make_result(self, step: int, stopped: list[str], seconds: float) -> Backtest:
@@ -256,7 +260,7 @@ class _BacktestRun:
             unit_name=drawn,
             scores=merged[0],
             references={side.name: one for side, one in zip(self.sides[1:], merged[1:], strict=True)},
-            perfect_scores=perfect_scores(self.judges),
+            perfect_scores=perfect_scores(self.score_functions),
             fit_description=self._describe_fit(),
             notes=(*self._notes(merged), *stopped),
             seed=self.store.seed,

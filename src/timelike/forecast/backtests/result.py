@@ -103,7 +103,7 @@ class Backtest:
         }
 
     def mean_to_step(self, h: int | None = None, *, method: str = "model") -> dict[str, Interval]:
-        """The mean of every score over the steps 1 to h, all of them unless told: what many tables call "t+h"."""
+        """The mean of every score over the steps 1 to h, all of them unless given: what many tables call "t+h"."""
         last = self.horizon if h is None else h
         return {
             name: self._make_interval(scoring.mean_to_step(values, last))
@@ -139,8 +139,8 @@ class Backtest:
     def _skill_score_names(self, reference: str) -> tuple[str, ...]:
         if self.baseline is None:
             raise ValueError('there was no baseline: backtest(…, baseline="persistence") names one')
-        rival = self._get_scores(check_choice(reference, "reference", ("baseline", *self.references)))
-        found = tuple(name for name in self.scores if name in rival and name in self.perfect_scores)
+        other = self._get_scores(check_choice(reference, "reference", ("baseline", *self.references)))
+        found = tuple(name for name in self.scores if name in other and name in self.perfect_scores)
         if not found:
             raise ValueError(f"there is no skill by {', '.join(self.scores)}: take scores=('mse',) or another error")
         return found
@@ -216,11 +216,11 @@ class Backtest:
         return [how, f"95 % intervals: {self.intervals}.", *(f"Note: {note}." for note in self.notes)]
 
     def __repr__(self) -> str:
-        """The table: at the prompt it is what was asked for."""
+        """The same as `str`: the table at the prompt."""
         return str(self)
 
     def __str__(self) -> str:
-        """The table, how it was made, and what has to be said."""
+        """The table, how it was made, and notes."""
         return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
 
     def plot(self, *scores: str) -> Figure:

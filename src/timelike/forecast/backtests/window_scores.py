@@ -19,7 +19,7 @@ _PERFECT_SCORES = {"mse": 0.0, "mae": 0.0, "mase": 0.0, "ssim": 1.0, "crps": 0.0
 """The best there is, from which skill is counted: PSNR is a logarithm, of which no part is left to be gained."""
 
 ScoreArrays = dict[str, NDArray[np.float64]]
-INTERVAL_SCORES = "coverage", "width"  # scores of intervals, which some contestants have
+INTERVAL_SCORES = "coverage", "width"  # scores of intervals, which some models have
 ScoreFunction = str | Callable[..., Any]
 
 
@@ -72,7 +72,7 @@ def _function_identity(name: str, one: Callable[..., Any]) -> str:
     where = f"{getattr(whole, '__module__', '')}.{getattr(whole, '__qualname__', '<')}"
     if "<" in where:  # a lambda, or made inside of a function: another one would have the same name
         raise ValueError(
-            f"checkpoint: the score {name!r} cannot be told from another, which a folder must: give a function of a "
+            f"checkpoint: the score {name!r} cannot be identified, which a checkpoint needs: give a function of a "
             "module, or a partial of one, or no checkpoint"
         )
     args = [*enumerate(getattr(one, "args", ())), *sorted(getattr(one, "keywords", {}).items())]
@@ -88,7 +88,7 @@ def _argument_identity(value: Any, name: str) -> str:
     if isinstance(plain, tuple | list):
         return f"[{', '.join(_argument_identity(one, name) for one in plain)}]"
     raise ValueError(
-        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be told from another: expected "
+        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be identified: expected "
         "numbers, words or arrays, or no checkpoint"
     )
 

@@ -202,7 +202,7 @@ class Analog(Baseline):
             made.append(self._append_known_future(self._standardize(both), horizon)[: self.window_])
         return self._cut_windows(np.vstack(made), self.window_ * np.arange(1, len(made) + 1))
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         gallery, ends = self._get_gallery(request.horizon)

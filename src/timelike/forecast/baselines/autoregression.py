@@ -150,7 +150,7 @@ class AR(Baseline):
             found -= rows[origin - lag] @ own.T if self.vector else rows[origin - lag] * own
         return np.asarray(found)
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         last = (self._last_rows(past, self.order_) - self.mean_) / self.scale_

@@ -99,7 +99,7 @@ class RegressionMoments:
         self.design, self.count = design, 0
         self.x, self.y, self.yy = np.zeros(p), np.zeros(q), np.zeros(q)
         self.xx, self.xy = np.zeros((p, p)), np.zeros((p, q))
-        self.buffers = np.empty((p, p)), np.empty((p, q))  # memory that is asked for again and again costs time
+        self.buffers = np.empty((p, p)), np.empty((p, q))  # allocating them for every block would cost time
 
     def add(self, origin: Ids) -> None:
         """The windows with these origins."""

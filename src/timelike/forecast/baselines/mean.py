@@ -16,7 +16,7 @@ class Mean(Baseline):
     """The mean of all training steps in every cell, whatever the past: x̂_{t+h} = x̄.
 
     What every forecast tends to over long horizons of a series without trend; whatever is worse there would do better
-    to say nothing. It is no rival over short horizons: use `Persistence`.
+    to say nothing. It is weak over short horizons: use `Persistence`.
 
     Examples
     --------

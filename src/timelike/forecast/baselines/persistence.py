@@ -11,7 +11,7 @@ from .base import Baseline, repeat_rows
 class Persistence(Baseline):
     """The last frame again and again: x̂_{t+h} = x_t.
 
-    The first rival of every forecaster: over short horizons of slow series it is hard to beat, and whatever is no
+    The first baseline of every forecaster: over short horizons of slow series it is hard to beat, and whatever is no
     better has learned nothing. Where values come back with a period use `SeasonalNaive`.
 
     Examples

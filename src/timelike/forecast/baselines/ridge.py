@@ -32,7 +32,7 @@ class Ridge(Baseline):
     factorisation serves all horizons. `fit` knows no horizon, so the equations are solved when `predict` first asks for
     one, on the windows that have so many steps after them, and kept for the next time.
 
-    A strong rival on sensor series, and hard to beat where the dynamics are linear. It needs more windows than it has
+    A strong baseline on sensor series, hard to beat where the dynamics are linear. It needs more windows than it has
     lags; with few and short series `AR` is better, for far horizons of seasonal series give `lags` a whole period.
 
     Parameters

@@ -36,7 +36,7 @@ from .rollout import Rollout
 _DEFAULT_CHUNK_STEPS = (
     24  # steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
 )
-_REENCODING_TEST_STEPS = 4.0  # steps that take as long as forecasts with and without renewed states
+_REENCODING_TEST_STEPS = 4.0  # steps that take as long as forecasts with and without reencoded states
 _BLOCK_NUMBERS = 1 << 22  # numbers of the pasts that are encoded together
 _MAX_JITTER, _MAX_JITTER_CHUNKS = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 

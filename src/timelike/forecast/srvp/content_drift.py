@@ -1,4 +1,4 @@
-"""Drifting: a content that changes a little from frame to frame (thesis, 8.2.2.3; experimental)."""
+"""ContentDrift: a content that changes a little from frame to frame (thesis, 8.2.2.3; experimental)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking, the part of SRVP that encodes sequences: codes, contents, mean states, and frames drawn of them."""
+"""The inference part of SRVP: codes, contents and mean states of sequences, and frames decoded from them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SRVPInference(LatentForecaster):
     def _decode_rows(self, network: SRVPNetwork, content: Content, states: Tensor, kind: Any) -> NDArray[Any]:
         """Frames in rows of cells, (row, time, cell), in a dtype, some times at once.
 
-        Convolutions draw in single precision what is to be given in it: half of the time, and the same in any company,
+        Convolutions draw in single precision what is to be given in it: half of the time, and independent of the batch,
         as `ConvDecoder` has equally many pictures at once. What comes before and adds up over time stays in double.
         """
         if isinstance(network.decoder, ConvDecoder) and kind == np.float32:
