@@ -16,8 +16,8 @@ from .base import Baseline
 class SeasonalNaive(Baseline):
     """What was one period ago, again and again: x̂_{t+h} = x_{t+h−mP}, m = ⌈h/P⌉.
 
-    The baseline to beat where there is a day, a week or a year in the data. It also repeats the noise of the last period:
-    `Climatology` takes the mean of all periods, which is better where nothing drifts.
+    The baseline to beat where there is a day, a week or a year in the data. It also repeats the noise of the last
+    period: `Climatology` takes the mean of all periods, which is better where nothing drifts.
 
     Parameters
     ----------
