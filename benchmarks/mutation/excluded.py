@@ -28,10 +28,8 @@ BLOCKS = {
     "encode/objectives/activation_memory.py": {"_MEASURED_STEPS": "steps of the crop by which a network is measured"},
     "encode/crop_encoder.py": {"_MAX_ACTIVATION_BYTES": "bytes from which gradients are taken a few crops at a time"},
     "encode/heads/numpy_heads.py": {"_MAX_ITERATIONS": "after which libsvm gives up on a margin that does not exist"},
-    "forecast/separation/rollout.py": {
-        "_BLOCK_NUMBERS": "numbers of pasts looked at together",
-        "_DECODE_NUMBERS": "numbers drawn at once",
-    },
+    "forecast/separation/estimator.py": {"_BLOCK_NUMBERS": "numbers of pasts encoded together"},
+    "forecast/separation/rollout.py": {"_DECODE_NUMBERS": "numbers decoded at once"},
     "metric/ground/base.py": {"_BLOCK_STEPS": "steps mapped at once"},
     "metric/pairwise.py": {
         "BLOCK_NUMBERS": "numbers of a block",

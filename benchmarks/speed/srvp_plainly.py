@@ -49,9 +49,9 @@ class Plain(nn.Module):
             "log_std",
         ):
             setattr(self, part, copy.deepcopy(getattr(ours, part)))
-        assert ours.filter is not None
-        self.cell = nn.LSTMCell(ours.filter.input_size, ours.filter.hidden_size)
-        copied(ours.filter, self.cell)
+        assert ours.lstm is not None
+        self.cell = nn.LSTMCell(ours.lstm.input_size, ours.lstm.hidden_size)
+        copied(ours.lstm, self.cell)
 
     def loss(self, x: Tensor, chosen: Tensor, beta: float, stillness: float, first: Tensor, random: Tensor) -> Tensor:
         """Eq. 4.9 and 4.10 of frames (batch, time, …), with noise of y_1 and of z; the mean over the batch."""

@@ -47,7 +47,7 @@ def names(network, plain):
     for part in ("encoder", "decoder"):
         other = plain.encoder if part == "encoder" else plain.decoder
         yield from zip(srvp_plainly.numbers(getattr(network, part)), srvp_plainly.numbers(other), strict=True)
-    yield from zip(network.filter.parameters(), plain.cell.parameters(), strict=True)
+    yield from zip(network.lstm.parameters(), plain.cell.parameters(), strict=True)
     for part in ("content_frame_layer", "content_layer", "state_head", "random_head", "prior", "dynamics"):
         yield from zip(getattr(network, part).parameters(), getattr(plain, part).parameters(), strict=True)
 

@@ -15,6 +15,8 @@ from typing import Any, Self
 from .parameters import check_bool
 
 DELAY_SECONDS = 2.0  # before a bar appears by itself
+_NOTICE_SECONDS = 10.0  # estimated duration from which a run without a bar is announced
+_PACE_SECONDS = 1.0  # seconds after which the pace is known
 
 _is_nested: ContextVar[bool] = ContextVar("is_nested", default=False)  # inside another bar
 
@@ -156,3 +158,36 @@ def print_line(words: str) -> None:
     from tqdm.auto import tqdm
 
     tqdm.write(words, file=sys.stderr)
+
+
+class TimedProgressMeter:
+    """Counts windows up to `total`, and announces a long run where no bar is shown.
+
+    A `ProgressMeter`, except that with `progress=None` and no terminal it prints once, on the standard error, the
+    estimated duration if that exceeds ten seconds.
+
+    >>> with TimedProgressMeter(2, None, "calibrate") as meter:
+    ...     meter.step(2)
+    """
+
+    def __init__(self, total: int, progress: bool | None, name: str) -> None:
+        self._bar = ProgressMeter(total, check_progress(progress), name=name, unit="window")
+        self._total, self._name, self._is_announced = total, name, progress is not None or is_interactive()
+
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
+        self._start_time = time.monotonic()
+        return self
+
+    def step(self, by: int) -> None:
+        """Count `by` more windows as done."""
+        self._bar.update(by)
+        spent = time.monotonic() - self._start_time
+        if self._is_announced or spent < _PACE_SECONDS:
+            return
+        self._is_announced, seconds = True, spent * self._total / self._bar.done
+        if seconds > _NOTICE_SECONDS:
+            print_line(f"{self._name}: {self._total} windows, about {format_duration(seconds)}{progress_hint()}")
+
+    def __exit__(self, *given: object) -> None:
+        self._bar.__exit__(*given)

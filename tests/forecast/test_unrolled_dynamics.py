@@ -39,7 +39,7 @@ def test_states_and_gradients_are_those_of_the_plain_loop(case):
     move, y, spans, forcing = made(n_blocks, tied, n_known, steps)
     ours = move(y, spans, forcing, frames=frames, parts=parts)
     plain = Dynamics.forward(move, y, spans, forcing, frames=frames, parts=parts)
-    assert "_Unrolled" in type(ours.grad_fn).__name__
+    assert "_UnrollFunction" in type(ours.grad_fn).__name__
     torch.testing.assert_close(ours, plain, rtol=1e-13, atol=1e-13)
     known = [] if forcing is None else [forcing]
     for one, other in zip(gradients(ours, move, y, *known), gradients(plain, move, y, *known), strict=True):

@@ -35,13 +35,13 @@ NETWORKS = {
     "known channels and an uneven clock": {"n_known": 1, "n_clock": WINDOW - 1},
     "gru": {"solver": "gru", "n_known": 1},
     "rk4": {"solver": "rk4", "n_clock": WINDOW - 1},
-    "squashed": {"squash": True},
+    "squashed": {"use_sigmoid": True},
     "dcgan": {"codec": "dcgan"},
     "dcgan with skips": {"codec": "dcgan", "skips": True},
     "vgg with skips, maps and a known channel": {"codec": "vgg", "skips": True, "maps": True, "n_known": 1},
     "resnet with offset": {"codec": "resnet", "offset": True},
     "skips without content": {"codec": "dcgan", "skips": True, "content": False},
-    "squashed pictures": {"codec": "dcgan", "squash": True},
+    "squashed pictures": {"codec": "dcgan", "use_sigmoid": True},
 }
 
 
@@ -96,7 +96,7 @@ def naively(network, batch, begins=None, **how):
     found["autoencoding"] = [naive.autoencoding(chunk, i, **how) for chunk, i in zip(chunks, at, strict=True)]
     if network.has_content:
         found["invariance"] = [naive.invariance(chunk, begins) for chunk in chunks]
-        found["smallness"] = [naive.state_penalty(chunk) for chunk in chunks]
+        found["state_penalty"] = [naive.smallness(chunk) for chunk in chunks]
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
@@ -120,11 +120,13 @@ def test_every_term_is_that_of_the_formulas(name):
     network = network_of(name)
     batch, how = batch_of(network), {}
     if network.use_sigmoid:
-        how = {"undone": undone_of(network)}
+        how = {"scaler": undone_of(network)}
     with torch.no_grad():
         expected = naively(network, batch, **how)
-        same(objective(network, **how).terms(batch, 0.0), expected)
-    trained = objective(network, **how).terms(batch, 0.0)  # states are moved in another way where gradients are wanted
+        same(objective(network, **how).loss_terms(batch, 0.0), expected)
+    trained = objective(network, **how).loss_terms(
+        batch, 0.0
+    )  # states are moved in another way where gradients are wanted
     same({name: term.detach() for name, term in trained.items()}, expected)
 
 
@@ -133,30 +135,30 @@ def test_the_shortest_chunk_has_all_terms_too(name):
     network = network_of(name)
     batch = batch_of(network, WINDOW + 1)
     with torch.no_grad():
-        same(objective(network, WINDOW + 1).terms(batch, 0.0), naively(network, batch))
+        same(objective(network, WINDOW + 1).loss_terms(batch, 0.0), naively(network, batch))
 
 
 @pytest.mark.parametrize("name", ["dcgan", "vgg with skips, maps and a known channel", "squashed pictures"])
 def test_masked_cells_count_in_no_error(name):
     network, there = network_of(name), torch.ones(PICTURE, dtype=torch.bool)
     there[0, 0], there[1, 2:, 1] = False, False
-    batch, how = batch_of(network), {"there": there}
+    batch, how = batch_of(network), {"valid_mask": there}
     if network.use_sigmoid:
-        how["undone"] = undone_of(network)
+        how["scaler"] = undone_of(network)
     with torch.no_grad():
-        same(objective(network, **how).terms(batch, 0.0), naively(network, batch, **how))
+        same(objective(network, **how).loss_terms(batch, 0.0), naively(network, batch, **how))
 
 
 @pytest.mark.parametrize("name", ["dcgan", "vgg with skips, maps and a known channel"])
 def test_what_is_drawn_in_masked_cells_changes_no_loss_and_no_gradient(name, monkeypatch):
     network, there = network_of(name), torch.ones(PICTURE, dtype=torch.bool)
     there[:, 1], there[0, 3, 2] = False, False
-    batch, drawn = batch_of(network), network.drawn
+    batch, drawn = batch_of(network), network.decode
     found = []
     for wild in (0.0, 1e6):
-        monkeypatch.setattr(network, "drawn", lambda *given, wild=wild: drawn(*given) + wild * ~there)
+        monkeypatch.setattr(network, "decode", lambda *given, wild=wild: drawn(*given) + wild * ~there)
         network.zero_grad()
-        loss = objective(network, there=there).loss(batch)["loss"]
+        loss = objective(network, valid_mask=there).loss(batch)["loss"]
         loss.backward()
         found.append([loss.detach(), *(p.grad.clone() for p in network.parameters())])
     for plain, other in zip(*found, strict=True):
@@ -171,7 +173,7 @@ def test_invariance_over_several_intervals_is_the_bound_of_the_appendix(name, in
     network = network_of(name)
     batch = batch_of(network)
     with torch.no_grad():
-        found = objective(network, intervals=intervals).terms(batch, 0.0)
+        found = objective(network, n_invariance_intervals=intervals).loss_terms(batch, 0.0)
         same(found, naively(network, batch, begins))
 
 
@@ -180,7 +182,7 @@ def test_one_interval_is_the_difference_between_the_first_and_the_last_window():
     batch = batch_of(network)
     with torch.no_grad():
         first, last = (network.encode_content(x).code for x in (batch["x"][:, :WINDOW], batch["x"][:, -WINDOW:]))
-        found = objective(network).terms(batch, 0.0)["invariance"]
+        found = objective(network).loss_terms(batch, 0.0)["invariance"]
     torch.testing.assert_close(found, (first - last).square().mean())
 
 
@@ -188,7 +190,9 @@ def test_more_intervals_than_there_are_windows_are_as_many_as_there_are():
     network = network_of("plain")
     batch = batch_of(network)
     with torch.no_grad():
-        many, all_of_them = (objective(network, intervals=n).terms(batch, 0.0)["invariance"] for n in (40, 5))
+        many, all_of_them = (
+            objective(network, n_invariance_intervals=n).loss_terms(batch, 0.0)["invariance"] for n in (40, 5)
+        )
     torch.testing.assert_close(many, all_of_them)
 
 
@@ -197,14 +201,17 @@ def test_a_finer_bound_is_never_lower():
     network = network_of("plain")
     batch = batch_of(network, WINDOW + 8)
     with torch.no_grad():
-        bounds = [objective(network, WINDOW + 8, intervals=n).terms(batch, 0.0)["invariance"] for n in (1, 2, 4, 8)]
+        bounds = [
+            objective(network, WINDOW + 8, n_invariance_intervals=n).loss_terms(batch, 0.0)["invariance"]
+            for n in (1, 2, 4, 8)
+        ]
     assert all(coarse <= fine for coarse, fine in pairwise(bounds))
 
 
 def test_the_loss_is_the_weighted_sum_and_a_weight_of_zero_leaves_a_term_out():
     network = network_of("plain")
-    batch, terms = batch_of(network), objective(network).terms(batch_of(network), 0.0)
-    for left_out in ("autoencoding", "invariance", "smallness"):
+    batch, terms = batch_of(network), objective(network).loss_terms(batch_of(network), 0.0)
+    for left_out in ("autoencoding", "invariance", "state_penalty"):
         weights = SeparationWeights(2.0, 3.0, 5.0, 7.0)._replace(**{left_out: 0.0})
         found = objective(network, weights=weights).loss(batch)
         assert left_out not in found
@@ -214,8 +221,8 @@ def test_the_loss_is_the_weighted_sum_and_a_weight_of_zero_leaves_a_term_out():
 
 def test_without_content_the_state_has_both_sizes_and_nothing_holds_it():
     network = network_of("without content")
-    assert network.state_of(torch.zeros(1, WINDOW, 2, dtype=torch.float64)).shape == (1, 6)
-    assert objective(network).terms(batch_of(network), 0.0).keys() == {"prediction", "autoencoding"}
+    assert network.encode_state(torch.zeros(1, WINDOW, 2, dtype=torch.float64)).shape == (1, 6)
+    assert objective(network).loss_terms(batch_of(network), 0.0).keys() == {"prediction", "autoencoding"}
 
 
 def test_jitter_is_on_what_encoders_see_and_not_on_the_truth():
@@ -227,16 +234,19 @@ def test_jitter_is_on_what_encoders_see_and_not_on_the_truth():
                 if isinstance(layer, torch.nn.Linear):
                     layer.weight.zero_()
         batch = batch_of(network)
-        same(objective(network).terms(batch, 100.0), objective(network).terms(batch, 0.0))
+        same(objective(network).loss_terms(batch, 100.0), objective(network).loss_terms(batch, 0.0))
         seeing = network_of("plain")
-        assert objective(seeing).terms(batch, 1.0)["prediction"] != objective(seeing).terms(batch, 0.0)["prediction"]
+        assert (
+            objective(seeing).loss_terms(batch, 1.0)["prediction"]
+            != objective(seeing).loss_terms(batch, 0.0)["prediction"]
+        )
 
 
 @pytest.mark.parametrize("offset", [False, True])
 def test_windows_are_drawn_from_all_places_at_which_their_frame_is_there(offset):
     network = made({"offset": offset})
     chunk = naive.Chunk(network, torch.zeros(LENGTH, 2), torch.ones(LENGTH))
-    drawn = objective(network)._drawn(500, np.random.default_rng(0))["at"]
+    drawn = objective(network)._sample_extras(500, np.random.default_rng(0))["at"]
     assert set(drawn.tolist()) == set(naive.autoencoded(chunk))
 
 

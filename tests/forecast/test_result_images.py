@@ -30,7 +30,7 @@ def rows(figure):
 
 
 def test_best_and_worst_sample_stand_under_the_truth():
-    found = rows(MANY.strip(1, truth=TRUTH[1]))
+    found = rows(MANY.plot_images(1, truth=TRUTH[1]))
     assert list(found) == ["truth", "best of 4", "worst of 4"]
     np.testing.assert_array_equal(found["truth"], TRUTH[1, :, 0])
     np.testing.assert_allclose(found["best of 4"], np.clip(SAMPLES[1, 1, :, 0], 0, 1))
@@ -39,7 +39,7 @@ def test_best_and_worst_sample_stand_under_the_truth():
 
 @pytest.mark.parametrize("truth", [TRUTH, tl.Sequences(TRUTH), TRUTH.tolist()])
 def test_the_truth_of_all_items_serves_for_one(truth):
-    np.testing.assert_allclose(rows(MANY.strip(-1, truth=truth))["truth"], TRUTH[2, :, 0])
+    np.testing.assert_allclose(rows(MANY.plot_images(-1, truth=truth))["truth"], TRUTH[2, :, 0])
     axes = MANY.plot(2, truth=truth).axes
     assert len(axes) > 3
 
@@ -48,44 +48,44 @@ def test_which_is_best_depends_on_the_score():
     def darkest(truth, sample, per):
         return sample.mean(axis=(2, 3, 4))
 
-    found = rows(MANY.strip(0, truth=TRUTH, score=darkest, higher=False))
+    found = rows(MANY.plot_images(0, truth=TRUTH, score=darkest, higher=False))
     brightness = np.clip(SAMPLES[:, 0], 0, 1).mean(axis=(1, 2, 3, 4))
     np.testing.assert_allclose(found["best of 4"], np.clip(SAMPLES[brightness.argmin(), 0, :, 0], 0, 1))
     with pytest.raises(ValueError, match="higher=None: say whether more is better"):
-        MANY.strip(0, truth=TRUTH, score=darkest)
+        MANY.plot_images(0, truth=TRUTH, score=darkest)
     with pytest.raises(ValueError, match="score='lpips' has no weights"):
-        MANY.strip(0, truth=TRUTH, score="lpips")
+        MANY.plot_images(0, truth=TRUTH, score="lpips")
 
 
 def test_without_truth_the_first_samples_are_shown_and_of_one_future_its_mean():
-    found = rows(MANY.strip(0))
+    found = rows(MANY.plot_images(0))
     assert list(found) == ["sample 1", "sample 2", "sample 3"]
     np.testing.assert_allclose(found["sample 3"], np.clip(SAMPLES[2, 0, :, 0], 0, 1))
-    found = rows(ONE.strip(0, truth=TRUTH))
+    found = rows(ONE.plot_images(0, truth=TRUTH))
     assert list(found) == ["truth", "forecast"]
     assert (found["forecast"] == 0.25).all()
 
 
 def test_other_methods_stand_beside():
-    found = rows(MANY.strip(0, truth=TRUTH, others={"same": ONE, "turned": MANY}))
+    found = rows(MANY.plot_images(0, truth=TRUTH, others={"same": ONE, "turned": MANY}))
     assert list(found) == ["truth", "best of 4", "worst of 4", "same", "turned"]
     assert (found["same"] == 0.25).all()
     np.testing.assert_array_equal(found["turned"], found["best of 4"])
     short = Forecast(samples=SAMPLES[:, :, :4], past=tl.Sequences(PAST))
-    with pytest.raises(ValueError, match=r"beside\['short'\] has futures of shape \(3, 4, 1, 6, 6\): expected \(3, 5"):
-        MANY.strip(0, truth=TRUTH, others={"short": short})
+    with pytest.raises(ValueError, match=r"others\['short'\] has futures of shape \(3, 4, 1, 6, 6\): expected \(3, 5"):
+        MANY.plot_images(0, truth=TRUTH, others={"short": short})
     for wrong, words in (
-        ([MANY], "beside is a list"),
-        (MANY.mean, "beside is a ndarray"),
-        (MANY, "beside is a Forecast"),
-        ({"a": MANY.mean}, r"beside\['a'\] is a ndarray"),
+        ([MANY], "others is a list"),
+        (MANY.mean, "others is a ndarray"),
+        (MANY, "others is a Forecast"),
+        ({"a": MANY.mean}, r"others\['a'\] is a ndarray"),
     ):
         with pytest.raises(TypeError, match=f"{words}: expected forecasts by name"):
-            MANY.strip(0, others=wrong)
-    assert list(rows(MANY.strip(0, others={}))) == list(rows(MANY.strip(0)))
+            MANY.plot_images(0, others=wrong)
+    assert list(rows(MANY.plot_images(0, others={}))) == list(rows(MANY.plot_images(0)))
 
 
-@pytest.mark.parametrize("draw", [MANY.strip, MANY.plot])
+@pytest.mark.parametrize("draw", [MANY.plot_images, MANY.plot])
 @pytest.mark.parametrize("item", [0, 2])
 def test_a_truth_of_other_items_is_refused(draw, item):
     """It is not known which of them the item is."""
@@ -100,30 +100,30 @@ def test_of_frames_in_between_those_at_whole_steps_are_judged():
     fine[3] = np.repeat(TRUTH, 2, axis=1)
     fine[3, :, 1::2] = 1 - TRUTH
     forecast = Forecast(samples=fine, past=tl.Sequences(PAST), frames_per_step=2)
-    figure = forecast.strip(0, truth=TRUTH)
+    figure = forecast.plot_images(0, truth=TRUTH)
     assert list(rows(figure)) == ["truth", "best of 4", "worst of 4"]
     marked = [axes for axes in figure.axes if axes.lines]
     assert len(marked) == 2 * 4  # of the 4 steps that have room after 3 frames of the past
     worst = [axes for axes in figure.axes if axes.images][-1].images[0].get_array()[..., 0]
     np.testing.assert_allclose(worst, fine[3, 0, 9, 0])  # the last frame
     at_all = np.repeat(TRUTH, 2, axis=1)
-    assert list(rows(forecast.strip(0, truth=at_all))) == ["truth", "best of 4", "worst of 4"]
+    assert list(rows(forecast.plot_images(0, truth=at_all))) == ["truth", "best of 4", "worst of 4"]
     with pytest.raises(ValueError, match="expected 10 or, at whole steps, 5 frames of shape"):
-        forecast.strip(0, truth=TRUTH[0, :4])
+        forecast.plot_images(0, truth=TRUTH[0, :4])
 
 
 def test_bytes_and_one_of_several_channels_can_be_shown():
     as_bytes = Forecast(samples=255 * SAMPLES, past=tl.Sequences(255 * PAST))
-    found = rows(as_bytes.strip(1, truth=255 * TRUTH, value_range=255))
-    np.testing.assert_allclose(found["best of 4"], rows(MANY.strip(1, truth=TRUTH))["best of 4"])
+    found = rows(as_bytes.plot_images(1, truth=255 * TRUTH, value_range=255))
+    np.testing.assert_allclose(found["best of 4"], rows(MANY.plot_images(1, truth=TRUTH))["best of 4"])
     two = Forecast(
         samples=np.repeat(SAMPLES, 2, axis=3) * [[[1]], [[0]]], past=tl.Sequences(np.repeat(PAST, 2, axis=2))
     )
     with pytest.raises(ValueError, match="2 channels, neither grey nor three colours: say which, channel=0"):
-        two.strip()
-    assert (rows(two.strip(channel=1))["sample 1"] == 0).all()
+        two.plot_images()
+    assert (rows(two.plot_images(channel=1))["sample 1"] == 0).all()
     with pytest.raises(ValueError, match="channel=2: there are 2 channels, expected 0 to 1, or -2 to -1"):
-        two.strip(channel=2)
+        two.plot_images(channel=2)
 
 
 def test_what_is_no_picture_is_refused_with_the_way_out():
@@ -131,16 +131,16 @@ def test_what_is_no_picture_is_refused_with_the_way_out():
     with pytest.raises(
         ValueError, match=r"frames have shape \(2,\): expected pictures.*plot\(\) of a Forecast draws others"
     ):
-        series.strip()
+        series.plot_images()
     field = Forecast(samples=SAMPLES, past=tl.Sequences(20 * PAST))
     with pytest.raises(ValueError, match=r"the past has numbers from 0 to \d.*plot\(\) of a Forecast draws fields"):
-        field.strip()
+        field.plot_images()
     with pytest.raises(ValueError, match="truth has numbers from 0 to"):
-        MANY.strip(truth=20 * TRUTH)
+        MANY.plot_images(truth=20 * TRUTH)
     with pytest.raises(ValueError, match=r"truth has shape \(4, 1, 6, 6\): expected 5 frames of shape \(1, 6, 6\)"):
-        MANY.strip(truth=TRUTH[0, :4])
+        MANY.plot_images(truth=TRUTH[0, :4])
     with pytest.raises(ValueError, match="item=3: there are 3 futures, expected 0 to 2, or -3 to -1 from the end"):
-        MANY.strip(3)
+        MANY.plot_images(3)
 
 
 def test_a_film_shows_past_and_future_of_the_same_rows(tmp_path):
@@ -206,7 +206,7 @@ def separation(videos):
 def test_every_content_meets_every_motion_and_a_motion_is_drawn_once(name, videos, request):
     model, past = request.getfixturevalue(name), videos.crop(0, 4)
     found = tl.forecast.swap_grid(model, past[:2], past[1:4], 5, random_state=3)
-    assert repr(found) == "Swaps(2 contents × 3 motions, 5 steps, frames (1, 16, 16))"
+    assert repr(found) == "SwapGrid(2 contents × 3 motions, 5 steps, frames (1, 16, 16))"
     assert found.futures.shape == (2, 3, 5, 1, 16, 16)
     # the second content is that of the first motion: with its own content a motion is what is forecast of it
     np.testing.assert_allclose(found.futures[1, 0], found.truth[0], atol=1e-5)
@@ -233,7 +233,7 @@ def test_swaps_draw_themselves_and_move(srvp, videos, tmp_path):
 
 def test_a_passage_has_both_ends_and_what_lies_between(srvp, separation, videos, tmp_path):
     found = tl.forecast.latent_interpolation(srvp, videos[0], videos[1], steps=4)
-    assert repr(found) == "Passage(4 sequences of 9 steps, frames (1, 16, 16))"
+    assert repr(found) == "LatentInterpolation(4 sequences of 9 steps, frames (1, 16, 16))"
     expected = srvp.interpolate(videos[0], videos[1], 4)
     np.testing.assert_array_equal(found.sequences.values, expected.values)
     figure = found.plot()

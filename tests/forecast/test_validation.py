@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.forecast.noticing import find_unequal_rates
+from timelike.forecast.validation import find_unequal_rates
 
 RNG = np.random.default_rng(0)
 PICTURES = RNG.random((6, 8, 1, 16, 16)).astype(np.float32)
@@ -144,12 +144,12 @@ class TestSwaps:
     def test_steps_to_show_are_whole_numbers_in_a_list(self, pictured):
         found = tl.forecast.swap_grid(pictured, PICTURES[:1], PICTURES[1:3], 3)
         for wrong in (3, "x", "12"):
-            with pytest.raises(TypeError, match=r"at=.*: expected a list of steps from 1 to 3"):
+            with pytest.raises(TypeError, match=r"steps=.*: expected a list of steps from 1 to 3"):
                 found.plot(steps=wrong)
-        with pytest.raises(TypeError, match=r"at=1\.5: expected an integer"):
+        with pytest.raises(TypeError, match=r"steps=1\.5: expected an integer"):
             found.plot(steps=[1.5])
         for wrong in ([], [4], [0]):
-            with pytest.raises(ValueError, match="at="):
+            with pytest.raises(ValueError, match="steps="):
                 found.plot(steps=wrong)
 
     def test_of_vectors_say_what_draws_them(self, plain):
@@ -162,7 +162,7 @@ class TestSwaps:
 
     def test_one_of_anything_is_no_plural(self, plain):
         words = repr(tl.forecast.swap_grid(plain, SERIES[:1], SERIES[1:2], 1))
-        assert words == "Swaps(1 content × 1 motion, 1 step, frames (2,))"
+        assert words == "SwapGrid(1 content × 1 motion, 1 step, frames (2,))"
         assert repr(plain.elbo(SERIES[:1])).startswith("Elbo(1 sequence;")
         assert "1 future of 1 step," in repr(plain.predict(SERIES[:1], 1))
 
@@ -180,7 +180,9 @@ class TestOptionsFromWhichNothingComes:
 
 
 def test_a_deviation_that_is_too_small_is_blamed_before_the_learning_rate():
-    with pytest.raises(tl.train.DivergenceError, match=r"observed=1e-30 is so small.*; else lower the learning rate"):
+    with pytest.raises(
+        tl.train.DivergenceError, match=r"observation_std=1e-30 is so small.*; else lower the learning rate"
+    ):
         tl.SRVP(**SMALL, observation_std=1e-30).fit(SERIES)
 
 

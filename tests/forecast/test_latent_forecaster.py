@@ -84,7 +84,7 @@ def test_frames_are_squashed_if_all_of_them_lie_between_0_and_1(low, high, outpu
     assert model.uses_sigmoid_ is squashed
     wild = X.copy()
     wild[:, -1] = [low, high]
-    model.network_.draw.layers[-1].bias.data += 50  # far beyond what was ever learned
+    model.network_.decoder.layers[-1].bias.data += 50  # far beyond what was ever learned
     found = model.predict(wild, 5).mean
     assert bool(found.min() >= 0 and found.max() <= 1) is squashed
 
@@ -219,7 +219,7 @@ def test_what_is_held_out_is_never_learned_from_and_patience_ends_a_training():
 def test_a_budget_of_time_is_kept():
     model = tiny(max_steps=None, max_time=0.5).fit(RNG.standard_normal((6, 30, 2)))
     assert model.history_.n_steps > 0
-    assert model.history_.stopped in ("max_time", "max_steps")
+    assert model.history_.stop_reason in ("max_time", "max_steps")
 
 
 # --- presets -----------------------------------------------------------------------------------------------------------
@@ -352,18 +352,18 @@ def test_unless_told_it_trains_for_twenty_passes_within_bounds_and_two_minutes(n
     model = tiny(batch_size=batch_size, chunk=3)
     objective = objective_of(model, np.zeros((1, n_chunks + 2, 1)) + np.arange(n_chunks + 2)[:, None])
     model.max_steps = None
-    limits = model._limits(objective)
+    limits = model._fit_options(objective)
     assert (limits["max_steps"], limits["max_time"]) == (expected, 120.0)
     for steps, seconds in ((7, None), (None, 3.0), (7, 3.0)):
         model.max_steps, model.max_time = steps, seconds
-        limits = model._limits(objective)
+        limits = model._fit_options(objective)
         assert (limits["max_steps"], limits["max_time"]) == (steps, seconds)
 
 
-@pytest.mark.parametrize(("schedule", "kind"), [("cycle", OneCycle), ("linear", LinearDecay), ("constant", None)])
+@pytest.mark.parametrize(("schedule", "kind"), [("one_cycle", OneCycle), ("linear", LinearDecay), ("constant", None)])
 def test_a_schedule_is_what_its_word_says(schedule, kind):
     model = tiny(schedule=schedule)
-    found = model._limits(objective_of(model, RNG.standard_normal((4, 9, 1)))).get("schedule")
+    found = model._fit_options(objective_of(model, RNG.standard_normal((4, 9, 1)))).get("schedule")
     assert found is None if kind is None else type(found) is kind
 
 
@@ -377,7 +377,7 @@ def test_a_schedule_may_be_a_value_and_is_saved(kind, tmp_path):
     assert tl.load_model(tmp_path / "model").schedule == LinearDecay(share=0.25)
     assert model.set_params(schedule__share=0.5).schedule == LinearDecay(share=0.5)
     for wrong, error in ((3, TypeError), ("cosine", ValueError)):
-        with pytest.raises(error, match=f"schedule={wrong!r}: expected .*'cycle', 'constant', 'linear'"):
+        with pytest.raises(error, match=f"schedule={wrong!r}: expected .*'one_cycle', 'constant', 'linear'"):
             model.set_params(schedule=wrong).fit(RNG.standard_normal((6, 9, 1)))
 
 
@@ -386,14 +386,14 @@ def test_what_is_held_out_is_looked_at_twenty_times_and_patience_counts_steps():
     objective = objective_of(model, RNG.standard_normal((4, 9, 1)))
     for steps, every, looks in ((400, 20, 3), (1000, 50, 1), (10, 1, 50)):
         model.max_steps = steps
-        limits = model._limits(objective)
+        limits = model._fit_options(objective)
         assert (limits["validate_every"], limits["patience"]) == (every, looks)
 
 
 @pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
 def test_the_optimizer_has_the_settings_that_were_given(kind):
     sizes = {"conditioning": 2, "hidden": 4, "n_state": 3, "n_content": 2, "max_steps": 1, "random_state": 0}
-    model = kind(learning_rate=0.02, decay=0.3, betas=(0.7, 0.95), **sizes)
+    model = kind(learning_rate=0.02, weight_decay=0.3, betas=(0.7, 0.95), **sizes)
     (group,) = objective_of(model, RNG.standard_normal((4, 9, 1))).optimizers().param_groups
     assert (group["lr"], group["weight_decay"], group["betas"]) == (0.02, 0.3, (0.7, 0.95))
 
@@ -409,7 +409,7 @@ def test_content_is_made_of_no_more_frames_than_a_chunk_has():
     how = {"conditioning": 2, "hidden": 4, "n_state": 3, "n_content": 2, "max_steps": 1, "random_state": 0}
     for n_seen, expected in ((2, 2), (9, 4)):
         objective = objective_of(tl.SRVP(n_content_frames=n_seen, chunk=4, **how), RNG.standard_normal((4, 9, 1)))
-        drawn = objective._drawn(50, np.random.default_rng(0))
+        drawn = objective._sample_extras(50, np.random.default_rng(0))
         assert drawn["chosen"].shape == (50, expected)
         assert {len(set(row)) for row in drawn["chosen"].tolist()} == {expected}  # each frame once
         assert set(drawn["chosen"].ravel().tolist()) == set(drawn["skip"].tolist()) == {0, 1, 2, 3}
