@@ -35,7 +35,7 @@ class CalibratedPrototypes(PrototypesBase):
             what is exact and what is proven is as in `Verifier.calibrate`. For classes
             that are not known nothing is: use `Verifier(model.metric())`, calibrated with others than these.
         false_reject : float
-            Without `empty`, `predict(reject=True)` rejects another example of these classes with at most this
+            Without `unknown`, `predict(reject=True)` rejects another example of these classes with at most this
             probability; an error with fewer than 1 / `false_reject` − 1 examples.
         """
         sequences = self._validate_predict_input(X)

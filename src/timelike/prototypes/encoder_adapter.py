@@ -147,7 +147,7 @@ def encoder_module(encoder: Any, *, unit: bool = False) -> nn.Module:
     """
     if not is_trainable(encoder):
         return MissingModule(type(encoder).__name__)
-    return EncoderModule(encoder.network_, getattr(encoder, "spread_", None), unit=unit)
+    return EncoderModule(encoder.network_, getattr(encoder, "whitener_", None), unit=unit)
 
 
 def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
@@ -167,7 +167,7 @@ class EncoderModule(nn.Module):
         self.network, self.unit = network, unit
         known = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
         self.register_buffer("center", None if known is None else known[0])
-        self.register_buffer("turn", None if known is None else known[1])
+        self.register_buffer("whitening_matrix", None if known is None else known[1])
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(item, time, channel) → (item, feature)."""
@@ -202,7 +202,7 @@ class MissingModule(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """An error: there is nothing that a gradient could go through."""
-        raise TypeError(f"{self.name} has no torch module: give its vectors to scored(), or another encoder")
+        raise TypeError(f"{self.name} has no torch module: give its vectors to score_vectors(), or another encoder")
 
 
 class ModuleEncoder:

@@ -12,12 +12,12 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from ..attacks.base import Attack
 from ..core.parameters import check_bool, check_float, check_int, format_value, store_parameters
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .members import Floats, Members, canonical_order, cluster_centers
 from .network import Averaging, DenseHead, Head
+from .objective import Adversary
 from .retrieval import SimilarityKind
 from .training import ScheduleName, TrainedPrototypes
 
@@ -129,18 +129,18 @@ class Prototypes(TrainedPrototypes):
         {
             "paper": MappingProxyType(
                 {
-                    "similarity": "learned",
-                    "beside": [],
+                    "similarity_fn": "learned",
+                    "extra_encoders": [],
                     "symmetrize": False,
                     "averaging": "moving",
-                    "smoothing": 0.2,
+                    "label_smoothing": 0.2,
                     "soft_pairs": True,
-                    "per_class": 5,
+                    "n_per_class": 5,
                     "perturb": False,
                     "optimizer": "adam",
                     "learning_rate": 1e-4,
                     "weight_decay": 5e-4,
-                    "schedule": "steps",
+                    "schedule": "milestones",
                     "max_epochs": 500,
                 }
             )
@@ -167,11 +167,11 @@ class Prototypes(TrainedPrototypes):
         n_per_class: int = 6,
         batch_size: int = 64,
         perturb: bool = True,
-        adversary: Attack | None = None,
+        adversary: Adversary | None = None,
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-3,
         optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: ScheduleName = "cycle",
+        schedule: ScheduleName = "one_cycle",
         max_steps: int | None = None,
         max_epochs: int | None = None,
         max_time: float | None = None,

@@ -59,7 +59,7 @@ class PrototypeNetwork(nn.Module):
             self.averages = nn.Parameter(torch.randn_like(first))
         else:
             self.register_buffer("averages", first)
-        self.register_buffer("seen", torch.zeros(n_classes, dtype=torch.bool))
+        self.register_buffer("seen_classes", torch.zeros(n_classes, dtype=torch.bool))
         self.register_buffer("prototypes", first.clone(), persistent=False)
         self.register_buffer("owners", torch.arange(n_classes), persistent=False)
 
@@ -80,7 +80,7 @@ class PrototypeNetwork(nn.Module):
         if head != "dense" and vectors.shape[1] != self.prototypes.shape[1]:
             raise ValueError(
                 f"prototypes have {self.prototypes.shape[1]} numbers and the network's vectors {vectors.shape[1]}: "
-                "other encoders stand beside it; give whole vectors to scored(), or fit with beside=[]"
+                "other encoders stand beside it; give whole vectors to score_vectors(), or fit with extra_encoders=[]"
             )
         return self.score_vectors(vectors, head)
 

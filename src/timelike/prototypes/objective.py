@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from ..attacks.base import Attack
 from ..metric.label_signal import describe_missing_signal
 from ..models import fingerprint
 from ..sequences import Sequences
@@ -27,6 +27,24 @@ _MIN_DIFFERENT_PAIRS = 256  # pairs of two classes that a batch compares at leas
 _MIN_GAIN = 0.1  # of what there is between chance and 1
 _N_CHECKED_EXAMPLES = 512  # examples by which a training is judged
 BatchPerturbation = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
+HeadLogits = Callable[[Tensor, Tensor], Tensor | Sequence[Tensor]]
+
+
+class Adversary(Protocol):
+    """What training against attacks needs of one; the attacks of `timelike.attacks` have it."""
+
+    def perturb(
+        self,
+        x: Tensor,
+        lengths: Tensor,
+        targets: Tensor,
+        logits_of: HeadLogits,
+        rng: np.random.Generator | None = None,
+        *,
+        scaler: ChannelScaler | None = None,
+    ) -> Tensor:
+        """A batch (item, time, *frame) moved to increase the loss of the logits; see `attacks.Attack.perturb`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +72,7 @@ class TrainingRecipe:
     label_smoothing: float = 0.0
     soft_pairs: bool = False
     perturbation: BatchPerturbation | None = None
-    adversary: Attack | None = None
+    adversary: Adversary | None = None
 
 
 class PrototypeObjective(Objective):

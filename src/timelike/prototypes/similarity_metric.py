@@ -80,7 +80,7 @@ class SimilarityMetric(FittedMetric):
 
     prototypes_: Any = schema.estimator(PrototypesBase)
     contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"a_sequence_is_at_distance_zero_from_itself": "S(x, x) is learned and finite: departures(X) says how much"}
+        {"a_sequence_is_at_distance_zero_from_itself": "S(x, x) is learned and finite: see metric_violations(X)"}
     )
     _fit_call = "fit(X, y)"
 
@@ -121,7 +121,7 @@ class SimilarityMetric(FittedMetric):
     # --- comparing -----------------------------------------------------------------------------------------------
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = self.prototypes_._vectors(sequences, threads)
+        found: NDArray[np.float32] = self.prototypes_._encode_sequences(sequences, threads)
         return found
 
     def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
@@ -157,7 +157,7 @@ class SimilarityMetric(FittedMetric):
         >>> import numpy as np
         >>> import timelike as tl
         >>> X = np.sin(np.arange(30) / np.repeat([2, 4], 6)[:, None] + np.arange(12)[:, None])
-        >>> model = tl.Prototypes(similarity="learned", max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
+        >>> model = tl.Prototypes(similarity_fn="learned", max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
         >>> found = model.metric().metric_violations(X, n_triples=100, random_state=0)
         >>> found.max_asymmetry < 1e-5, found.mean_self_distance < 0.5  # symmetrize=True is the default
         (True, True)

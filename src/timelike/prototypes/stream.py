@@ -111,7 +111,7 @@ class StreamingPrototypes(CalibratedPrototypes):
         `error_rate` of these examples would have been named wrongly, one more counted, and where what it has seen is no
         newer than whole examples may be; with too few examples to show that, it waits for the end. There it rejects as
         `predict(reject=True)` does: another known example with a probability of at most `false_reject`, or, with
-        `empty` ones, so that both errors are weighed alike. Strangers that would have been named count as named
+        `unknown` ones, so that both errors are weighed alike. Strangers that would have been named count as named
         wrongly.
         """
         self._require_stream()

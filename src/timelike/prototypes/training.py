@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from ..attacks.base import Attack
 from ..core.parameters import format_value
 from ..metric.objectives.perturbation import Perturbation
 from ..models import components, fingerprint, options
@@ -20,12 +19,12 @@ from . import encoder_adapter
 from .cosine import CosineSimilarity, FusedSimilarity
 from .members import Members, canonical_order, cluster_centers
 from .network import AnySimilarity, Averaging, DenseHead, PrototypeNetwork
-from .objective import BatchPerturbation, FrameNoise, PrototypeObjective, TrainingRecipe
+from .objective import Adversary, BatchPerturbation, FrameNoise, PrototypeObjective, TrainingRecipe
 from .retrieval import SimilarityKind
 from .similarity import Similarity
 from .stream import StreamingPrototypes
 
-ScheduleName = Literal["cycle", "steps", "constant"]
+ScheduleName = Literal["one_cycle", "milestones", "constant"]
 
 _N_PASSES, _STEP_RANGE = (
     20,
@@ -35,10 +34,14 @@ _DEFAULT_SECONDS = 120.0  # where nothing says how long
 _MILESTONE_EPOCHS = 200  # epochs after which the paper lowers the learning rate, once
 
 
-def _check_adversary(value: Any, name: str) -> Attack:
-    if not isinstance(value, Attack):
-        raise TypeError(f"{name}={value!r:.80}: expected an attack such as attacks.PGD(0.3), or None")
-    return value
+def _check_adversary(value: Any, name: str) -> Adversary:
+    if isinstance(value, type) or not callable(getattr(value, "perturb", None)):
+        raise TypeError(
+            f"{name}={value!r:.80}: expected an attack of timelike.attacks, such as attacks.PGD(0.3) or "
+            "attacks.FGSM(0.3), or None"
+        )
+    adversary: Adversary = value
+    return adversary
 
 
 class TrainedPrototypes(StreamingPrototypes):
@@ -81,7 +84,9 @@ class TrainedPrototypes(StreamingPrototypes):
             self._init_network()
             objective = self._make_objective(sequences, codes)
             if self.extra_encoders_:
-                objective.preparation_name = "fitting the encoders beside the network, of which beside=[] has none,"
+                objective.preparation_name = (
+                    "fitting the encoders beside the network, of which extra_encoders=[] has none,"
+                )
             self._train(objective, sequences, codes)
             own = (
                 encoder_adapter.encode_sequences(self.encoder_, sequences)
@@ -230,10 +235,14 @@ class TrainedPrototypes(StreamingPrototypes):
         }
 
     def _make_schedule(self, objective: PrototypeObjective) -> Schedule | None:
-        if self.schedule == "cycle":
+        if self.schedule == "one_cycle":
             epochs = None if self.max_epochs is None else self.max_epochs * objective.n_batches()
             return OneCycle(steps=epochs if self.max_steps is None else self.max_steps)
-        return Milestones(milestones=(_MILESTONE_EPOCHS * objective.n_batches(),)) if self.schedule == "steps" else None
+        return (
+            Milestones(milestones=(_MILESTONE_EPOCHS * objective.n_batches(),))
+            if self.schedule == "milestones"
+            else None
+        )
 
     def _set_members(self, vectors: NDArray[np.float32], codes: NDArray[np.int64]) -> None:
         """The vectors of the examples as the trained encoder makes them, and the prototypes that follow."""
@@ -287,7 +296,9 @@ class TrainedPrototypes(StreamingPrototypes):
                 "vectors but those of the encoder; use 'cosine'"
             )
         if self.averaging != "exact" and self.extra_encoders:
-            raise ValueError(f"averaging={self.averaging!r}: vectors of `beside` have no moving averages; use 'exact'")
+            raise ValueError(
+                f"averaging={self.averaging!r}: vectors of `extra_encoders` have no moving averages; use 'exact'"
+            )
         if self.adversary is not None and self.freeze:
             raise ValueError("adversary needs an encoder that is trained: use freeze=False")
 
