@@ -472,11 +472,11 @@ class TestLearning:
         encoder = tl.SiameseGRU(hidden=6, n_outputs=5, standardize=standardize, random_state=0)
         model = tl.Prototypes(**SMALL | {"encoder": encoder, "max_steps": 1}, random_state=0).fit(waves())
         lengths = torch.tensor([30, 20])
-        found, _ = model._make_perturbation(waves())(torch.ones(2, 30, 1), lengths, np.random.default_rng(0))
+        found, _ = model._make_recipe(waves()).perturbation(torch.ones(2, 30, 1), lengths, np.random.default_rng(0))
         spread = [float(row[:length].std()) for row, length in zip(found, lengths, strict=True)]
         assert spread == pytest.approx([0.05, 0.05] if standardize else [0.0, 0.0], rel=0.4, abs=1e-6)
         frames = tl.Sequences(np.zeros((4, 1, 1)))
-        noise = model._make_perturbation(frames)
+        noise = model._make_recipe(frames).perturbation
         if not standardize:
             assert noise is None
             return

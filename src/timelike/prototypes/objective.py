@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -45,6 +45,17 @@ class Adversary(Protocol):
     ) -> Tensor:
         """A batch (item, time, *frame) moved to increase the loss of the logits; see `attacks.Attack.perturb`."""
         ...
+
+
+def check_adversary(value: Any, name: str) -> Adversary:
+    """An attack of `timelike.attacks`, or anything else with its method `perturb`."""
+    if isinstance(value, type) or not callable(getattr(value, "perturb", None)):
+        raise TypeError(
+            f"{name}={value!r:.80}: expected an attack of timelike.attacks, such as attacks.PGD(0.3) or "
+            "attacks.FGSM(0.3), or None"
+        )
+    adversary: Adversary = value
+    return adversary
 
 
 @dataclass(frozen=True)

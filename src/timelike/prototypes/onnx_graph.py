@@ -17,10 +17,10 @@ from .network import AdditiveMarginHead
 from .similarity import Similarity
 
 if TYPE_CHECKING:
-    from .retrieval import PrototypesBase
+    from .estimator import Prototypes
 
 
-def write_onnx(model: PrototypesBase, path: Any) -> None:
+def write_onnx(model: Prototypes, path: Any) -> None:
     """Write the graph `x` (item, time, channel) → `features`, `scores` and `probabilities`, each (item, number)."""
     graph = OnnxGraph()
     vectors = _add_vectors(graph, model)
@@ -34,7 +34,7 @@ def write_onnx(model: PrototypesBase, path: Any) -> None:
     save_graph(graph, model, path, {"features": n_features, "scores": n_classes, "probabilities": n_classes}, known)
 
 
-def _add_vectors(graph: OnnxGraph, model: PrototypesBase) -> str:
+def _add_vectors(graph: OnnxGraph, model: Prototypes) -> str:
     """Those of all encoders together (see `reading.together`)."""
     found = [_add_encoder(graph, one) for one in (model.encoder_, *model.extra_encoders_)]
     if len(found) == 1:
@@ -56,7 +56,7 @@ def _add_encoder(graph: OnnxGraph, encoder: Any) -> str:
     return add_encoder(graph, encoder, "x")
 
 
-def _add_scores(graph: OnnxGraph, model: PrototypesBase, vectors: str) -> str:
+def _add_scores(graph: OnnxGraph, model: Prototypes, vectors: str) -> str:
     """(item, class), by S to the most similar prototype of each class, by the dense layer, or the mean of both."""
     model._refuse_dense_head()
     found = []
@@ -118,7 +118,7 @@ def _add_log_odds(graph: OnnxGraph, learned: str, cosine: str) -> str:
     return graph.add("Sub", *logs)
 
 
-def _add_dense(graph: OnnxGraph, model: PrototypesBase, vectors: str) -> str:
+def _add_dense(graph: OnnxGraph, model: Prototypes, vectors: str) -> str:
     """What the dense layer says of the vectors of the encoder that was trained."""
     length = encoder_adapter.first_vector_length(1 + len(model.extra_encoders_))
     own = graph.add("Div", graph.slice_axis(vectors, 0, model.n_trained_features_, 1), graph.constant(length))

@@ -24,14 +24,13 @@ from . import gram_matrix
 from .estimator import Prototypes
 from .gram_matrix import GramMatrix, PsdCorrection
 from .metric_violations import Floats, MetricViolations, measure_violations
-from .retrieval import PrototypesBase
 
 _MAX_SIMILARITIES = 1 << 22  # similarities that are there in double precision at a time
 
 
 def _check_prototypes(value: Any, name: str) -> Any:
     given = components.unfreeze(value)
-    if given is not None and not isinstance(given, PrototypesBase):
+    if given is not None and not isinstance(given, Prototypes):
         raise TypeError(f"{name}={value!r:.80}: expected timelike.Prototypes(), fitted or not, or None")
     return value
 
@@ -78,7 +77,7 @@ class SimilarityMetric(FittedMetric):
 
     prototypes = options.Option(_check_prototypes, from_word=_default_prototypes)
 
-    prototypes_: Any = schema.estimator(PrototypesBase)
+    prototypes_: Any = schema.estimator(Prototypes)
     contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"a_sequence_is_at_distance_zero_from_itself": "S(x, x) is learned and finite: see metric_violations(X)"}
     )
@@ -92,7 +91,7 @@ class SimilarityMetric(FittedMetric):
         return {"prototypes": Prototypes(max_steps=2, random_state=0, **Prototypes._test_parameters())}
 
     @classmethod
-    def from_fitted(cls, fitted: PrototypesBase) -> Self:
+    def from_fitted(cls, fitted: Prototypes) -> Self:
         """The metric of a model that is fitted, of which it keeps a copy."""
         made = cls(components.unfitted_copy(fitted))
         with made._atomic_fit():
@@ -116,7 +115,7 @@ class SimilarityMetric(FittedMetric):
 
     def _takes_missing(self) -> bool:
         found = getattr(self, "prototypes_", None) or components.unfreeze(_default_prototypes(self.prototypes))
-        return isinstance(found, PrototypesBase) and found._takes_missing()
+        return isinstance(found, Prototypes) and found._takes_missing()
 
     # --- comparing -----------------------------------------------------------------------------------------------
 
