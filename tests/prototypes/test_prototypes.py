@@ -487,7 +487,7 @@ class TestLearning:
     def test_a_training_that_learned_nothing_says_so(self):
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((60, 12)), np.arange(60) % 3
-        words = "its network, by the class averages that training keeps, recognizes .* `predict` goes by exact means"
+        words = "its network, by the class averages that training keeps, recognizes .* `predict` uses exact means"
         with pytest.warns(tl.train.NotLearnedWarning, match=words):
             tl.Prototypes(**SMALL | {"max_steps": 60}, learning_rate=1e-12, random_state=0).fit(X, y)
 
@@ -869,11 +869,30 @@ class TestBadInput:
     def test_an_adversary_needs_what_it_can_attack(self):
         with pytest.raises(TypeError, match="adversary=.*expected an attack"):
             tl.Prototypes(adversary="pgd").fit(waves())
+        with pytest.raises(TypeError, match=r"adversary=.*attacks\.PGD\(0\.3\) or attacks\.FGSM\(0\.3\)"):
+            tl.Prototypes(adversary=tl.attacks.PGD).fit(waves())  # the class in place of a value
+        with pytest.raises(TypeError, match="adversary=.*expected an attack"):
+            tl.Prototypes(adversary=tl.Prototypes()).fit(waves())  # whose option `perturb` is no method
         with pytest.raises(ValueError, match="freeze=False"):
             tl.Prototypes(adversary=tl.attacks.FGSM(0.1), freeze=True).fit(waves())
         rocket = tl.Rocket(n_features=200, random_state=0)
         with pytest.raises(ValueError, match="nothing to train against"):
             tl.Prototypes(encoder=rocket, adversary=tl.attacks.FGSM(0.1)).fit(waves())
+
+    def test_anything_with_a_method_perturb_is_an_adversary(self):
+        """Standardized batches come with their lengths, targets, the logits of both heads and the scaler."""
+        seen = []
+
+        class Recorder:
+            def perturb(self, x, lengths, targets, logits_of, rng=None, *, scaler=None):
+                seen.append([logits.shape for logits in logits_of(x, lengths)])
+                assert len(x) == len(lengths) == len(targets)
+                assert scaler.scale.shape == (1,)
+                return x
+
+        tl.Prototypes(**SMALL | {"max_steps": 3}, adversary=Recorder(), random_state=0).fit(waves())
+        assert len(seen) == 3
+        assert all(len(heads) == 2 and {shape[1] for shape in heads} == {4} for heads in seen)
 
     def test_training_against_an_adversary_runs_on_all_heads(self):
         X = waves()
