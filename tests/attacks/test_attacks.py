@@ -1,4 +1,4 @@
-"""Attacks keep to their balls, find what they should, and do the same to an item in any company."""
+"""Attacks keep to their balls, find what they should, and treat an item independently of the batch."""
 
 import copy
 import dataclasses
@@ -55,7 +55,7 @@ def ragged(n=8, dtype=np.float64, seed=0, bounds=None):
 
 
 def answers(model, X):
-    x, lengths = X.tensor()
+    x, lengths = X.to_tensor()
     return copy.deepcopy(model).double().eval()(x.double(), lengths).argmax(1).numpy()
 
 
@@ -112,7 +112,7 @@ class TestEveryAttack:
                 assert (np.abs(new.astype(np.float64) - old) <= attack.epsilon * units).all()
                 assert (np.abs(new - old) <= (attack.epsilon * units).astype(dtype)).all()
 
-    def test_an_item_comes_out_the_same_in_any_company(self, attack, curved):
+    def test_an_item_comes_out_the_same_whatever_the_batch(self, attack, curved):
         X, y = ragged(), np.arange(8) % 3
         together = attack.attack(curved, X, y, random_state=3)
         order = np.array([6, 2, 5])
@@ -132,7 +132,7 @@ class TestEveryAttack:
         np.testing.assert_array_equal(attack.attack(curved, X, y, random_state=3).values, first.values)
 
     def test_padding_is_never_touched(self, attack, curved):
-        x, lengths = ragged().tensor(dtype="float32")
+        x, lengths = ragged().to_tensor(dtype="float32")
         x[torch.arange(x.shape[1])[None] >= lengths[:, None]] = 7.25
         moved = attack.perturb(x, lengths, torch.zeros(8, dtype=torch.long), curved.eval(), np.random.default_rng(0))
         inside = torch.arange(x.shape[1])[None] < lengths[:, None]
@@ -246,7 +246,7 @@ def test_more_steps_and_more_restarts_never_help_the_model(curved, loss, norm):
     for steps, restarts in ((1, 1), (3, 1), (10, 1), (10, 2), (20, 2)):
         attack = PGD(0.4, steps=steps, restarts=restarts, norm=norm, loss=loss)
         moved = attack.attack(curved, X, y, random_state=0)
-        x, lengths = moved.tensor()
+        x, lengths = moved.to_tensor()
         logits = copy.deepcopy(curved).double().eval()(x, lengths)
         fooled = (logits.argmax(1).numpy() != y).astype(float)
         lost.append(np.stack([fooled, attack_losses(loss, logits, torch.from_numpy(y)).detach().numpy()]))
@@ -259,14 +259,14 @@ def test_more_steps_and_more_restarts_never_help_the_model(curved, loss, norm):
 
 def test_the_loss_rises_along_the_steps(curved):
     X = ragged(30)
-    x, lengths = X.tensor()
+    x, lengths = X.to_tensor()
     codes = torch.from_numpy(answers(curved, X))
     target = make_target(curved, None)
-    judge = make_evaluator(target, None, "cross-entropy", lengths, codes)
+    evaluate = make_evaluator(target, None, "cross-entropy", lengths, codes)
     found = ball.make_ball(x, lengths, torch.ones(2, dtype=torch.double), 0.5)
     point, risen = x, []
     for _ in range(12):
-        seen = judge(point, torch.arange(30), steep=True)
+        seen = evaluate(point, torch.arange(30), with_gradient=True)
         risen.append(float(seen.loss.mean()))
         point = found.project(point + 0.02 * found.direction(seen.gradient))
     assert (np.diff(risen) > 0).all()
@@ -274,10 +274,12 @@ def test_the_loss_rises_along_the_steps(curved):
 
 def test_the_gradient_is_that_of_finite_differences():
     model = Curved().double().eval()
-    x, lengths = ragged(2).tensor()
+    x, lengths = ragged(2).to_tensor()
     codes = torch.tensor([0, 2])
     for loss in ("cross-entropy", "margin"):
-        seen = make_evaluator(make_target(model, None), None, loss, lengths, codes)(x, torch.arange(2), steep=True)
+        seen = make_evaluator(make_target(model, None), None, loss, lengths, codes)(
+            x, torch.arange(2), with_gradient=True
+        )
         for place in [(0, 0, 0), (0, 1, 1), (1, 2, 0)]:
             ends = []
             for side in (1e-5, -1e-5):
@@ -359,9 +361,9 @@ def test_robustness_counts_who_is_right_under_all(curved):
     y = answers(curved, X)
     y[0] = (y[0] + 1) % 3  # wrong from the start
     known = suite(0.15, steps=5, restarts=2)
-    found = robustness(curved, X, y, known, transfer_from={"twin": Curved(seed=1)}, random_state=0)
+    found = robustness(curved, X, y, known, transfer_from={"other": Curved(seed=1)}, random_state=0)
     assert list(found.correct) == [
-        "clean", "FGSM", "FGSM from twin", "PGD-5", "PGD-5 from twin", "PGD-5 margin × 2", "PGD-5 margin × 2 from twin",
+        "clean", "FGSM", "FGSM from other", "PGD-5", "PGD-5 from other", "PGD-5 margin × 2", "PGD-5 margin × 2 from other",
     ]  # fmt: skip
     assert found.clean.mean == 24 / 25
     worst = np.ones(25, bool)
@@ -450,7 +452,7 @@ def test_labels_that_are_no_columns_of_the_logits_are_refused_by_name(curved, y)
 
 
 def test_targets_of_a_training_that_no_head_has_are_refused(curved):
-    x, lengths = ragged().tensor()
+    x, lengths = ragged().to_tensor()
     with pytest.raises(ValueError, match="y holds 3, and the model gives logits of 3 classes"):
         FGSM(0.1).perturb(x.float(), lengths, torch.full((8,), 3), curved.eval())
 
@@ -507,7 +509,7 @@ def recognized():
 @pytest.mark.parametrize("head", ["similarity", "dense", "both"])
 def test_the_attacked_logits_are_those_the_model_predicts_by(recognized, head):
     model, X = recognized
-    x, lengths = X.tensor()
+    x, lengths = X.to_tensor()
     with torch.no_grad():
         logits = make_target(model, head)(x, lengths).numpy()
     with_head = copy.deepcopy(model).set_params(inference=head)

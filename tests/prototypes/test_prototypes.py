@@ -1,4 +1,4 @@
-"""Prototypes: answers beside naive twins, classes that come and go exactly, and what is refused."""
+"""Prototypes: answers compared with naive references, classes that come and go exactly, and what is refused."""
 
 import copy
 import inspect
@@ -24,12 +24,12 @@ from timelike.train import Batch
 
 SMALL = {
     "encoder": tl.SiameseGRU(hidden=6, n_outputs=5, random_state=0),
-    "similarity": "learned",
+    "similarity_fn": "learned",
     "hidden": 7,
     "max_steps": 8,
 }
 ROCKET = tl.Rocket(n_features=200, causal=True, random_state=0)
-BESIDE = {"similarity": None, "beside": [tl.Discriminant(ROCKET, random_state=0)]}
+EXTRA = {"similarity_fn": None, "extra_encoders": [tl.Discriminant(ROCKET, random_state=0)]}
 
 
 def waves(n_each=8, classes=(2, 4, 8, 12), seed=0, length=30):
@@ -39,7 +39,7 @@ def waves(n_each=8, classes=(2, 4, 8, 12), seed=0, length=30):
     return tl.Sequences(X, labels=np.repeat([f"every {pace}" for pace in classes], n_each))
 
 
-@pytest.fixture(scope="module", params=[{}, BESIDE], ids=["learned", "beside"])
+@pytest.fixture(scope="module", params=[{}, EXTRA], ids=["learned", "extra_encoders"])
 def model(request):
     return tl.Prototypes(random_state=0, **SMALL | request.param).fit(waves())
 
@@ -76,7 +76,7 @@ class TestAnswers:
         X = waves(seed=5)
         matrix = model.similarity(X[:4], X[2:7])
         assert matrix.shape == (4, 5)
-        assert model.similarity(X[1], X[4]) == matrix[1, 2]  # company changes no bit
+        assert model.similarity(X[1], X[4]) == matrix[1, 2]  # independent of the batch
         assert model.verify(X[1], X[4]) is bool(matrix[1, 2] >= 0)
         assert (model.verify(X[:4], X[2:7]) == (matrix >= 0)).all()
 
@@ -260,7 +260,7 @@ class TestClassesThatComeAndGo:
         vectors = torch.from_numpy(changed.encode(asked))
         for answering in (changed, copied(changed, tmp_path / "b")):
             with torch.no_grad():
-                scores = answering.network_.scored(vectors).numpy()
+                scores = answering.network_.score_vectors(vectors).numpy()
             np.testing.assert_allclose(scores, changed.class_scores(asked), atol=1e-4)
 
     def test_adapting_lowers_the_loss_of_what_is_enrolled(self, model, tmp_path):
@@ -308,7 +308,7 @@ class TestClassesThatComeAndGo:
 
 class TestLearning:
     @torch.no_grad()
-    def twin(self, network, vectors, labels):
+    def reference_losses(self, network, vectors, labels):
         """The three losses, one pair after the other."""
         S = network.similarity
         n, found = len(labels), []
@@ -344,10 +344,12 @@ class TestLearning:
     @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2, 2], [0, 1, 2], [1, 1, 1], [0, 0, 0, 2, 1], [0, 0, 1], [0, 1]])
     def test_the_loss_is_that_of_the_formulas_and_finite_without_pairs_of_a_kind(self, labels):
         learning, batch, vectors = self.objective(labels)
-        learning.module.average(vectors, torch.tensor([0, 1, 2] * 2)[: len(labels)], 0.9)  # so that all are known
-        learning.module.seen[:] = True
+        learning.module.update_averages(
+            vectors, torch.tensor([0, 1, 2] * 2)[: len(labels)], 0.9
+        )  # so that all are known
+        learning.module.seen_classes[:] = True
         found = learning.loss(batch)
-        expected = self.twin(learning.module, vectors, labels)
+        expected = self.reference_losses(learning.module, vectors, labels)
         assert [float(found[name].detach()) for name in ("class", "pair", "auxiliary")] == pytest.approx(
             expected, rel=1e-9
         )
@@ -357,10 +359,10 @@ class TestLearning:
     def test_labels_are_smoothed_in_both_cross_entropies_and_nowhere_else(self, smoothing):
         """−Σ_k q_k log p_k with q = (1 − ε) of the label and ε / K of every class."""
         labels = [0, 0, 1, 2, 2]
-        learning, batch, vectors = self.objective(labels, smoothing=smoothing)
+        learning, batch, vectors = self.objective(labels, label_smoothing=smoothing)
         plain, _, _ = self.objective(labels)
         for one in (learning, plain):
-            one.module.average(vectors, torch.tensor([0, 1, 2, 0, 1]), 0.9)
+            one.module.update_averages(vectors, torch.tensor([0, 1, 2, 0, 1]), 0.9)
         found, other = learning.loss(batch), plain.loss(batch)
         with torch.no_grad():
             similar = torch.stack([learning.module.similarity(c, vectors) for c in learning.module.averages], 1)
@@ -376,7 +378,7 @@ class TestLearning:
         learning, _, vectors = self.objective(labels)
         compared = []
         monkeypatch.setattr(learning, "_binary_losses", lambda scores, same: compared.append(same) or scores)
-        learning._pairs(vectors, torch.from_numpy(labels), torch.zeros(len(labels)))
+        learning._pair_loss(vectors, torch.from_numpy(labels), torch.zeros(len(labels)))
         assert (int(compared[0].sum()), int((~compared[0]).sum())) == expected
 
     def test_soft_targets_of_pairs_are_uniform_in_a_tenth_at_either_end(self):
@@ -412,11 +414,11 @@ class TestLearning:
     def test_averages_move_as_the_paper_says_and_begin_with_the_first_mean(self):
         learning, _, vectors = self.objective([0, 0, 1, 1])
         network = learning.module
-        network.average(vectors, torch.tensor([0, 0, 1, 1]), 0.9)
+        network.update_averages(vectors, torch.tensor([0, 0, 1, 1]), 0.9)
         first = network.averages.clone()
         assert torch.allclose(first[0], vectors[:2].mean(0))
-        assert not network.seen[2]
-        network.average(2 * vectors, torch.tensor([0, 2, 2, 2]), 0.9)
+        assert not network.seen_classes[2]
+        network.update_averages(2 * vectors, torch.tensor([0, 2, 2, 2]), 0.9)
         assert torch.allclose(network.averages[0], 0.9 * first[0] + 0.1 * 2 * vectors[0])
         assert torch.equal(network.averages[1], first[1])  # absent, so as it was
         assert torch.allclose(network.averages[2], 2 * vectors[1:].mean(0))
@@ -431,7 +433,7 @@ class TestLearning:
     def test_a_class_without_an_average_takes_no_part(self):
         learning, batch, _ = self.objective([0, 0, 1, 1])
         assert torch.isfinite(learning.loss(batch)["loss"])
-        assert not learning.module.seen[2]
+        assert not learning.module.seen_classes[2]
 
     @pytest.mark.parametrize(
         "options",
@@ -440,13 +442,13 @@ class TestLearning:
             {"averaging": "gradient"},
             {"auxiliary": None},
             {"auxiliary": "margin"},
-            {"similarity": "cosine"},
-            BESIDE,
-            BESIDE | {"inference": "both"},
-            {"similarity": "fused"},
-            {"symmetrize": False, "soft_pairs": True, "smoothing": 0.2},
+            {"similarity_fn": "cosine"},
+            EXTRA,
+            EXTRA | {"inference": "both"},
+            {"similarity_fn": "fused"},
+            {"symmetrize": False, "soft_pairs": True, "label_smoothing": 0.2},
             {"n_prototypes": 3},
-            {"schedule": "steps", "max_steps": None, "max_epochs": 2},
+            {"schedule": "milestones", "max_steps": None, "max_epochs": 2},
             dict(tl.Prototypes.preset("paper", max_epochs=2).get_params(deep=False)) | {"encoder": SMALL["encoder"]},
             {"perturb": False, "optimizer": "adam", "schedule": "constant"},
         ],
@@ -470,11 +472,11 @@ class TestLearning:
         encoder = tl.SiameseGRU(hidden=6, n_outputs=5, standardize=standardize, random_state=0)
         model = tl.Prototypes(**SMALL | {"encoder": encoder, "max_steps": 1}, random_state=0).fit(waves())
         lengths = torch.tensor([30, 20])
-        found, _ = model._make_perturbation(waves())(torch.ones(2, 30, 1), lengths, np.random.default_rng(0))
+        found, _ = model._make_recipe(waves()).perturbation(torch.ones(2, 30, 1), lengths, np.random.default_rng(0))
         spread = [float(row[:length].std()) for row, length in zip(found, lengths, strict=True)]
         assert spread == pytest.approx([0.05, 0.05] if standardize else [0.0, 0.0], rel=0.4, abs=1e-6)
         frames = tl.Sequences(np.zeros((4, 1, 1)))
-        noise = model._make_perturbation(frames)
+        noise = model._make_recipe(frames).perturbation
         if not standardize:
             assert noise is None
             return
@@ -485,7 +487,7 @@ class TestLearning:
     def test_a_training_that_learned_nothing_says_so(self):
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((60, 12)), np.arange(60) % 3
-        words = "its network, by the class averages that training keeps, recognizes .* `predict` goes by exact means"
+        words = "its network, by the class averages that training keeps, recognizes .* `predict` uses exact means"
         with pytest.warns(tl.train.NotLearnedWarning, match=words):
             tl.Prototypes(**SMALL | {"max_steps": 60}, learning_rate=1e-12, random_state=0).fit(X, y)
 
@@ -526,7 +528,7 @@ class TestEncoders:
         assert isinstance(model.encoder_, tl.CausalEncoder)
         assert model.encode(waves()).shape == (32, 8)
         drawn = tl.CausalEncoder(
-            n_features=8, channels=4, depth=2, reduced_size=5, max_steps=0, random_state=0, vectors="plain"
+            n_features=8, channels=4, depth=2, reduced_size=5, max_steps=0, random_state=0, vectors="raw"
         )
         assert not np.allclose(drawn.fit(waves()).encode(waves()), model.encode(waves()), atol=1e-4)
         assert not hasattr(self.CAUSAL, "network_")  # the caller's stays as it is
@@ -565,7 +567,7 @@ class TestEncoders:
 
     def test_encoders_beside_it_have_twice_its_share(self):
         X = waves()
-        model = tl.Prototypes(**SMALL | BESIDE, random_state=0).fit(X)
+        model = tl.Prototypes(**SMALL | EXTRA, random_state=0).fit(X)
         own, other = model.encoder_.encode(X), model.extra_encoders_[0].encode(X)
         unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in (own, other)]
         expected = np.concatenate([unit[0] / np.sqrt(3), unit[1] * np.sqrt(2 / 3)], axis=1)
@@ -580,7 +582,7 @@ class TestEncoders:
         assert [type(one.encoder_) for one in model.extra_encoders_] == [tl.Rocket, tl.encode.StatisticsEncoder]
         assert tl.Prototypes(extra_encoders=[], max_steps=2, random_state=0).fit(waves()).extra_encoders_ == []
         with pytest.raises(ValueError, match="takes no vectors but those of the encoder"):
-            tl.Prototypes(**SMALL | {"beside": [tl.Rocket()]}).fit(waves())
+            tl.Prototypes(**SMALL | {"extra_encoders": [tl.Rocket()]}).fit(waves())
 
     def test_a_torch_module_will_do_but_no_folder_holds_it(self, tmp_path):
         own = OwnNetwork()
@@ -614,7 +616,7 @@ class TestEncoders:
         assert model.predict(X).shape == (8,)
 
     def test_a_seed_repeats_what_is_fitted_beside(self):
-        options = SMALL | {"similarity": None, "beside": [tl.Rocket(n_features=200)], "max_steps": 2}
+        options = SMALL | {"similarity_fn": None, "extra_encoders": [tl.Rocket(n_features=200)], "max_steps": 2}
         one, other = (tl.Prototypes(**options, random_state=3).fit(waves()).encode(waves()) for _ in range(2))
         assert one.tobytes() == other.tobytes()
 
@@ -640,7 +642,7 @@ class TestEncoders:
 
 class TestCheckpoints:
     def test_a_training_goes_on_with_the_encoder_that_it_began_with(self, tmp_path):
-        causal = {"n_features": 8, "channels": 4, "depth": 2, "reduced": 5, "max_steps": 2}
+        causal = {"n_features": 8, "channels": 4, "depth": 2, "reduced_size": 5, "max_steps": 2}
         one, other = (tl.CausalEncoder(**causal, random_state=seed).fit(waves()) for seed in (0, 1))
         how = {"hidden": 7, "checkpoint": tmp_path / "c", "random_state": 0}
         tl.Prototypes(encoder=one, max_steps=3, **how).fit(waves())
@@ -747,7 +749,7 @@ class TestThresholds:
 
 class TestStreams:
     def test_a_stream_ends_where_the_whole_sequence_does(self, model, tmp_path):
-        ready = copied(model, tmp_path / "a").calibrate_stream(waves(n_each=20, seed=2), wrong=0.3)
+        ready = copied(model, tmp_path / "a").calibrate_stream(waves(n_each=20, seed=2), error_rate=0.3)
         again = copied(ready, tmp_path / "b")
         for x in waves(seed=4)[::5]:
             stream = again.stream()
@@ -796,7 +798,7 @@ class TestStreams:
         assert named <= 2
 
     def test_a_stream_stays_with_the_model_as_it_was(self, model, tmp_path):
-        ready = copied(model, tmp_path / "a").calibrate_stream(waves(n_each=20, seed=2), wrong=0.3)
+        ready = copied(model, tmp_path / "a").calibrate_stream(waves(n_each=20, seed=2), error_rate=0.3)
         stream, other = ready.stream(), ready.stream()
         ready.forget("every 2")
         for sample in waves(seed=4)[0]:
@@ -867,11 +869,30 @@ class TestBadInput:
     def test_an_adversary_needs_what_it_can_attack(self):
         with pytest.raises(TypeError, match="adversary=.*expected an attack"):
             tl.Prototypes(adversary="pgd").fit(waves())
+        with pytest.raises(TypeError, match=r"adversary=.*attacks\.PGD\(0\.3\) or attacks\.FGSM\(0\.3\)"):
+            tl.Prototypes(adversary=tl.attacks.PGD).fit(waves())  # the class in place of a value
+        with pytest.raises(TypeError, match="adversary=.*expected an attack"):
+            tl.Prototypes(adversary=tl.Prototypes()).fit(waves())  # whose option `perturb` is no method
         with pytest.raises(ValueError, match="freeze=False"):
             tl.Prototypes(adversary=tl.attacks.FGSM(0.1), freeze=True).fit(waves())
         rocket = tl.Rocket(n_features=200, random_state=0)
         with pytest.raises(ValueError, match="nothing to train against"):
             tl.Prototypes(encoder=rocket, adversary=tl.attacks.FGSM(0.1)).fit(waves())
+
+    def test_anything_with_a_method_perturb_is_an_adversary(self):
+        """Standardized batches come with their lengths, targets, the logits of both heads and the scaler."""
+        seen = []
+
+        class Recorder:
+            def perturb(self, x, lengths, targets, logits_of, rng=None, *, scaler=None):
+                seen.append([logits.shape for logits in logits_of(x, lengths)])
+                assert len(x) == len(lengths) == len(targets)
+                assert scaler.scale.shape == (1,)
+                return x
+
+        tl.Prototypes(**SMALL | {"max_steps": 3}, adversary=Recorder(), random_state=0).fit(waves())
+        assert len(seen) == 3
+        assert all(len(heads) == 2 and {shape[1] for shape in heads} == {4} for heads in seen)
 
     def test_training_against_an_adversary_runs_on_all_heads(self):
         X = waves()
@@ -884,14 +905,14 @@ class TestBadInput:
 
 
 def test_a_folder_without_a_table_of_weights_is_refused_by_the_kind_that_came(model):
-    state = model._state() | {"network_": [1.0, 2.0]}
+    state = model._get_state() | {"network_": [1.0, 2.0]}
     with pytest.raises(ValueError, match="network_ is a list: expected an array for every weight"):
         tl.Prototypes(**model.get_params(deep=False))._set_state(state)
 
 
 @pytest.mark.parametrize("broken", ["owners_", "prototypes_", "members_"])
 def test_a_folder_whose_arrays_do_not_belong_together_is_refused(model, broken):
-    state = model._state()
+    state = model._get_state()
     if broken == "owners_":
         state["owners_"] = state["owners_"][::-1].copy()
     elif broken == "prototypes_":
@@ -935,8 +956,8 @@ def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components(
 
 RANGES = {  # the last value that is taken and the first that is refused
     **dict.fromkeys(["hidden", "n_prototypes", "max_steps", "max_epochs"], ((1, 0),)),
-    **dict.fromkeys(["per_class", "batch_size"], ((2, 1),)),
-    **dict.fromkeys(["dropout", "smoothing"], ((0, -1), (0.99, 1))),
+    **dict.fromkeys(["n_per_class", "batch_size"], ((2, 1),)),
+    **dict.fromkeys(["dropout", "label_smoothing"], ((0, -1), (0.99, 1))),
     **dict.fromkeys(["learning_rate", "max_time"], ((1e-300, 0),)),
     "momentum": ((0, -1), (1, 2)),
     "weight_decay": ((0, -1),),
@@ -952,7 +973,8 @@ def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(name, ends)
             check(beyond, name)
 
 
-DEFAULTS = {"n_prototypes": 1, "hidden": 512, "dropout": 0.25, "momentum": 0.9, "smoothing": 0.0, "per_class": 6,
+DEFAULTS = {"n_prototypes": 1, "hidden": 512, "dropout": 0.25, "momentum": 0.9, "label_smoothing": 0.0,
+            "n_per_class": 6,
             "batch_size": 64, "learning_rate": 3e-3, "weight_decay": 1e-3, "devices": 1, "freeze": False,
             "symmetrize": True, "soft_pairs": False, "perturb": True, "standardize": True}  # fmt: skip
 

@@ -117,17 +117,17 @@ def test_the_backward_pass_of_blocks_leaves_out_the_same_units(monkeypatch):
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])
-def test_blocks_company_threads_and_known_vectors_change_no_bit(monkeypatch, symmetrize):
+def test_blocks_batches_threads_and_known_vectors_change_no_bit(monkeypatch, symmetrize):
     s, (u, v) = similarity(symmetrize=symmetrize), vectors(300, 200)
     whole, starts = s.scores(u, v), np.array([0, 2, 50, 51, 299])
-    few = s.best(u, v, 7), s.group_maxima(u, v, starts)
+    few = s.top_k(u, v, 7), s.group_maxima(u, v, starts)
     monkeypatch.setattr(array_scores, "MAX_HIDDEN_UNITS", 24 * 70)  # several blocks on either side
-    for known in (u, s.known(u)):
+    for known in (u, s.precompute(u)):
         np.testing.assert_array_equal(s.scores(known, v), whole)
         np.testing.assert_array_equal(s.scores(known, v[13:14]), whole[:, 13:14])
         np.testing.assert_array_equal(s.scores(known, v, threads=2), whole)
-        np.testing.assert_array_equal(s.best(known, v, 7)[0], few[0][0])
-        np.testing.assert_array_equal(s.best(known, v, 7)[1], few[0][1])
+        np.testing.assert_array_equal(s.top_k(known, v, 7)[0], few[0][0])
+        np.testing.assert_array_equal(s.top_k(known, v, 7)[1], few[0][1])
         np.testing.assert_array_equal(s.group_maxima(known, v, starts), few[1])
     np.testing.assert_array_equal(few[0][1], np.argsort(-whole, axis=0, kind="stable")[:7].T)
     np.testing.assert_array_equal(few[1], np.maximum.reduceat(whole, starts, axis=0).T)
@@ -136,7 +136,7 @@ def test_blocks_company_threads_and_known_vectors_change_no_bit(monkeypatch, sym
 def test_more_are_asked_for_than_a_block_has(monkeypatch):
     s, (u, v) = similarity(), vectors(10, 3)
     monkeypatch.setattr(array_scores, "MAX_HIDDEN_UNITS", 24 * 3)
-    np.testing.assert_array_equal(s.best(u, v, 10)[1], np.argsort(-s.scores(u, v), axis=0, kind="stable").T)
+    np.testing.assert_array_equal(s.top_k(u, v, 10)[1], np.argsort(-s.scores(u, v), axis=0, kind="stable").T)
 
 
 def test_answers_follow_the_weights():
@@ -159,7 +159,7 @@ def test_what_is_remembered_of_prototypes_follows_them_and_every_weight():
         was = s.scores(u, v)
         weight.data += 0.1
         assert (s.scores(u, v) != was).all()
-        np.testing.assert_array_equal(s.scores(u, v), s.scores(s.known(u), v))
+        np.testing.assert_array_equal(s.scores(u, v), s.scores(s.precompute(u), v))
     np.testing.assert_allclose(s.scores(u.astype(np.float64), v.astype(np.float64)), s.scores(u, v), rtol=1e-4)
 
 
@@ -181,10 +181,10 @@ def test_the_best_of_other_similarities_are_those_of_the_whole_table(monkeypatch
     s, (u, v), starts = kind(), vectors(60, 7), np.array([0, 1, 20, 59])
     whole = s.scores(u, v)
     monkeypatch.setattr(blockwise_search, "MAX_SIMILARITIES", 7 * 9)  # blocks that cut groups
-    values, ids = s.best(u, v, 12)
+    values, ids = s.top_k(u, v, 12)
     np.testing.assert_array_equal(ids, np.argsort(-whole, axis=0, kind="stable")[:12].T)
     np.testing.assert_allclose(values, np.take_along_axis(whole.T, ids, 1), rtol=1e-6)
-    np.testing.assert_array_equal(s.best(u, v)[1][:, 0], whole.argmax(axis=0))
+    np.testing.assert_array_equal(s.top_k(u, v)[1][:, 0], whole.argmax(axis=0))
     np.testing.assert_allclose(s.group_maxima(u, v, starts), np.maximum.reduceat(whole, starts, axis=0).T, rtol=1e-6)
 
 
@@ -210,7 +210,7 @@ def test_what_does_not_fit_is_refused_in_words():
     with pytest.raises(ValueError, match=r"u has shape \(5,\): expected \(item, 5\)"):
         s.scores(u[0], v)
     with pytest.raises(ValueError, match="k=4: expected at least 1 and at most 3, the rows of u"):
-        s.best(u, v, 4)
+        s.top_k(u, v, 4)
     with pytest.raises(ValueError, match="expected numbers that rise from 0 and are below 3"):
         s.group_maxima(u, v, [1])
 

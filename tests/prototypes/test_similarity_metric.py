@@ -25,7 +25,7 @@ def model(data):
 
 
 def symmetric(model, X):
-    """S̄ of all pairs, by the verb of the model."""
+    """S̄ of all pairs, by the method of the model."""
     S = model.similarity(tl.Sequences(X), tl.Sequences(X))
     return (S + S.T) / 2
 
@@ -77,7 +77,7 @@ def test_a_model_that_changes_afterwards_changes_no_metric_that_was_taken_of_it(
 
 def test_a_metric_that_is_fitted_is_that_of_prototypes_that_are(data):
     X, y = data
-    options = {"similarity": "learned", "hidden": 8, "max_steps": 3, "random_state": 0}
+    options = {"similarity_fn": "learned", "hidden": 8, "max_steps": 3, "random_state": 0}
     fitted = SimilarityMetric(tl.Prototypes(**options)).fit(X, y)
     expected = tl.Prototypes(**options).fit(X, y).metric()
     np.testing.assert_array_equal(fitted.pairwise(X), expected.pairwise(X))
@@ -99,16 +99,16 @@ def test_neighbours_by_it_are_of_their_class(model, data):
 def test_anything_but_prototypes_is_refused():
     with pytest.raises(TypeError, match="prototypes=DTW.*expected timelike.Prototypes"):
         SimilarityMetric(tl.DTW()).fit(np.zeros((4, 5)), [0, 0, 1, 1])
-    with pytest.raises(ValueError, match="learned nothing yet"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         SimilarityMetric().pairwise(np.zeros((4, 5)))
-    with pytest.raises(ValueError, match="learned nothing yet"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         tl.Prototypes().metric()
 
 
 # --- what it is not --------------------------------------------------------------------------------------------------
 
 
-def test_departures_are_those_of_the_formulas(model, data):
+def test_violations_are_those_of_the_formulas(model, data):
     X = data[0]
     found = model.metric().metric_violations(X, n_triples=4000, random_state=0)
     S = model.similarity(tl.Sequences(X), tl.Sequences(X))

@@ -8,7 +8,7 @@ import timelike as tl
 from timelike.verify.stream_boundaries import Claims, compute_boundaries
 
 # eight people can promise little, which is not what most tests are about
-pytestmark = pytest.mark.filterwarnings("ignore::timelike.recognize.CalibrationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::timelike.score.CalibrationWarning")
 
 
 def strangers(impostor):

@@ -1,8 +1,8 @@
-"""Attacks: inputs that are changed a little so that a model answers wrongly, and how a model stands up to them.
+"""Adversarial attacks: small changes of the input that make a model answer wrongly, and the accuracy under them.
 
 An attack is a frozen value: `PGD(0.3, bounds=(0, 1)).attack(model, X, y)` gives X with its values moved by at most 0.3.
-`robustness` counts what is still right, attack by attack and under the worst of them. `Prototypes(adversary=…)` learns
-from attacked batches. Gradients are those of logits, never of probabilities, and pass through the standardization of
+`robustness` is the accuracy under each attack and under the worst of them. `Prototypes(adversary=…)` trains on
+attacked batches. Gradients are those of logits, never of probabilities, and pass through the standardization of
 the model: the budget is in the units of the data.
 """
 

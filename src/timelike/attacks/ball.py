@@ -17,15 +17,15 @@ from ..core.validation.tensors import valid_mask
 from ..sequences import Sequences
 
 Norm = Literal["linf", "l2"]
-N_ALTERNATIONS = 8  # between budget and band, before what is still outside is scaled back
+N_ALTERNATIONS = 8  # of projections onto budget and band, before the rest is scaled back
 
 
 @dataclass(frozen=True)
 class Ball:
     """Where a batch may be moved to.
 
-    `center` (item, time, *frame) is the data and `low`, `high` of the same shape the corners of its box; padding has no
-    room in it. `unit` has the shape of a frame: what a budget of 1 means in every channel. A length of the l2 norm is
+    `center` (item, time, *frame) is the data; `low` and `high`, of the same shape, are the corners of its box; padding
+    cannot move. `unit` has the shape of a frame: what a budget of 1 means in every channel. A length of the l2 norm is
     ‖d / unit‖ over all steps and channels of a sequence.
     """
 
@@ -38,17 +38,17 @@ class Ball:
     norm: Norm
     band: float | None
 
-    def take(self, kept: Tensor) -> Ball:
-        """The same around some of the items."""
-        parts = {name: getattr(self, name)[kept] for name in ("center", "low", "high", "lengths")}
+    def take(self, positions: Tensor) -> Ball:
+        """The ball of some of the items."""
+        parts = {name: getattr(self, name)[positions] for name in ("center", "low", "high", "lengths")}
         return replace(self, **parts)
 
     def direction(self, gradient: Tensor) -> Tensor:
         """The step of length 1 along which a linear function with this gradient grows most."""
         if self.norm == "linf":
             return self.unit * gradient.sign()
-        steep = gradient * self.unit
-        return self.unit * steep / _item_norms(steep).clamp(min=torch.finfo(steep.dtype).tiny)
+        scaled = gradient * self.unit
+        return self.unit * scaled / _item_norms(scaled).clamp(min=torch.finfo(scaled.dtype).tiny)
 
     def project(self, point: Tensor) -> Tensor:
         """The point, or one near it that keeps to budget, bounds and band."""
@@ -57,7 +57,7 @@ class Ball:
             return self._round_to_dtype(self._project_to_box(moved))
         for _ in range(N_ALTERNATIONS):
             moved = self._low_pass(self._project_to_box(moved))
-        return self._round_to_dtype(self._scale_into_ball(moved))  # a smaller multiple has the same frequencies
+        return self._round_to_dtype(self._scale_into_ball(moved))  # scaling keeps the frequencies
 
     def map_from_unit_ball(self, noise: Tensor) -> Tensor:
         """The point of the ball that a point of the unit ball stands for."""
@@ -65,7 +65,7 @@ class Ball:
 
     @property
     def _step_mask(self) -> Tensor:
-        """Where there is something to move: (item, time, 1, …)."""
+        """Mask of the steps that are not padding, (item, time, 1, …)."""
         steps = valid_mask(self.lengths, self.center.shape[1], self.center.device)
         return steps.reshape(*steps.shape, *[1] * (self.center.ndim - 2))
 
@@ -78,7 +78,7 @@ class Ball:
         return torch.maximum(torch.minimum(moved, self.high.double() - center), self.low.double() - center)
 
     def _low_pass(self, moved: Tensor) -> Tensor:
-        """Without what changes too fast: the lowest frequencies of every sequence's own length, the mean included."""
+        """The lowest frequencies of every sequence's own length, the mean included."""
         assert self.band is not None
         found = torch.zeros_like(moved)
         for length in sorted(set(self.lengths.tolist())):
@@ -99,7 +99,7 @@ class Ball:
         return moved * fits.clamp(max=1.0).reshape(-1, *[1] * (moved.ndim - 1))
 
     def _round_to_dtype(self, moved: Tensor) -> Tensor:
-        """As data: rounding must not leave the ball either."""
+        """The point in the dtype of the data, which rounding must not move out of the ball."""
         point = self._clip_to_box(self.center.double() + moved)
         if self.norm == "linf":
             return point
@@ -144,7 +144,7 @@ def make_ball(
     if bounds is not None:
         least, most = (torch.as_tensor(bound, device=center.device).to(center.dtype) for bound in bounds)
         low, high = torch.maximum(low, least), torch.minimum(high, most)
-    # data that rounding has put a little outside stays where it is
+    # data that rounding has moved slightly out of the bounds stays where it is
     return Ball(
         center,
         torch.minimum(low, center),
@@ -158,7 +158,7 @@ def make_ball(
 
 
 def _box_corners(center: Tensor, reach: Tensor) -> tuple[Tensor, Tensor]:
-    """The outermost numbers of the dtype that are no farther than the reach."""
+    """The outermost numbers of the dtype within the reach."""
     exact = center.double()
     found = []
     for side in (-1, 1):
@@ -183,7 +183,7 @@ def sample_noise(
 
 
 def item_generators(sequences: Sequences, seed: int, run: int) -> list[np.random.Generator]:
-    """A generator for every item that knows nothing of the others."""
+    """A generator for every item, independent of the other items."""
     return [np.random.default_rng([seed, run, _hash_values(values)]) for values in sequences]
 
 

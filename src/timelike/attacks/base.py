@@ -1,4 +1,4 @@
-"""Attack, the base of attacks by gradients: options, the search in batches, and batches for training."""
+"""`Attack`, the base class of gradient attacks: options, attacks on a model, and adversarial batches for training."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BATCH_SIZE = 128  # items at a time
 
 @dataclass(frozen=True, repr=False)
 class Attack(abc.ABC):
-    """What every attack can do: `attack` a model, and make `perturb` batches to train on."""
+    """The base class of attacks: `attack` a model, and `perturb` batches to train on."""
 
     epsilon: float
     _: KW_ONLY
@@ -50,8 +50,8 @@ class Attack(abc.ABC):
     def __repr__(self) -> str:
         """The budget, and the options that differ from the defaults."""
         rest = (field for field in fields(self)[1:] if getattr(self, field.name) != field.default)
-        said = "".join(f", {field.name}={getattr(self, field.name)!r}" for field in rest)
-        return f"{type(self).__name__}({self.epsilon!r}{said})"
+        options = "".join(f", {field.name}={getattr(self, field.name)!r}" for field in rest)
+        return f"{type(self).__name__}({self.epsilon!r}{options})"
 
     @property
     @abc.abstractmethod
@@ -61,7 +61,7 @@ class Attack(abc.ABC):
     @property
     @abc.abstractmethod
     def _random_starts(self) -> Sequence[bool]:
-        """The beginnings: True for a random point, False for the data itself."""
+        """The starts: True for a random point, False for the data itself."""
 
     # --- against a model -------------------------------------------------------------------------------------------
 
@@ -75,11 +75,11 @@ class Attack(abc.ABC):
         transfer_from: Any = None,
         random_state: RandomState = None,
     ) -> Any:
-        """X with its values moved, in the form in which it came; integers become floating point numbers.
+        """X with its values moved, in the type in which it was given; integers become floating point numbers.
 
-        Of the data itself and of every step of every beginning the strongest is kept: one that is answered wrongly,
-        and of these the one with the greatest loss. An item comes out the same in any company: random beginnings follow
-        from `random_state` and the item's own values.
+        The result is the strongest of the data itself and of every step from every start: one that is answered wrongly,
+        and among these the one with the largest loss. The result for an item is independent of the batch: random
+        starts follow from `random_state` and the item's own values.
 
         Parameters
         ----------
@@ -88,11 +88,11 @@ class Attack(abc.ABC):
             (item, class). A module answers in evaluation mode and in double precision.
         X : Sequences or array
         y : array (item,), optional
-            The true classes; those that X carries unless given. Columns of the logits for a module or callable.
+            The true classes; by default the labels of X. For a module or callable, columns of the logits.
         head : {"similarity", "dense", "both"}, optional
-            Of Prototypes: which of its answers is attacked; the one it predicts with unless given.
+            The head of Prototypes to attack; by default the one it predicts with.
         transfer_from : model, or the name of another head of this one
-            Whose gradients are followed. The model itself is only asked what it thinks of the points on the way.
+            The model whose gradients are followed; the attacked model only evaluates the points on the way.
         """
         sequences = validate_sequences(X)
         found = self._run_batches(model, sequences, y, head, transfer_from, random_state, stop=False)
@@ -101,7 +101,7 @@ class Attack(abc.ABC):
     def _fooled_mask(
         self, model: Any, X: Any, y: Any, head: Head | None, transfer_from: Any, random_state: RandomState
     ) -> NDArray[np.bool_]:
-        """Whether each item can be moved so that the answer is wrong, (item,); those that are wrong anyway included."""
+        """Whether each item can be moved so that the answer is wrong, (item,), or is wrong already."""
         found = self._run_batches(model, validate_sequences(X), y, head, transfer_from, random_state, stop=True)
         return np.concatenate([fooled for _, fooled in found])
 
@@ -116,7 +116,7 @@ class Attack(abc.ABC):
         *,
         stop: bool,
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
-        """Packed values and who is fooled, batch by batch."""
+        """Packed values and which items are fooled, batch by batch."""
         target = make_target(model, head)
         source = make_source(model, head, transfer_from)
         _refuse_other_classes(target, source)
@@ -146,29 +146,29 @@ class Attack(abc.ABC):
             else x
             for run, random in enumerate(self._random_starts)
         )
-        judge = make_evaluator(target, source, self.loss, lengths, codes)
-        best = find_strongest(ball, judge, starts, steps=steps, stop=stop)
+        evaluate = make_evaluator(target, source, self.loss, lengths, codes)
+        best = find_strongest(ball, evaluate, starts, steps=steps, stop=stop)
         where = torch.arange(x.shape[1]) < lengths[:, None]
         return best.point[where].numpy(), best.fooled.numpy()
 
-    def _make_ball(self, x: Tensor, lengths: Tensor, moments: ChannelScaler | None) -> Ball:
-        """In the units of the data."""
-        unit = self._channel_units(tuple(x.shape[2:]), moments)
+    def _make_ball(self, x: Tensor, lengths: Tensor, scaler: ChannelScaler | None) -> Ball:
+        """The ball in the units of the data."""
+        unit = self._channel_units(tuple(x.shape[2:]), scaler)
         return make_ball(
             x, lengths, unit, self.epsilon, norm=self._norm_and_steps[0], bounds=self.bounds, band=self.band
         )
 
-    def _channel_units(self, frame: tuple[int, ...], moments: ChannelScaler | None) -> Tensor:
-        """What a budget of 1 means in every channel, of the shape of a frame."""
+    def _channel_units(self, frame: tuple[int, ...], scaler: ChannelScaler | None) -> Tensor:
+        """What a budget of 1 means in every channel, in the shape of a frame."""
         if self.per_channel is None:
             return torch.ones(frame, dtype=torch.float64)
         if self.per_channel == "deviation":
-            if moments is None:
+            if scaler is None:
                 raise ValueError(
                     "per_channel='deviation': this model does not standardize, so no deviations are known; give them "
                     "as a tuple, one for each channel"
                 )
-            return torch.from_numpy(np.array(moments.scale, dtype=np.float64))
+            return torch.from_numpy(np.array(scaler.scale, dtype=np.float64))
         if len(self.per_channel) != frame[0]:
             raise ValueError(
                 f"per_channel has {len(self.per_channel)} numbers and X {frame[0]} channels: expected one for each"
@@ -203,9 +203,9 @@ class Attack(abc.ABC):
         *,
         scaler: ChannelScaler | None = None,
     ) -> Tensor:
-        """A batch (item, time, *frame) moved so that the loss is great, for training on it; it carries no gradient.
+        """A batch (item, time, *frame) moved to increase the loss, for training on it; it carries no gradient.
 
-        The attack of this value, on tensors: the strongest point of every item on its way up the loss of `logits_of`.
+        This attack on tensors: the strongest point of every item in ascent on the loss of `logits_of`.
 
         Parameters
         ----------
@@ -215,17 +215,17 @@ class Attack(abc.ABC):
             Columns of the logits.
         logits_of : callable
             (x, lengths) → logits (item, class), or a list of them, one for every head that is trained: losses are
-            added. An empty list is an error, so that a training without a head cannot go unattacked. The
-            network should be in evaluation mode meanwhile: an attack on dropout is one on noise.
+            added. An empty list is an error. The network should be in evaluation mode meanwhile: otherwise dropout
+            makes the gradients noisy.
         rng : numpy.random.Generator, optional
-            Draws the beginnings; unless given, it follows from torch's own generator, which the loop seeds every step.
-        moments : Moments, optional
+            Draws the random starts; by default seeded by torch's generator, which the training loop seeds every step.
+        scaler : ChannelScaler, optional
             How x was standardized: the budget and the bounds are in the units of the data before that.
 
         Examples
         --------
         >>> import torch
-        >>> from timelike.recognize import attacks
+        >>> from timelike import attacks
         >>> x, weights = torch.zeros(1, 1, 2), torch.tensor([[1.0, 0.0], [-1.0, 2.0]])
         >>> logits_of = lambda x, lengths: x[:, 0] @ weights.T
         >>> attacks.FGSM(0.5).perturb(x, torch.tensor([1]), torch.tensor([0]), logits_of)
@@ -240,22 +240,22 @@ class Attack(abc.ABC):
             else ball.center
             for random in self._random_starts
         )
-        judge = make_training_evaluator(logits_of, self.loss, lengths, targets)
-        return find_strongest(ball, judge, starts, steps=steps).point
+        evaluate = make_training_evaluator(logits_of, self.loss, lengths, targets)
+        return find_strongest(ball, evaluate, starts, steps=steps).point
 
-    def _make_standardized_ball(self, x: Tensor, lengths: Tensor, moments: ChannelScaler | None) -> Ball:
-        """The ball around standardized data, whose every channel has another unit."""
-        if moments is None:
+    def _make_standardized_ball(self, x: Tensor, lengths: Tensor, scaler: ChannelScaler | None) -> Ball:
+        """The ball around standardized data, in which every channel has its own unit."""
+        if scaler is None:
             return self._make_ball(x, lengths, None)
         place = tuple(x.shape[2:])  # frames may have been made flat
-        mean, scale = (torch.from_numpy(np.asarray(moment, dtype=np.float64)).reshape(place) for moment in moments)
-        unit = self._channel_units(moments.mean.shape, moments).reshape(place) / scale
+        mean, scale = (torch.from_numpy(np.asarray(moment, dtype=np.float64)).reshape(place) for moment in scaler)
+        unit = self._channel_units(scaler.mean.shape, scaler).reshape(place) / scale
         ends = None if self.bounds is None else tuple((bound - mean) / scale for bound in self.bounds)
         return make_ball(x, lengths, unit, self.epsilon, norm=self._norm_and_steps[0], bounds=ends, band=self.band)  # type: ignore[arg-type]
 
 
 def restore_type(given: Any, moved: Sequences) -> Any:
-    """The moved sequences in the form in which they came: `Sequences`, a tensor, an array, a list of arrays."""
+    """The moved sequences in the type of the input: `Sequences`, a tensor, an array or a list of arrays."""
     if isinstance(given, Tensor):
         return torch.from_numpy(moved.values.reshape(given.shape).copy())
     if isinstance(given, np.ndarray) and given.dtype != object:
@@ -266,7 +266,7 @@ def restore_type(given: Any, moved: Sequences) -> Any:
 
 
 def _refuse_other_classes(target: AttackTarget, source: AttackTarget | None) -> None:
-    """Columns of logits must mean the same on both sides, where they say what they mean."""
+    """Raise an error if both models know their classes and these differ."""
     if source is None or source.classes is None or target.classes is None:
         return
     theirs, ours = source.classes.tolist(), target.classes.tolist()

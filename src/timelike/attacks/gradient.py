@@ -10,10 +10,8 @@ from ..core.parameters import check_bool, check_choice, check_float, check_int
 from .ball import Norm
 from .base import Attack
 
-FIRST_STEP_DIVISOR, DIVISOR_STEPS = (
-    4,
-    5,
-)  # a quarter of the budget at first: ten steps cross the ball; a ninth after 25, a 24th after 100
+# a quarter of the budget at first: ten steps cross the ball; a ninth after 25, a 24th after 100
+FIRST_STEP_DIVISOR, DIVISOR_STEPS = 4, 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,13 +25,13 @@ class FGSM(Attack):
     epsilon : float
         How far every value may be moved, in the units of the data.
     loss : {"cross-entropy", "margin"}
-        What is raised: the cross-entropy of the logits, or the lead of the best wrong class, whose gradient does not
-        fade where the model is certain.
+        What is increased: the cross-entropy of the logits, or the margin of the best wrong class, whose gradient does
+        not vanish where the model is certain.
     bounds : (low, high), optional
-        What values may be at all, such as (0, 1) for pixels.
+        The range of valid values, such as (0, 1) for pixels.
     band : float, optional
-        Only the lowest frequencies over time may be moved: the share of them, of each sequence's own length. Budget and
-        bounds hold too; data that lies on its bounds leaves such an attack little room.
+        The share of frequencies over time, from the lowest, that may be changed, of each sequence's own length. Budget
+        and bounds hold too; data that lies on its bounds leaves such an attack little room.
     per_channel : tuple of numbers or "deviation", optional
         The budget of each channel is `epsilon` times its number; "deviation" takes those of the training data of a
         fitted model that standardizes.
@@ -41,7 +39,7 @@ class FGSM(Attack):
     Examples
     --------
     >>> import torch
-    >>> from timelike.recognize import attacks
+    >>> from timelike import attacks
     >>> model = lambda x, lengths: torch.stack([x.sum((1, 2)), -x.sum((1, 2))], dim=1)
     >>> attacks.FGSM(0.25).attack(model, [[0.5, 0.25]], [0])
     [array([0.25, 0.  ])]
@@ -58,7 +56,7 @@ class FGSM(Attack):
 
 @dataclass(frozen=True, repr=False)
 class PGD(Attack):
-    """Projected gradient descent on the loss turned around (Madry et al., 2018), the strongest point of all steps.
+    """Projected gradient ascent on the loss (PGD, Madry et al., 2018); the result is the strongest point of all steps.
 
     x_{t+1} = Π(x_t + α_t sign ∇), or α_t ∇/‖∇‖ in the l2 ball; Π is the projection onto budget, bounds and band.
     Neither more steps nor more restarts make it weaker, because the best point so far is kept and α_t does not depend
@@ -67,22 +65,23 @@ class PGD(Attack):
     Parameters
     ----------
     epsilon, loss, bounds, band, per_channel
-        As in `FGSM`. With `norm="l2"` the budget is the length of all that is moved in a sequence together.
+        As in `FGSM`. With `norm="l2"` the budget is the norm of the change of a whole sequence.
     steps : int
-        How many.
+        Number of steps.
     step : float, optional
-        α, in the units of `epsilon`. Unless given a quarter of it at first and then less, ε / (4 + t / 5), which
-        crosses the ball in ten steps and is fine enough in a hundred.
+        α, in the units of `epsilon`. By default ε / (4 + t / 5) in step t, which crosses the ball in ten steps and is
+        fine enough in a hundred.
     restarts : int
-        Beginnings, from each of which all steps are made.
+        Number of starts, from each of which all steps are made.
     norm : {"linf", "l2"}
+        The norm of the budget.
     random_start : bool
-        Whether the first beginning is a random point of the ball; the others always are.
+        Whether the first start is a random point of the ball; the others always are.
 
     Examples
     --------
     >>> import torch
-    >>> from timelike.recognize import attacks
+    >>> from timelike import attacks
     >>> model = lambda x, lengths: torch.stack([x.sum((1, 2)), -x.sum((1, 2))], dim=1)
     >>> attacks.PGD(0.5, norm="l2", random_start=False).attack(model, [[0.5, 0.25]], [0])[0].round(2)
     array([ 0.15, -0.1 ])

@@ -1,4 +1,4 @@
-"""`robustness` and `suite`: the share of items still right under each attack, and under the worst of all."""
+"""`robustness` and `suite`: accuracy under each attack, and under the worst attack for each item."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _NORMAL_QUANTILE = 1.959964  # of 95 %
 
 @dataclass(frozen=True, repr=False)
 class Robustness:
-    """Which items are right, (item,), on the data as it is and under every attack; see `robustness`.
+    """Which items are answered correctly, (item,), on clean data and under every attack; see `robustness`.
 
-    `accuracy(name)` is a share with its interval, `worst` the share that no attack has fooled.
+    `accuracy(name)` is a share with its interval and `worst_case` the share that no attack has fooled.
     """
 
     correct: dict[str, NDArray[np.bool_]]
 
     def accuracy(self, name: str = CLEAN_NAME) -> Interval:
-        """The share of right answers under an attack, or on the data as it is, with its 95 % interval."""
+        """The accuracy under an attack, or on clean data, with its 95 % interval."""
         if name not in self.correct:
             raise KeyError(f"{name!r}: expected one of {', '.join(map(repr, self.correct))}")
         return share_interval(self.correct[name])
 
     @property
     def clean(self) -> Interval:
-        """The share of right answers on the data as it is."""
+        """The accuracy on clean data."""
         return self.accuracy(CLEAN_NAME)
 
     @property
     def worst_case(self) -> Interval:
-        """The share of items that stay right under every attack."""
+        """The share of items that are answered correctly under every attack."""
         return share_interval(np.logical_and.reduce(list(self.correct.values())))
 
     def rows(self) -> list[tuple[str, Interval]]:
@@ -71,11 +71,11 @@ def robustness(
     transfer_from: Any = None,
     random_state: RandomState = None,
 ) -> Robustness:
-    """How many answers stay right under attacks, each by itself and the worst of all for every item.
+    """Accuracy under attacks, each by itself and the worst of all for every item.
 
-    An item that is answered wrongly as it is counts as wrong under every attack. Accuracy that falls under a margin
-    loss, after restarts or by the gradients of another model, but not under a single run of cross-entropy, was masked
-    gradients and no robustness (Athalye, Carlini and Wagner, 2018): look at the worst of all.
+    An item that is answered wrongly without an attack counts as wrong under every attack. If accuracy drops under a
+    margin loss, after restarts or by the gradients of another model, but not under a single run of cross-entropy,
+    gradients were masked and the model is not robust (Athalye, Carlini and Wagner, 2018): judge by the worst of all.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def robustness(
     attacks : attacks, or attacks by name
         Such as `suite(epsilon)` gives.
     transfer_from : model, name of a head, or several of these by name
-        Every attack is also made with the gradients of these.
+        Every attack is repeated with the gradients of these.
 
     Examples
     --------
     >>> import torch
-    >>> from timelike.recognize import attacks
+    >>> from timelike import attacks
     >>> model = lambda x, lengths: torch.stack([x.sum((1, 2)), -x.sum((1, 2))], dim=1)
     >>> attacks.robustness(model, [[0.1], [0.5], [-1.0]], [0, 0, 0], attacks.FGSM(0.25))
     accuracy (%)   share [95 % interval]
@@ -110,7 +110,7 @@ def robustness(
 
 
 def suite(epsilon: float, *, steps: int = 40, restarts: int = 5, **options: Any) -> dict[str, Attack]:
-    """The attacks that a claim of robustness should be held to: FGSM, PGD, and PGD on the margin with restarts.
+    """The attacks that a claim of robustness should withstand: FGSM, PGD, and PGD on the margin with restarts.
 
     Other options are those of `PGD` and `FGSM`, such as `bounds`.
 
@@ -125,7 +125,7 @@ def suite(epsilon: float, *, steps: int = 40, restarts: int = 5, **options: Any)
 
 
 def share_interval(correct: NDArray[np.bool_]) -> Interval:
-    """The share of what is true, and Wilson's interval (1927), which has a width at 0 and at 1 too.
+    """The share of True with Wilson's interval (1927), whose width is positive at 0 and 1 too.
 
     >>> round(share_interval(np.zeros(100, bool)).high, 4)
     0.037

@@ -1,4 +1,4 @@
-"""The way up the loss inside a ball, and the strongest point on it."""
+"""Gradient ascent on the loss inside a ball, and the strongest point on the way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LossName = Literal["cross-entropy", "margin"]
 
 
 class BatchEvaluation(NamedTuple):
-    """What a model says of a batch: loss (item,), whether the answer is wrong (item,), gradient of the loss or None."""
+    """Loss (item,), whether the answer is wrong (item,), and the gradient of the loss or None."""
 
     loss: Tensor
     fooled: Tensor
@@ -24,15 +24,15 @@ class BatchEvaluation(NamedTuple):
 
 
 class BatchEvaluator(Protocol):
-    """Looks at a batch; `kept` are the positions of its items in the whole one."""
+    """Evaluates a part of a batch; `positions` are those of its items in the whole batch."""
 
-    def __call__(self, point: Tensor, kept: Tensor, *, steep: bool) -> BatchEvaluation: ...
+    def __call__(self, point: Tensor, positions: Tensor, *, with_gradient: bool) -> BatchEvaluation: ...
 
 
 def attack_losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
-    """What an attack raises, (item,): −log softmax of the true class, or the lead of the best other class over it.
+    """The loss that an attack increases, (item,): −log softmax of the true class, or the best other class's margin.
 
-    The lead (Carlini and Wagner, 2017) is above 0 exactly where the answer is wrong, and its gradient does not fade
+    The margin (Carlini and Wagner, 2017) is above 0 exactly where the answer is wrong, and its gradient does not vanish
     where the model is certain.
 
     >>> logits, codes = torch.tensor([[3.0, 1.0, 0.5]]), torch.tensor([0])
@@ -56,46 +56,46 @@ def attack_losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
 
 
 def evaluate_batch(
-    logits_of: Callable[[Tensor], Tensor], name: LossName, point: Tensor, codes: Tensor, steep: bool
+    logits_of: Callable[[Tensor], Tensor], name: LossName, point: Tensor, codes: Tensor, with_gradient: bool
 ) -> BatchEvaluation:
-    """Loss and answer of a model, with the gradient where it is asked for."""
-    point = point.detach().requires_grad_(steep)
-    with torch.set_grad_enabled(steep):
+    """Loss and answer of a model, with the gradient if requested."""
+    point = point.detach().requires_grad_(with_gradient)
+    with torch.set_grad_enabled(with_gradient):
         logits = logits_of(point)
         loss = attack_losses(name, logits, codes)
-    gradient = input_gradient(loss, point) if steep else None
+    gradient = input_gradient(loss, point) if with_gradient else None
     return BatchEvaluation(loss.detach(), logits.detach().argmax(dim=1) != codes, gradient)
 
 
 def make_evaluator(
     target: AttackTarget, source: AttackTarget | None, loss: LossName, lengths: Tensor, codes: Tensor
 ) -> BatchEvaluator:
-    """The target judges; the way is that of the source, where there is one."""
+    """An evaluator by the target; gradients are those of the source, if there is one."""
 
-    def judge(point: Tensor, kept: Tensor, *, steep: bool) -> BatchEvaluation:
-        known, own = lengths[kept], codes[kept]
-        found = evaluate_batch(lambda x: target(x, known), loss, point, own, steep and source is None)
-        if source is None or not steep:
+    def evaluate(point: Tensor, positions: Tensor, *, with_gradient: bool) -> BatchEvaluation:
+        known, own = lengths[positions], codes[positions]
+        found = evaluate_batch(lambda x: target(x, known), loss, point, own, with_gradient and source is None)
+        if source is None or not with_gradient:
             return found
         other = evaluate_batch(lambda x: source(x, known), loss, point, own, True)
         return found._replace(gradient=other.gradient)
 
-    return judge
+    return evaluate
 
 
 def make_training_evaluator(
     logits_of: Callable[[Tensor, Tensor], Tensor | Sequence[Tensor]], loss: LossName, lengths: Tensor, codes: Tensor
 ) -> BatchEvaluator:
-    """For training: the losses of all heads together, and nobody is fooled, so that the greatest loss is kept."""
+    """An evaluator for training: the sum of the losses of all heads; no item counts as fooled, so the loss decides."""
 
-    def judge(point: Tensor, kept: Tensor, *, steep: bool) -> BatchEvaluation:
-        point = point.detach().requires_grad_(steep)
-        with torch.set_grad_enabled(steep):
-            found = _sum_heads(logits_of(point, lengths[kept]), codes[kept], loss)
+    def evaluate(point: Tensor, positions: Tensor, *, with_gradient: bool) -> BatchEvaluation:
+        point = point.detach().requires_grad_(with_gradient)
+        with torch.set_grad_enabled(with_gradient):
+            found = _sum_heads(logits_of(point, lengths[positions]), codes[positions], loss)
         never = torch.zeros(len(point), dtype=torch.bool, device=point.device)
-        return BatchEvaluation(found.detach(), never, input_gradient(found, point) if steep else None)
+        return BatchEvaluation(found.detach(), never, input_gradient(found, point) if with_gradient else None)
 
-    return judge
+    return evaluate
 
 
 def _sum_heads(logits: Tensor | Sequence[Tensor], codes: Tensor, loss: LossName) -> Tensor:
@@ -117,49 +117,49 @@ def input_gradient(loss: Tensor, point: Tensor) -> Tensor:
 
 
 class StrongestPoints:
-    """The best point so far of every item: a wrong answer before a right one, then the greater loss."""
+    """The strongest point so far of every item: a wrong answer beats a right one, then the larger loss."""
 
     def __init__(self, point: Tensor, found: BatchEvaluation) -> None:
         self.point, self.loss, self.fooled = point.clone(), found.loss.clone(), found.fooled.clone()
 
-    def update(self, point: Tensor, found: BatchEvaluation, kept: Tensor) -> None:
-        """Take the points that are stronger."""
-        loss, fooled = self.loss[kept], self.fooled[kept]
+    def update(self, point: Tensor, found: BatchEvaluation, positions: Tensor) -> None:
+        """Replace points by stronger ones."""
+        loss, fooled = self.loss[positions], self.fooled[positions]
         better = (found.fooled & ~fooled) | ((found.fooled == fooled) & (found.loss > loss))
-        chosen = kept[better]
+        chosen = positions[better]
         self.point[chosen], self.loss[chosen] = point[better], found.loss[better]
         self.fooled[chosen] = found.fooled[better]
 
 
 def find_strongest(
-    ball: Ball, judge: BatchEvaluator, starts: Iterable[Tensor], *, steps: Sequence[float], stop: bool = False
+    ball: Ball, evaluate: BatchEvaluator, starts: Iterable[Tensor], *, steps: Sequence[float], stop: bool = False
 ) -> StrongestPoints:
-    """The strongest of the data itself and of all points on the ways from the starts, of steps of these lengths.
+    """The strongest among the data itself and all points on the paths from the starts, with these step lengths.
 
-    More steps and more starts are never weaker. With `stop`, items that are fooled are left alone: who is fooled is
-    the same.
+    More steps and more starts are never weaker. With `stop`, fooled items are not moved further, which does not change
+    which items are fooled.
     """
     every = torch.arange(len(ball.center), device=ball.center.device)
-    best = StrongestPoints(ball.center, judge(ball.center, every, steep=False))
+    best = StrongestPoints(ball.center, evaluate(ball.center, every, with_gradient=False))
     for start in starts:
-        kept = every[~best.fooled] if stop else every
-        if len(kept):
-            _ascend(ball.take(kept), judge, start[kept], kept, best, steps, stop)
+        positions = every[~best.fooled] if stop else every
+        if len(positions):
+            _ascend(ball.take(positions), evaluate, start[positions], positions, best, steps, stop)
     return best
 
 
 def _ascend(
     ball: Ball,
-    judge: BatchEvaluator,
+    evaluate: BatchEvaluator,
     point: Tensor,
-    kept: Tensor,
+    positions: Tensor,
     best: StrongestPoints,
     steps: Sequence[float],
     stop: bool,
 ) -> None:
     for step in (*steps, None):
-        found = judge(point, kept, steep=step is not None)
-        best.update(point, found, kept)
+        found = evaluate(point, positions, with_gradient=step is not None)
+        best.update(point, found, positions)
         if step is None or found.gradient is None:
             return
         gradient = found.gradient
@@ -167,5 +167,5 @@ def _ascend(
             going = ~found.fooled
             if not going.any():
                 return
-            ball, point, kept, gradient = ball.take(going), point[going], kept[going], gradient[going]
+            ball, point, positions, gradient = ball.take(going), point[going], positions[going], gradient[going]
         point = ball.project(point.double() + step * ball.direction(gradient))

@@ -1,4 +1,4 @@
-"""`AttackTarget`: a fitted model, a torch module or a callable as a function from data, as it was given, to logits."""
+"""`AttackTarget`: a fitted model, a torch module or a callable as a function from raw data to logits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AttackTarget:
         """The true class of every sequence as a column of the logits."""
         given = sequences.labels if y is None else y
         if given is None:
-            raise ValueError("y is None and X has no labels: an attack has to know which answer is right; give y")
+            raise ValueError("y is None and X has no labels: an attack needs the true classes; give y")
         labels = validate_labels(given, "y", "class")
         if labels.shape != (len(sequences),):
             raise ValueError(f"y has shape {labels.shape}: expected a class for each of {len(sequences)} sequences")
@@ -53,7 +53,7 @@ class AttackTarget:
 
 
 def make_target(model: Any, head: Head | None, name: str = "model") -> AttackTarget:
-    """A model as it is attacked; in double precision where it is a module, so that company changes nothing."""
+    """A model as an attack sees it; modules in double precision, so that answers are independent of the batch."""
     if head is not None:
         check_choice(head, "head", get_args(Head))
     network = getattr(model, "network_", None)
@@ -73,19 +73,19 @@ def make_target(model: Any, head: Head | None, name: str = "model") -> AttackTar
 
 
 def make_source(model: Any, head: Head | None, transfer_from: Any) -> AttackTarget | None:
-    """Whose gradients are followed, where they are not the model's own."""
+    """The model whose gradients are followed, if not the attacked one."""
     if transfer_from is None:
         return None
     if isinstance(transfer_from, str):
         return make_target(model, check_choice(transfer_from, "transfer_from", get_args(Head)), "transfer_from")  # type: ignore[arg-type]
-    # another Prototypes is attacked by the head that it has in common
+    # another Prototypes uses the head that both have
     return make_target(transfer_from, head if hasattr(transfer_from, "network_") else None, "transfer_from")
 
 
 def _fitted_target(model: Any, network: Any, head: Head) -> AttackTarget:
-    """As it predicts: standardized, rounded to float32, then computed in double precision.
+    """The target that answers as the model predicts: standardized, rounded to float32, then in double precision.
 
-    Encoders beside the network are asked too, so that the answers are the model's, but lend no gradients.
+    Extra encoders take part, so that the answers are those of the model, but contribute no gradients.
     """
     if not hasattr(model.encoder_, "network_"):
         raise TypeError(
@@ -97,21 +97,18 @@ def _fitted_target(model: Any, network: Any, head: Head) -> AttackTarget:
             f"head={head!r}: the dense head knows the classes of fit only, and classes were enrolled or forgotten "
             "since; use head='similarity'"
         )
-    twin, read, coarse = (
-        double_precision_copy(network),
-        _make_standardizer(model),
-        getattr(model.encoder_, "time_pool_", None),
-    )
-    companions = len(getattr(model, "extra_encoders_", ())) > 0
+    exact_network, standardize = double_precision_copy(network), _make_standardizer(model)
+    time_pool = getattr(model.encoder_, "time_pool_", None)
+    has_extra_encoders = len(getattr(model, "extra_encoders_", ())) > 0
 
     def logits(x: Tensor, lengths: Tensor) -> Tensor:
-        own = twin(*_pool_time(coarse, read(x, lengths), lengths))
+        own = exact_network(*_pool_time(time_pool, standardize(x, lengths), lengths))
         found = []
         if head != "dense":
-            whole = torch.cat(_split_vectors(model, own, x, lengths), dim=1) if companions else own
-            found.append(twin.scored(whole, "similarity"))
+            whole = torch.cat(_split_vectors(model, own, x, lengths), dim=1) if has_extra_encoders else own
+            found.append(exact_network.score_vectors(whole, "similarity"))
         if head != "similarity":
-            found.append(twin.scored(own, "dense"))
+            found.append(exact_network.score_vectors(own, "dense"))
         return torch.stack(found).mean(dim=0)
 
     known = None if model.scaler_ is None or (model.scaler_.scale == 1).all() else model.scaler_
@@ -119,35 +116,35 @@ def _fitted_target(model: Any, network: Any, head: Head) -> AttackTarget:
 
 
 def _make_standardizer(model: Any) -> LogitsFunction:
-    """x as the network takes it, with gradients; padding is 0."""
+    """A function that standardizes x for the network, with gradients; padding is 0."""
     moments, flat = (
         ChannelScaler.identity(model.frame_) if model.scaler_ is None else model.scaler_,
         bool(model._flattens_frames),
     )
     mean, scale = (torch.from_numpy(np.array(moment, dtype=np.float64)) for moment in moments)
 
-    def read(x: Tensor, lengths: Tensor) -> Tensor:
+    def standardize(x: Tensor, lengths: Tensor) -> Tensor:
         ready = ((x.double() - mean) / scale).float().double()
         ready = torch.where(_step_mask(lengths, ready), ready, 0.0)
         return ready.flatten(2) if flat else ready
 
-    return read
+    return standardize
 
 
-def _pool_time(coarse: TimePool | None, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Means over stretches of time, where the encoder reads these, with gradients; and how many there are of each."""
-    if coarse is None or bool((torch.from_numpy(coarse.lengths(lengths.numpy())) == lengths).all()):
+def _pool_time(time_pool: TimePool | None, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Means over stretches of time, if the encoder takes these, with gradients, and their lengths."""
+    if time_pool is None or bool((torch.from_numpy(time_pool.lengths(lengths.numpy())) == lengths).all()):
         return x, lengths
-    frames = torch.from_numpy(coarse.lengths(lengths.numpy()))
+    frames = torch.from_numpy(time_pool.lengths(lengths.numpy()))
     found = x.new_zeros(len(x), int(frames.max()), *x.shape[2:])
     for length in torch.unique(lengths).tolist():
-        shares, own = torch.from_numpy(coarse.pooling_matrix(length)).to(x), lengths == length
+        shares, own = torch.from_numpy(time_pool.pooling_matrix(length)).to(x), lengths == length
         found[own, : len(shares)] = torch.einsum("ft,nt...->nf...", shares, x[own, :length])
     return found, frames
 
 
 def _split_vectors(model: Any, own: Tensor, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The network's share of a vector, with its gradient, and that of encoders beside it, which have none."""
+    """The network's part of a vector, with its gradient, and that of extra encoders, which has none."""
     values = x.detach().numpy()[(torch.arange(x.shape[1]) < lengths[:, None]).numpy()]
     offsets = np.concatenate([[0], lengths.cumsum(0).numpy()])
     vectors = torch.from_numpy(model.encode(Sequences.from_packed(values, offsets)).astype(np.float64))

@@ -1,4 +1,4 @@
-"""Prototypes with a learned similarity: encoder, similarity and prototypes that are trained together."""
+"""Classification by prototypes: an encoder, a similarity and prototypes that are trained together."""
 
 from typing import TYPE_CHECKING
 

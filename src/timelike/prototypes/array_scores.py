@@ -1,4 +1,4 @@
-"""Similarities of arrays, without gradients: the first layer block by block, and the kernel on what it gives."""
+"""Similarities of arrays without gradients: the first layer block by block, then a compiled kernel for the pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_HIDDEN_UNITS = 1 << 21  # hidden units of a block of vectors: at 512 of them
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedSide:
-    """Vectors of the first side behind the first layer: for those who compare many times with the same."""
+    """First-layer activations of the vectors of the first side, for repeated comparisons with the same vectors."""
 
     hidden: Array
     """(item, hidden)"""
@@ -35,7 +35,7 @@ class PrecomputedSide:
 
 
 class SimilarityWeights(NamedTuple):
-    """What a similarity has learned, in main memory; see `Similarity`."""
+    """The weights of a `Similarity` on the CPU."""
 
     sides: tuple[Tensor, Tensor]
     """(feature, hidden) of each side."""
@@ -47,12 +47,12 @@ class SimilarityWeights(NamedTuple):
     constant: float
 
     def second_layer(self, dtype: Any) -> native.OutputLayer:
-        """What is applied to the sum of both sides."""
+        """The layer that is applied to the sum of both sides."""
         return native.OutputLayer(self.last.numpy().astype(dtype), self.slope, self.constant)
 
 
 def precompute_side(weights: SimilarityWeights, u: Array, threads: int) -> PrecomputedSide:
-    """The first side behind the first layer, in the dtype of u."""
+    """The first-layer activations of the first side, in the dtype of u."""
     return PrecomputedSide(_first_layer(u, weights.sides[0], weights.biases[0], threads))
 
 
@@ -101,7 +101,7 @@ def group_maxima(weights: SimilarityWeights, u: Array | PrecomputedSide, v: Arra
 def _hidden_blocks(
     weights: SimilarityWeights, side: Array | PrecomputedSide, which: int, threads: int
 ) -> Iterator[tuple[slice, Array]]:
-    """Rows of a side behind the first layer, as many at a time as memory is meant for."""
+    """First-layer activations of a side, in blocks that bound memory."""
     if isinstance(side, PrecomputedSide):
         yield slice(0, len(side)), side.hidden
         return
@@ -112,7 +112,7 @@ def _hidden_blocks(
 
 
 def _first_layer(side: Array, weight: Tensor, bias: Tensor, threads: int) -> Array:
-    """The first layer of one side, every row rounded alike whatever rows are beside it."""
+    """The first layer of one side; the rounding of a row is independent of the batch."""
     n_features, n_hidden = weight.shape
     exact = side.dtype == np.float64 or not is_batch_invariant(n_features, n_hidden, threads)
     dtype = torch.float64 if exact else torch.float32

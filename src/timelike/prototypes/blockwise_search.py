@@ -1,4 +1,4 @@
-"""Blockwise: the best few of very many similarities, or the best of every group, some rows at a time."""
+"""`BlockwiseSearch`: the top k of very many similarities, or the maximum of every group, block by block."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Ids = NDArray[np.int64]
 
-MAX_SIMILARITIES = 1 << 20  # similarities that are there at a time, a few times in double precision
+MAX_SIMILARITIES = 1 << 20  # similarities in memory at a time, a few times in double precision
 
 
 class BlockwiseSearch:
-    """`best` and `maxima` of anything that has `scores(u, v)`: memory does not grow with the number of pairs."""
+    """`top_k` and `group_maxima` by `scores(u, v)`; memory does not grow with the number of pairs."""
 
     def scores(self, u: Array, v: Array) -> Array:
         """Similarities of every row of u and every row of v, (n, m)."""
         raise NotImplementedError
 
     def top_k(self, u: Array, v: Array, k: int = 1) -> tuple[Array, Ids]:
-        """For every row of v the k rows of u that are most alike: their similarities and their numbers, each (m, k).
+        """For every row of v the k rows of u that are most similar: the similarities and the row numbers, each (m, k).
 
-        The best comes first, and of equals the earlier row.
+        The most similar comes first, and of equals the earlier row.
         """
         return merge_top_k(((rows, *_top_k(self.scores(u[rows], v).T, k)) for rows in _row_blocks(len(u), len(v))), k)
 
@@ -38,7 +38,7 @@ class BlockwiseSearch:
 
 
 def merge_top_k(found: Iterable[tuple[slice, Array, Ids]], k: int) -> tuple[Array, Ids]:
-    """The k best of several blocks of rows; of equals those of the earlier block, as stable sorting leaves them.
+    """The k largest of several blocks of rows; of equals those of the earlier block, as in stable sorting.
 
     >>> one = slice(0, 2), np.array([[3.0, 1.0]]), np.array([[1, 0]])
     >>> two = slice(2, 3), np.array([[3.0]]), np.array([[0]])
@@ -70,7 +70,7 @@ def merge_group_maxima(found: Iterable[tuple[slice, Array]], starts: Ids) -> Arr
 
 
 def groups_in_rows(starts: Ids, rows: slice) -> slice:
-    """The groups that have members among some rows.
+    """The groups that have members in a block of rows.
 
     >>> groups_in_rows(np.array([0, 2, 7]), slice(3, 7))
     slice(1, 2, None)
@@ -79,7 +79,7 @@ def groups_in_rows(starts: Ids, rows: slice) -> slice:
 
 
 def group_starts_in_rows(starts: Ids, rows: slice) -> Ids:
-    """Where these groups begin among the rows."""
+    """Where these groups begin within the block."""
     found: Ids = np.maximum(starts[groups_in_rows(starts, rows)] - rows.start, 0)
     return found
 
@@ -90,6 +90,6 @@ def _row_blocks(n_rows: int, n_others: int) -> Iterator[slice]:
 
 
 def _top_k(scores: Array, k: int) -> tuple[Array, Ids]:
-    """The k largest of every row, and where they are."""
+    """The k largest of every row, and their columns."""
     ids = scores.argmax(axis=1)[:, None] if k == 1 else np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(scores, ids, 1), ids

@@ -1,4 +1,4 @@
-"""CosineSimilarity and FusedSimilarity: the cosine of two vectors in place of a learned similarity, and beside it."""
+"""`CosineSimilarity`, the scaled cosine of two vectors, and `FusedSimilarity`, its mean with a learned one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..encode.base import normalize_vectors
 from .blockwise_search import BlockwiseSearch
 from .similarity import Similarity
 
-_INITIAL_SCALE = 10.0  # of cosines in a softmax, to begin with
-_SCALE_BOUNDS = (0.1, 1000.0)  # within which s is learned: finite also where the cosines of all pairs nearly coincide
-_N_PAIRS = 4096  # by which scale and offset are learned
+_INITIAL_SCALE = 10.0  # of cosines in a softmax, before training
+_SCALE_BOUNDS = (0.1, 1000.0)  # of s, which stays finite if the cosines of all pairs nearly coincide
+_N_PAIRS = 4096  # for fitting scale and offset
 _N_DIGITS = 13  # of cosines in double precision
 
 
 class CosineSimilarity(BlockwiseSearch, nn.Module):
-    """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper, and what to beat.
+    """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper.
 
     >>> CosineSimilarity()(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])).item()
     -5.0
@@ -51,14 +51,14 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
     def fit_scale(self, vectors: NDArray[Any], codes: NDArray[np.int64], rng: np.random.Generator) -> None:
         """s and b by logistic regression on pairs of these vectors, as many of one class as of two.
 
-        Targets are a little less than sure, as for items that are yet to come (Platt, 1999): pairs that are all told
-        apart would have an s without bounds.
+        Targets are not quite 0 and 1, as for unseen items (Platt, 1999): pairs that are separated perfectly would
+        otherwise make s infinite.
         """
         first, second = rng.integers(len(codes), size=(2, _N_PAIRS))
         same = codes[first] == codes[second]
         members = [np.flatnonzero(codes == codes[i]) for i in first[: _N_PAIRS // 4]]
-        twins = np.array([rng.choice(some) for some in members])
-        own = np.stack([first[: len(twins)], twins], axis=1)
+        partners = np.array([rng.choice(some) for some in members])
+        own = np.stack([first[: len(partners)], partners], axis=1)
         own = own[own[:, 0] != own[:, 1]]
         other = np.stack([first, second], axis=1)[~same]
         pairs = np.concatenate([own, other[: len(own)]])
@@ -76,7 +76,7 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
 class FusedSimilarity(BlockwiseSearch, nn.Module):
     """The log odds of (σ(S(u, v)) + (1 + cos(u, v)) / 2) / 2; in training S alone.
 
-    So the paper fuses both to verify and to retrieve. Both lie between 0 and 1, and where they agree the mean is sure.
+    The paper fuses both in this way for verification and retrieval. Both lie between 0 and 1.
     """
 
     def __init__(self, learned: Similarity) -> None:
@@ -103,7 +103,7 @@ class FusedSimilarity(BlockwiseSearch, nn.Module):
 
 
 def _log_odds(learned: Tensor, cosine: Tensor) -> Tensor:
-    """log p − log(1 − p) of the mean of both, from p and 1 − p themselves, of which one may be very small."""
+    """log p − log(1 − p) of the mean of both, from p and 1 − p separately, as one of them may be very small."""
     tiny = torch.finfo(learned.dtype).tiny
     bounded = cosine.clamp(-1, 1)
     for_it, against = (torch.sigmoid(sign * learned) + (1 + sign * bounded) / 2 for sign in (1, -1))
@@ -111,10 +111,10 @@ def _log_odds(learned: Tensor, cosine: Tensor) -> Tensor:
 
 
 def _fit_logistic(x: NDArray[np.float64], same: NDArray[np.bool_]) -> tuple[float, float]:
-    """(s, b), 0.1 ≤ s ≤ 1000, of σ(s x + b) with the least loss against targets of which neither is quite 0 or 1."""
+    """(s, b), 0.1 ≤ s ≤ 1000, of σ(s x + b) with the smallest loss for targets that are not quite 0 and 1."""
     n_same, n_other = int(same.sum()), int((~same).sum())
     targets = np.where(same, (n_same + 1) / (n_same + 2), 1 / (n_other + 2))
-    middle = x.mean()  # about which s and the offset are nearly independent: about 0 a narrow range ends too early
+    middle = x.mean()  # centred, s and the offset are nearly independent; otherwise optimization stops too early
     apart = x - middle
 
     def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -138,5 +138,5 @@ def cosine_matrix(u: NDArray[Any], v: NDArray[Any]) -> NDArray[np.float64]:
     [[1.0, 0.0], [0.0, 0.0]]
     """
     first, second = (normalize_vectors(np.asarray(side, np.float64)) for side in (u, v))
-    # products of blocks of other sizes end in other digits: without them equal vectors have a cosine of exactly 1
+    # the last digits of products depend on block sizes: without them equal vectors have a cosine of exactly 1
     return np.round(first @ second.T, _N_DIGITS)

@@ -1,4 +1,4 @@
-"""How an encoder of any kind is read: its torch module, the sequences as that takes them, and its vectors."""
+"""Encoders of any kind behind one interface: fitting, vectors, streams, and the torch module with gradients."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ..sequences.sampling import RandomState
 from ..sequences.time_pool import TimePool
 from ..train import Trained
 
-MAX_FEATURES = 512  # numbers of a vector; of more, as Rocket has them, whitened principal components are taken
+MAX_FEATURES = 512  # of a vector; encoders with more, such as Rocket, are reduced to whitened principal components
 N_COMPONENTS = 128
-MAX_FRAMES = 256  # of a sequence, which longer ones are averaged to, as `SiameseGRU` does
-_MAX_BATCH_NUMBERS = 1 << 21  # of a batch for a module of the caller's, whose activations nobody knows
+MAX_FRAMES = 256  # of a sequence; longer ones are averaged over time, as in `SiameseGRU`
+_MAX_BATCH_NUMBERS = 1 << 21  # of a batch for a user's module, whose memory use is unknown
 
 
 def check_encoder(value: Any, name: str) -> Any:
@@ -44,7 +44,7 @@ def check_encoder(value: Any, name: str) -> Any:
 
 
 def check_extra_encoders(value: Any, name: str) -> Any:
-    """A list of encoders, which may be empty."""
+    """A list of encoders, possibly empty."""
     several = isinstance(value, list | tuple)
     if several and all(is_encoder(components.unfreeze(one)) for one in value):
         return value
@@ -52,17 +52,17 @@ def check_extra_encoders(value: Any, name: str) -> Any:
 
 
 def is_encoder(value: Any) -> bool:
-    """Whether it makes vectors of sequences; a siamese network does so too."""
+    """Whether it encodes sequences as vectors; siamese networks do too."""
     return isinstance(value, Encoder | SiameseGRU)
 
 
 def prepare_encoder(
     given: Any, sequences: Sequences, labels: Any, *, freeze: bool, standardize: bool, random_state: RandomState
 ) -> Any:
-    """A copy of the encoder to work with: as it is if it has learned, drawn if labels will train it, else fitted."""
+    """A copy of the encoder: unchanged if it is fitted, initialized if it will be trained with labels, else fitted."""
     encoder = components.unfreeze(given)
     if encoder is None:
-        # means over stretches of time are for long sequences, and a stream of them has an end
+        # only long sequences are pooled over time: a stream of a pooled encoder has a maximum length
         long = TimePool.from_lengths(sequences.lengths, MAX_FRAMES).factor > 1
         how: dict[str, Any] = {"max_frames": MAX_FRAMES if long else None, "standardize": standardize}
         encoder = SiameseGRU(random_state=random_state, **how)
@@ -80,16 +80,16 @@ def prepare_encoder(
 
 
 def _reduce_features(encoder: Any, sequences: Sequences, random_state: RandomState) -> Any:
-    """The encoder, or where it has thousands of features and nothing to train, whitened components of these."""
+    """The encoder, or, if it has thousands of features and nothing to train, whitened components of these."""
     if is_trainable(encoder) or encoder.encode(sequences[:1]).shape[1] <= MAX_FEATURES:
         return encoder
     return WhitenedCosine(encoder, n_features=N_COMPONENTS, random_state=random_state).fit(sequences)
 
 
 def fit_extra_encoders(given: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
-    """What is used as it is beside a network: fitted copies; None for discriminants of two kinds of features.
+    """Fitted copies of the extra encoders; None for discriminants of two kinds of features.
 
-    They know all directions in which sequences differ, where a network trained on few classes knows few.
+    They keep all directions in which sequences differ, whereas a network trained on few classes keeps few.
     """
     if given is None:
         kinds: list[Any] = [Rocket(causal=True, random_state=random_state), StatisticsEncoder()]  # both read streams
@@ -100,13 +100,13 @@ def fit_extra_encoders(given: Any, sequences: Sequences, labels: Any, random_sta
 
 
 def _with_seed(encoder: Any, random_state: RandomState) -> Any:
-    """The encoder, or a copy with a seed where it has yet to learn and has none."""
+    """The encoder, or, if it is not fitted and has no seed, a copy with this one."""
     unset = not components.is_fitted(encoder) and encoder.get_params(deep=False).get("random_state", 0) is None
     return components.unfitted_copy(encoder).set_params(random_state=random_state) if unset else encoder
 
 
 def concatenate_vectors(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Vectors of several encoders as one of length 1, the first with half the share of any other; of one, its own.
+    """Vectors of several encoders as one of length 1, the first with half the share of any other; one stays unchanged.
 
     >>> concatenate_vectors([np.float32([[3, 4]]), np.float32([[0, 2]])]).round(3)
     array([[0.346, 0.462, 0.   , 0.816]], dtype=float32)
@@ -124,10 +124,10 @@ def concatenate_vectors(vectors: list[NDArray[np.float32]]) -> NDArray[np.float3
 
 
 def first_vector_length(count: int) -> float:
-    """How long the first of so many vectors is when they are put together: 1 if it is alone.
+    """The length of the first of so many concatenated vectors: 1 if it is the only one.
 
-    It is the one that is trained, and has half the share of another: with as much as these it would decide alone
-    between classes that it knows, and those that are enrolled would be taken for one of them (decision 0039).
+    It belongs to the trained encoder and has half the share of the others: with a larger share it would dominate among
+    the trained classes, and enrolled classes would be taken for one of them (decision 0039).
 
     >>> round(first_vector_length(3) ** 2, 3)
     0.2
@@ -136,18 +136,18 @@ def first_vector_length(count: int) -> float:
 
 
 def is_trainable(encoder: Any) -> bool:
-    """Whether it has a torch module, through which gradients go."""
+    """Whether it has a torch module that can be trained."""
     return isinstance(encoder, Trained | ModuleEncoder)
 
 
 def encoder_module(encoder: Any, *, unit: bool = False) -> nn.Module:
-    """(x, lengths) → vectors, with gradients to the weights of the encoder; an error where it has no torch module.
+    """(x, lengths) → vectors, with gradients to the weights of the encoder; an error if it has no torch module.
 
     With `unit` vectors have length 1.
     """
     if not is_trainable(encoder):
         return MissingModule(type(encoder).__name__)
-    return EncoderModule(encoder.network_, getattr(encoder, "spread_", None), unit=unit)
+    return EncoderModule(encoder.network_, getattr(encoder, "whitener_", None), unit=unit)
 
 
 def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
@@ -157,7 +157,7 @@ def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = No
 
 
 class EncoderModule(nn.Module):
-    """The network of an encoder as (x, lengths) → vectors, and what the encoder does to vectors afterwards."""
+    """The network of an encoder as (x, lengths) → vectors, including the whitening of the encoder."""
 
     center: Tensor | None
     whitening_matrix: Tensor
@@ -167,7 +167,7 @@ class EncoderModule(nn.Module):
         self.network, self.unit = network, unit
         known = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
         self.register_buffer("center", None if known is None else known[0])
-        self.register_buffer("turn", None if known is None else known[1])
+        self.register_buffer("whitening_matrix", None if known is None else known[1])
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(item, time, channel) → (item, feature)."""
@@ -181,7 +181,7 @@ class EncoderModule(nn.Module):
 
 
 class CombinedStream(Stream):
-    """Streams of several encoders as one, whose vectors are put together."""
+    """Streams of several encoders as one, with concatenated vectors."""
 
     def __init__(self, streams: list[Any]) -> None:
         self._streams = streams
@@ -194,25 +194,25 @@ class CombinedStream(Stream):
 
 
 class MissingModule(nn.Module):
-    """In the place of an encoder without a torch module, which is used as it is."""
+    """A placeholder for an encoder without a torch module, which is used unchanged."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """An error: there is nothing that a gradient could go through."""
-        raise TypeError(f"{self.name} has no torch module: give its vectors to scored(), or another encoder")
+        """Raise an error: there is nothing to differentiate."""
+        raise TypeError(f"{self.name} has no torch module: give its vectors to score_vectors(), or another encoder")
 
 
 class ModuleEncoder:
-    """A torch module of the caller's (x, lengths) → vectors as an encoder; x is (item, time, *frame)."""
+    """A user's torch module (x, lengths) → vectors as an encoder; x is (item, time, *frame)."""
 
     def __init__(self, network: nn.Module, sequences: Sequences, *, standardize: bool) -> None:
         self.network_ = network
         images = len(sequences.frame) > 1
-        of = ChannelScaler.per_channel if images else ChannelScaler.from_sequences
-        self.scaler_ = of(sequences) if standardize else ChannelScaler.identity(sequences.frame)
+        fit_scaler = ChannelScaler.per_channel if images else ChannelScaler.from_sequences
+        self.scaler_ = fit_scaler(sequences) if standardize else ChannelScaler.identity(sequences.frame)
 
     def _standardize(self, sequences: Sequences, name: str | None = None) -> Sequences:
         return self.scaler_.transform(sequences, name)

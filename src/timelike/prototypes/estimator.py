@@ -1,113 +1,173 @@
-"""Prototypes: an encoder, a learned similarity and a prototype for every class, trained together."""
+"""`Prototypes`: an encoder, a learned similarity and a prototype for every class, trained together."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from torch import nn
 
-from ..attacks.base import Attack
 from ..core.parameters import check_bool, check_float, check_int, format_value, store_parameters
+from ..models import components, options, schema
+from ..sequences import Sequences
 from ..sequences.sampling import RandomState
+from ..sequences.validation import as_one_or_many
+from ..train import Objective, Trained
+from ..train.objective import FORWARD_SHARE
 from ..train.processes import Accelerator, Precision
-from .members import Floats, Members, canonical_order, cluster_centers
-from .network import Averaging, DenseHead, Head
-from .retrieval import SimilarityKind
-from .training import ScheduleName, TrainedPrototypes
+from . import encoder_adapter, stream, training
+from .class_labels import encode_labels, find_class, match_label_dtype, refuse_known_classes
+from .cosine import CosineSimilarity
+from .enrollment import ClassTable, adapt_prototypes, add_examples, remove_class
+from .members import MEMBERS_SCHEMA, Floats, Members
+from .network import HEADS, Averaging, DenseHead, Head, PrototypeNetwork
+from .objective import Adversary, PrototypeObjective, TrainingRecipe, check_adversary
+from .retrieval import (
+    ClassScorer,
+    RetrievalResult,
+    SimilarityKind,
+    novelty_scores,
+    pair_similarities,
+    retrieve_similar,
+)
+from .stream import BOUNDS_SCHEMA, PrototypeStream, RecognitionBounds, RecognizedVectors
+from .thresholds import (
+    THRESHOLDS_SCHEMA,
+    PrototypeThresholds,
+    calibrate_thresholds,
+    check_share,
+    novelty_threshold,
+    require_both_kinds_of_pairs,
+)
+from .training import ScheduleName
+
+if TYPE_CHECKING:
+    from .similarity_metric import SimilarityMetric
 
 
-class Prototypes(TrainedPrototypes):
-    """One network for every question about classes: which one, the same one, the most similar, a new one, none.
+class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
+    """One network for every question about classes: which class, the same class, the most similar, a new one, none.
 
-    An encoder E makes vectors of sequences, a perceptron S says how alike two vectors are, and a class is the mean C of
-    the vectors of its examples. All are trained together, so that examples are like the prototype of their class and
-    like each other within it (Monteiro et al., "Learning semantic similarities for prototypical classifiers", 2021):
+    An encoder E maps sequences to vectors, a similarity S compares two vectors, and a class is the mean C of the
+    vectors of its examples. All are trained together, so that examples are similar to the prototype of their class and
+    to each other within it (Monteiro et al., "Learning semantic similarities for prototypical classifiers", 2021):
 
         L = L_class + L_pair + L_aux,   p(y = k | x) = softmax_k S(C_k, E(x)),   p(same | x, y) = σ(S(E(x), E(y)))
 
-    Then `predict` asks for the most similar prototype, `verify` for two sequences of one class, known or not,
-    `retrieve` for the most similar of a gallery; `enroll` adds a class by a few examples without training, `forget`
-    removes one, and `novelty` says what is like no class.
+    Then `predict` gives the class of the most similar prototype, `verify` whether two sequences are of one class, known
+    or not, and `retrieve` the most similar sequences of a gallery; `enroll` adds a class from a few examples without
+    training, `forget` removes one, and `novelty` measures how unlike all classes a sequence is.
 
-    Use it where classes come and go, where strangers must be refused, or where one model is to serve several of these
-    tasks. To tell apart a fixed set of classes, try `EmbeddingClassifier` first, which is faster; to compare sequences
-    of classes that nobody has seen, an elastic distance or `Discriminant(classes="open")` asks for less: a network
-    that is trained on few classes knows little but these.
+    Use it if classes come and go, if strangers must be rejected, or if one model is to serve several of these tasks. To
+    tell apart a fixed set of classes, try `EmbeddingClassifier` first, which is faster; to compare sequences of classes
+    that were not seen in training, an elastic distance or `Discriminant(classes="open")` needs less: a network that is
+    trained on few classes knows little else.
 
     Parameters
     ----------
     encoder : encoder, torch module or None
-        None for the causal network of `SiameseGRU`, with vectors that need no training `extra_encoders` it. An encoder
-        of the library that is not fitted is trained from its first weights with the labels; a fitted one goes on from
-        what it learned; one without a torch module, such as `Rocket`, is fitted and used as it is, by
-        128 whitened components where it has more than 512 features. A torch module takes
-        (x, lengths), x (item, time, *frame), and gives vectors (item, feature). For images and vectors see
-        `ImageEncoder` and `VectorEncoder`.
-    similarity : {"cosine", "learned", "fused"} or None
-        S: s cos + b, with s and b learned, which None stands for; the paper's perceptron of both vectors; or the mean
-        of σ of that and (1 + cos) / 2 in answers. With few classes the perceptron learns their names: it is as good for
-        these, and hardly knows any other that is enrolled (decision 0039).
-    beside : list of encoders or None
-        Encoders that are used as they are beside the one that is trained, each with twice its share of a vector;
-        fitted first if they are not. None for `Discriminant(classes="open")` of `Rocket(causal=True)` and of
-        `StatisticsEncoder` where `encoder` is None, and for nothing otherwise. [] for nothing. For the cosine only.
+        None for the causal network of `SiameseGRU`, with `extra_encoders` that need no training. An encoder of the
+        library that is not fitted is trained from its initial weights with the labels; a fitted one is trained further;
+        one without a torch module, such as `Rocket`, is fitted and used unchanged, by 128 whitened components if it has
+        more than 512 features. A torch module takes (x, lengths), x (item, time, *frame), and returns vectors
+        (item, feature). For images and vectors see `ImageEncoder` and `VectorEncoder`.
+    similarity_fn : {"cosine", "learned", "fused"} or None
+        S: "cosine", the default, is s cos + b with s and b learned; "learned" is the paper's perceptron of both
+        vectors; "fused" answers by the mean of σ of that and (1 + cos) / 2. With few classes the perceptron learns
+        their names: it is as good for these, and poor for classes that are enrolled later (decision 0039).
+    extra_encoders : list of encoders or None
+        Encoders that are used unchanged next to the trained one, each with twice its share of a vector; fitted first if
+        they are not. None for `Discriminant(classes="open")` of `Rocket(causal=True)` and of `StatisticsEncoder` if
+        `encoder` is None, and for none otherwise. [] for none. For the cosine only.
     freeze : bool
-        Whether the encoder stays as it is, and only S is trained; one that is not fitted is fitted by itself first.
+        Whether the encoder stays unchanged and only S is trained; if it is not fitted, it is fitted by itself first.
     n_prototypes : int
         Prototypes of every class, by k-means; the most similar one counts.
     inference : {"similarity", "dense", "both"}
-        What classes are predicted by: S and the prototypes, the dense layer of L_aux, which knows the classes of `fit`
-        only, or the mean of both.
-    hidden, dropout, symmetrize
-        Of the perceptron: units, the share of them that training leaves out, and whether S(x, y) is S(y, x).
+        What classes are predicted by: S and the prototypes; the dense head of L_aux, which knows the classes of `fit`
+        only; or the mean of both.
+    hidden : int
+        Hidden units of the perceptron.
+    dropout : float
+        Share of the hidden units that is dropped in training.
+    symmetrize : bool
+        Whether the perceptron is symmetric, S(x, y) = S(y, x), by the mean of both orders.
     auxiliary : {"plain", "margin"} or None
-        The dense layer: a softmax, one with an additive margin, or none.
+        The dense head: a softmax, one with an additive margin, or none.
     averaging : {"exact", "moving", "gradient"}
-        What prototypes are after `fit`: exact means in evaluation mode, or the paper's moving averages, which remember
-        earlier weights; or weights that are learned themselves. A class that is forgotten and enrolled again is the
-        same with "exact" only.
+        The prototypes after `fit`: exact means in evaluation mode; the paper's moving averages, which remember earlier
+        weights; or weights that are learned themselves. Only with "exact" is a class the same after it was forgotten
+        and enrolled again.
     momentum : float
-        λ of the moving averages by which training is done.
-    smoothing : float
-        Of the labels in L_class and L_aux.
+        λ of the moving averages in training.
+    label_smoothing : float
+        Label smoothing in L_class and L_aux.
     soft_pairs : bool
         Whether targets of L_pair are drawn from [0.9, 1] and [0, 0.1].
-    per_class, batch_size : int
-        Members of each class in a batch, and about how many sequences there are in one.
+    n_per_class : int
+        Members of each class in a batch.
+    batch_size : int
+        Approximate number of sequences in a batch.
     perturb : bool
-        Whether sequences are changed a little before every step.
+        Whether sequences are perturbed a little before every step.
     adversary : attack of `timelike.attacks`, optional
-        Train on what it makes of every batch.
-    learning_rate, weight_decay, optimizer, schedule
-        As in `SiameseGRU`; "steps" is a tenth from 200 epochs on, as in the paper.
-    max_steps, max_epochs, max_time : optional
-        When to stop, whatever comes first. Without steps and epochs, 20 passes through the data, but 500 steps at
-        least and 2000 at most; if none is given, two minutes at most.
+        Train on batches that this attack has changed.
+    learning_rate : float
+        The largest learning rate of the optimizer.
+    weight_decay : float
+        The weight decay of the optimizer.
+    optimizer : {"adamw", "adam"}
+        The optimizer.
+    schedule : {"one_cycle", "milestones", "constant"}
+        The learning rate over the steps: it rises and then falls to 0; a tenth from 200 epochs on, as in the paper; or
+        constant.
+    max_steps, max_epochs : int, optional
+        When to stop, whichever comes first. If neither is given, 20 passes through the data, but at least 500 and at
+        most 2000 steps.
+    max_time : float, optional
+        Seconds after which to stop; two minutes if no budget is given at all.
     standardize : bool
-        Whether channels are brought to mean 0 and deviation 1; an encoder that is given has its own option.
-    checkpoint, progress, accelerator, devices, precision
-        As in `SiameseGRU`.
+        Whether channels are standardized to mean 0 and deviation 1; an encoder that is given has its own option.
+    checkpoint : path, optional
+        Folder in which training is saved from time to time and from which it continues.
+    progress : bool or None
+        Whether to show a progress bar; None for only in a terminal and if training takes a while.
+    accelerator : {"cpu", "gpu", …}
+        The device of training, as in Lightning; answers are computed on the CPU.
+    devices : int
+        Number of devices, or of processes on a CPU.
+    precision : {"32-true", "bf16-mixed", …}
+        The precision of training.
     random_state : int, Generator or None
-        Repeats initial weights and training.
+        Seed of initial weights and training.
 
     Attributes
     ----------
     encoder_
-        The trained encoder: it can stream and be used by itself.
+        The trained encoder, which can stream and be used by itself.
+    extra_encoders_ : list
+        The fitted extra encoders.
     classes_ : array
         The classes that are known now.
+    trained_classes_ : array
+        The classes of `fit`, which the dense head knows.
     prototypes_, owners_ : array
-        A vector for every prototype, and the position in `classes_` of its class.
+        A vector for every prototype, and the position of its class in `classes_`.
     members_ : Members
-        The vectors of all examples, from which prototypes follow; sequences are not kept.
+        The vectors of all examples, from which prototypes follow; sequences are not stored.
     network_ : PrototypeNetwork
         The torch module.
+    thresholds_ : PrototypeThresholds
+        Temperature and thresholds, after `calibrate`.
+    stream_bounds_ : RecognitionBounds
+        When a stream may decide, after `calibrate_stream`.
     history_ : History
         Losses of training and their parts.
 
@@ -125,22 +185,63 @@ class Prototypes(TrainedPrototypes):
     True
     """
 
+    encoder = options.Option(encoder_adapter.check_encoder)
+    similarity_fn = options.nullable(options.choice(*get_args(SimilarityKind)))
+    extra_encoders = options.nullable(options.Option(encoder_adapter.check_extra_encoders))
+    freeze = options.boolean("training")
+    n_prototypes = options.integer(1)
+    inference = options.choice(*HEADS, role="free")
+    hidden = options.width(1)
+    dropout = options.real(0, 0.99, role="training")
+    symmetrize = options.boolean()
+    auxiliary = options.nullable(options.choice(*get_args(DenseHead)))
+    averaging = options.choice(*get_args(Averaging))
+    momentum = options.real(0, 1, role="training")
+    label_smoothing = options.real(0, 0.99, role="training")
+    soft_pairs = options.boolean("training")
+    n_per_class = options.integer(2, "training")
+    batch_size = options.integer(2, "training")
+    perturb = options.boolean("training")
+    adversary = options.nullable(options.Option(check_adversary, "training"))
+    learning_rate = options.real(above=0, role="free")
+    weight_decay = options.real(0, role="free")
+    optimizer = options.choice("adamw", "adam", role="training")
+    schedule = options.choice(*get_args(ScheduleName), role="free")
+    max_steps = options.nullable(options.integer(1, "free"))
+    max_epochs = options.nullable(options.integer(1, "free"))
+    max_time = options.nullable(options.real(above=0, role="free"))
+
+    classes_: NDArray[Any] = schema.labels("class")
+    trained_classes_: NDArray[Any] = schema.labels("trained class")
+    encoder_: Any = schema.estimator()
+    extra_encoders_: list[Any] = schema.list_of(schema.estimator())
+    members_: Members = MEMBERS_SCHEMA
+    prototypes_: Floats = schema.array("prototype", "feature", dtype="float32")
+    owners_: NDArray[np.int64] = schema.indices("prototype", below="class")
+    thresholds_: PrototypeThresholds = schema.not_required(THRESHOLDS_SCHEMA)
+    classes_changed_: bool = schema.boolean()
+    n_trained_features_: int = schema.integer(1)
+    stream_bounds_: RecognitionBounds = schema.not_required(BOUNDS_SCHEMA)
+    network_: PrototypeNetwork
+
+    _fit_call = "fit(X, y)"
+
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         {
             "paper": MappingProxyType(
                 {
-                    "similarity": "learned",
-                    "beside": [],
+                    "similarity_fn": "learned",
+                    "extra_encoders": [],
                     "symmetrize": False,
                     "averaging": "moving",
-                    "smoothing": 0.2,
+                    "label_smoothing": 0.2,
                     "soft_pairs": True,
-                    "per_class": 5,
+                    "n_per_class": 5,
                     "perturb": False,
                     "optimizer": "adam",
                     "learning_rate": 1e-4,
                     "weight_decay": 5e-4,
-                    "schedule": "steps",
+                    "schedule": "milestones",
                     "max_epochs": 500,
                 }
             )
@@ -167,11 +268,11 @@ class Prototypes(TrainedPrototypes):
         n_per_class: int = 6,
         batch_size: int = 64,
         perturb: bool = True,
-        adversary: Attack | None = None,
+        adversary: Adversary | None = None,
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-3,
         optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: ScheduleName = "cycle",
+        schedule: ScheduleName = "one_cycle",
         max_steps: int | None = None,
         max_epochs: int | None = None,
         max_time: float | None = None,
@@ -184,6 +285,224 @@ class Prototypes(TrainedPrototypes):
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
+
+    # --- training ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train on sequences and their classes, by default the labels of X."""
+        with self._atomic_fit():
+            sequences = self._validate_fit_input(X)
+            codes = self._validate_targets(sequences, y)
+            self._set_encoders(sequences, codes)
+            # what training does not change is computed before it, where the clock of max_time sees how long it takes
+            extra = [encoder_adapter.encode_sequences(one, sequences) for one in self.extra_encoders_]
+            self._init_network()
+            objective = self._make_objective(sequences, codes)
+            if self.extra_encoders_:
+                objective.preparation_name = (
+                    "fitting the encoders beside the network, of which extra_encoders=[] has none,"
+                )
+            self._train(objective, sequences, codes)
+            own = objective.vectors
+            own = encoder_adapter.encode_sequences(self.encoder_, sequences) if own is None else own
+            self._set_members(encoder_adapter.concatenate_vectors([own, *extra]), codes)
+        return self
+
+    def _validate_targets(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
+        """The class of every sequence as its position in `classes_`, which this sets."""
+        labels = self._validate_classes(sequences, y, "use EmbeddingRegressor")
+        self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        if len(counts) < 2:
+            raise ValueError(
+                f"y holds one class, {format_value(self.classes_.tolist()[0])}: a similarity is learned from two or "
+                "more; others can be enrolled afterwards"
+            )
+        if counts.max() < 2:
+            raise ValueError(
+                f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
+                "class two members or more"
+            )
+        return codes.astype(np.int64)
+
+    def _set_encoders(self, sequences: Sequences, codes: NDArray[np.int64]) -> None:
+        if self.encoder is None and len(self.frame_) > 1:
+            raise ValueError(
+                f"X has frames of shape {self.frame_}: the default encoder is for channels; for single images use "
+                'encoder=ImageEncoder() and Sequences(X, layout="nchw"), for sequences of images FrameEncoder()'
+            )
+        self.encoder_ = encoder_adapter.prepare_encoder(
+            self.encoder,
+            sequences,
+            codes,
+            freeze=self.freeze,
+            standardize=self.standardize,
+            random_state=self.random_state,
+        )
+        first = encoder_adapter.encode_sequences(self.encoder_, sequences[:1])
+        self.n_trained_features_ = int(first.shape[1])
+        self.trained_classes_, self.classes_changed_ = self.classes_, False
+        has_defaults = self.encoder is None and self._similarity_kind == "cosine" and self.averaging == "exact"
+        given = [] if self.extra_encoders is None and not has_defaults else self.extra_encoders
+        self.extra_encoders_ = encoder_adapter.fit_extra_encoders(
+            given, sequences, self.classes_[codes], self.random_state
+        )
+
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
+        return training.build_network(
+            encoder_adapter.encoder_module(self.encoder_, unit=len(self.extra_encoders_) > 0),
+            self._similarity_kind,
+            self.n_trained_features_,
+            len(self.trained_classes_),
+            hidden=self.hidden,
+            dropout=self.dropout,
+            symmetrize=self.symmetrize,
+            dense=self.auxiliary,
+            averaging=self.averaging,
+        )
+
+    def _make_objective(self, sequences: Sequences, targets: NDArray[np.int64]) -> PrototypeObjective:
+        is_fixed = self.freeze or not encoder_adapter.is_trainable(self.encoder_)
+        if is_fixed and self.adversary is not None:
+            raise ValueError(
+                f"adversary={self.adversary!r:.60}: {type(self.encoder_).__name__} is used as it is, and there is "
+                "nothing to train against it; give an encoder with a torch module"
+            )
+        for weight in self.network_.encoder.parameters():
+            weight.requires_grad_(not is_fixed)
+        return PrototypeObjective(
+            self.network_,
+            sequences if is_fixed else self.encoder_._standardize(sequences, "X"),
+            targets,
+            self._make_recipe(sequences),
+            vectors=encoder_adapter.encode_sequences(self.encoder_, sequences) if is_fixed else None,
+            symmetric=self.symmetrize,
+            scaler=self.scaler_ if self.adversary is not None else None,
+        )
+
+    def _make_recipe(self, sequences: Sequences) -> TrainingRecipe:
+        standardized = bool(getattr(self.encoder_, "standardize", self.standardize))
+        return TrainingRecipe(
+            batch_size=self.batch_size,
+            n_per_class=self.n_per_class,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            optimizer=self.optimizer,
+            momentum=self.momentum,
+            label_smoothing=self.label_smoothing,
+            soft_pairs=self.soft_pairs,
+            perturbation=training.make_perturbation(sequences, standardized=standardized) if self.perturb else None,
+            adversary=self.adversary,
+        )
+
+    def _fit_options(self, objective: Objective) -> dict[str, Any]:
+        assert isinstance(objective, PrototypeObjective)
+        n_batches = objective.n_batches()
+        limits = {"max_steps": self.max_steps, "max_epochs": self.max_epochs}
+        return training.training_budget(n_batches, **limits, max_time=self.max_time) | {
+            "schedule": training.make_schedule(self.schedule, n_batches, **limits),
+            "gradient_clip": 6.0,
+        }
+
+    def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
+        assert isinstance(objective, PrototypeObjective)
+        # batches of few classes are smaller than batch_size
+        encoded = 0 if objective.vectors is not None else len(sequences)
+        return FORWARD_SHARE * encoded / (objective.n_batch_classes * self.n_per_class)
+
+    def _checkpoint_settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
+        """Also the initial weights of the encoder, unless they are drawn anew, and its scaler: options do not say."""
+        given = components.unfreeze(self.encoder)
+        is_drawn = not (isinstance(given, nn.Module) or components.is_fitted(given))
+        network = None if is_drawn else self.network_.encoder
+        settings = super()._checkpoint_settings(sequences, targets)
+        return settings | {"encoder": training.encoder_fingerprint(network, self.scaler_)}
+
+    def _set_members(self, vectors: Floats, codes: NDArray[np.int64]) -> None:
+        """Store the vectors of the examples by the trained encoder, and the prototypes that follow."""
+        if self.extra_encoders_:
+            # scale and offset of the cosine anew: training knew them for the network alone
+            similarity = self.network_.similarity
+            assert isinstance(similarity, CosineSimilarity)
+            similarity.fit_scale(vectors, codes, self._rng())
+        self.members_ = training.make_members(vectors, codes, len(self.classes_), self.n_prototypes)
+        self.prototypes_, self.owners_ = training.first_prototypes(self.members_, self.network_, self.averaging)
+        self.network_.set_prototypes(self.prototypes_, self.owners_)
+
+    # --- classes of sequences ----------------------------------------------------------------------------------------
+
+    def encode(self, X: Any, *, n_jobs: int | None = None) -> Floats:
+        """The vectors of sequences, (item, feature), by all encoders together."""
+        sequences = self._validate_predict_input(X)
+        return self._encode_sequences(sequences, n_jobs)
+
+    def class_scores(self, X: Any) -> NDArray[np.float64]:
+        """S of every sequence and the most similar prototype of every class, (item, class); see `inference`."""
+        return self._score_classes(self.encode(X))
+
+    def predict(self, X: Any, *, reject: bool = False) -> NDArray[Any]:
+        """The class of every sequence: that of the most similar prototype (eq. 4).
+
+        With `reject=True`, after `calibrate`, None for those that are like no class (see `novelty`).
+        """
+        rejects, vectors = check_bool(reject, "reject"), self.encode(X)
+        max_novelty = self._require_thresholds("reject=True").novelty if rejects else np.inf
+        best, scores = self._class_scorer().best(vectors)
+        labels: NDArray[Any] = self.classes_[best]
+        if not rejects:
+            return labels
+        labels = labels.astype(object)
+        labels[(-scores if self.inference == "similarity" else self._novelty_scores(vectors)) > max_novelty] = None
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, (item, class): softmax of the scores, over the temperature of `calibrate`."""
+        probabilities: NDArray[np.float64] = softmax(self.class_scores(X) / self._temperature(), axis=1)
+        return probabilities
+
+    def novelty(self, X: Any) -> NDArray[np.float64]:
+        """How unlike all classes each sequence is, (item,): −max S over all prototypes."""
+        return self._novelty_scores(self.encode(X))
+
+    # --- pairs of sequences ------------------------------------------------------------------------------------------
+
+    def similarity(self, x: Any, y: Any) -> Any:
+        """S of two sequences, a float; of collections, a matrix (len x, len y). Higher is more similar, 0 undecided."""
+        first, is_one = self._validate_one_or_many(x, "x")
+        second, is_other_one = self._validate_one_or_many(y, "y")
+        scores = pair_similarities(
+            self.network_.similarity, self._encode_sequences(first), self._encode_sequences(second)
+        )
+        return float(scores[0, 0]) if is_one and is_other_one else scores
+
+    def verify(self, x: Any, y: Any) -> Any:
+        """Whether two sequences are of one class, which need not be a known one; of collections, a matrix.
+
+        The threshold is that of `calibrate`; before, σ(S) ≥ ½ (eq. 5).
+        """
+        threshold = self.thresholds_.pair if hasattr(self, "thresholds_") else 0.0
+        scores = self.similarity(x, y)
+        return bool(scores >= threshold) if isinstance(scores, float) else scores >= threshold
+
+    def retrieve(self, x: Any, gallery: Any, k: int = 1) -> RetrievalResult:
+        """The k sequences of a gallery that are most similar to x, or to each of several (eq. 6).
+
+        Of equal similarities the first comes first.
+        """
+        queries, is_one = self._validate_one_or_many(x, "x")
+        known, _ = self._validate_one_or_many(gallery, "gallery")
+        if check_int(k, "k", 1) > len(known):
+            raise ValueError(f"k={k}: expected 1 to {len(known)}, the number of sequences in gallery")
+        found = retrieve_similar(
+            self.network_.similarity, self._encode_sequences(queries), self._encode_sequences(known), k
+        )
+        return RetrievalResult(found.ids[0], found.similarities[0]) if is_one else found
+
+    def metric(self) -> SimilarityMetric:
+        """The similarity as a metric, σ(−S), for everything that takes one, and as a kernel; see `SimilarityMetric`."""
+        from .similarity_metric import SimilarityMetric
+
+        self._require_fitted()
+        return SimilarityMetric.from_fitted(self)
 
     # --- classes that come and go, each change as a whole or not at all ----------------------------------------------
 
@@ -205,16 +524,17 @@ class Prototypes(TrainedPrototypes):
         Parameters
         ----------
         X, y
-            Examples and their classes: `y`, or the labels that X carries. One name stands for the class of all.
+            Examples and their classes, by default the labels of X. One name is the class of all examples.
         extend : bool
-            Whether examples may also be of classes that are known, whose prototypes they then move.
+            Whether examples may also be of known classes, whose prototypes they then move.
         n_prototypes : int, optional
-            How many prototypes a class gets, by k-means; as many as those of `fit`, or for a class that is extended as
-            many as it has.
+            Number of prototypes of each class, by k-means; by default that of `fit`, or, for a class that is extended,
+            the number it has.
         adapt_steps : int
-            Steps of gradient descent, with momentum ½ and the rate `adapt_rate`, by which the prototypes of these
-            classes, and nothing else, are moved to tell these examples apart. The authors take a rate of 1e-4, by which
-            they hardly move.
+            Steps of gradient descent, with momentum ½, by which the prototypes of these classes, and nothing else, are
+            moved to tell these examples apart.
+        adapt_rate : float
+            The learning rate of these steps. The authors take 1e-4, by which prototypes hardly move.
         """
         self._require_fitted()
         check_bool(extend, "extend")
@@ -227,134 +547,340 @@ class Prototypes(TrainedPrototypes):
         sequences = self._validate_predict_input(X)
         y = np.full(len(sequences), y) if isinstance(y, str) else y
         labels = self._validate_classes(sequences, y, "there is nothing to enroll")
-        labels = self._match_label_dtype(labels, "y")
-        self._refuse_enrolled(labels, extend)
+        labels = match_label_dtype(labels, self.classes_, "y")
+        if not extend:
+            refuse_known_classes(labels, self.classes_)
         vectors = self._encode_sequences(sequences)
-        classes, members, touched = self._add_members(labels, vectors, count)
-        prototypes, owners = self._update_prototypes(classes, members, touched)
+        table = add_examples(self._class_table(), labels, vectors, count=count, default_count=self.n_prototypes)
         if steps:
-            codes = np.searchsorted(classes, labels)
-            prototypes = self._adapt_prototypes(prototypes, owners, vectors, codes, steps, rate)
-        self._set_classes(classes, members, prototypes, owners)
+            table = adapt_prototypes(self.network_.similarity, table, labels, vectors, steps=steps, rate=rate)
+        self._set_classes(*table)
         return self
 
     def forget(self, label: Any) -> Self:
         """Remove a class, its prototypes and its examples."""
         self._require_fitted()
-        place = self._class_position(label)
+        position = find_class(label, self.classes_, type(self).__name__)
         if len(self.classes_) == 1:
             raise ValueError(f"{format_value(label)} is the only class: enroll another before it is forgotten")
-        stay, kept = self.members_.owners != place, self.owners_ != place
-        members = Members(
-            self.members_.vectors[stay],
-            _renumber_after_removal(self.members_.owners[stay], place),
-            np.delete(self.members_.counts, place),
-        )
-        self._set_classes(
-            np.delete(self.classes_, place),
-            members,
-            self.prototypes_[kept],
-            _renumber_after_removal(self.owners_[kept], place),
-        )
+        self._set_classes(*remove_class(self._class_table(), position))
         return self
 
-    def _class_position(self, label: Any) -> int:
-        """Which of the classes has this label."""
-        if isinstance(label, list | tuple | dict | set) or np.ndim(label) != 0:
-            raise TypeError(f"label is a {type(label).__name__}: expected one class; forget them one after the other")
-        self._refuse_mixed_labels(np.asarray([label]), "label")
-        found = np.flatnonzero(self.classes_ == label)
-        if not len(found):
-            some = ", ".join(map(format_value, self.classes_.tolist()[:5])) + (", …" if len(self.classes_) > 5 else "")
-            raise ValueError(
-                f"label={format_value(label)} is no class of this {type(self).__name__}: expected one of {some}"
-            )
-        return int(found[0])
-
-    def _refuse_enrolled(self, labels: NDArray[Any], extend: bool) -> None:
-        known = np.intersect1d(labels, self.classes_)
-        if len(known) and not extend:
-            raise ValueError(
-                f"y holds {format_value(known.tolist()[0])}, which is a class already: extend=True adds the examples "
-                "to it, "
-                f"forget({format_value(known.tolist()[0])}) makes room for others"
-            )
-
-    def _add_members(
-        self, labels: NDArray[Any], vectors: Floats, count: int | None
-    ) -> tuple[NDArray[Any], Members, NDArray[np.int64]]:
-        """All classes, all examples, and which classes have new ones."""
-        classes = np.unique(np.concatenate([self.classes_, labels]))
-        moved = np.searchsorted(classes, self.classes_)
-        codes = np.searchsorted(classes, labels).astype(np.int64)
-        counts = np.full(len(classes), self.n_prototypes, np.int64)
-        counts[moved] = self.members_.counts
-        touched = np.unique(codes)
-        if count is not None:
-            counts[touched] = count
-        old = moved[self.members_.owners]
-        fresh = np.isin(old, touched)
-        more, theirs = np.concatenate([self.members_.vectors[fresh], vectors]), np.concatenate([old[fresh], codes])
-        order = canonical_order(more, theirs)
-        every = np.concatenate([self.members_.vectors[~fresh], more[order]])
-        owners = np.concatenate([old[~fresh], theirs[order]])
-        by_class = np.argsort(owners, kind="stable")
-        return classes, Members(every[by_class], owners[by_class], counts), touched
-
-    def _update_prototypes(
-        self, classes: NDArray[Any], members: Members, touched: NDArray[np.int64]
-    ) -> tuple[Floats, NDArray[np.int64]]:
-        """Prototypes of all classes: those without new examples as they were."""
-        owners = np.searchsorted(classes, self.classes_)[self.owners_]
-        stay = ~np.isin(owners, touched)
-        new = [cluster_centers(members.class_vectors(owner), int(members.counts[owner])) for owner in touched.tolist()]
-        theirs = np.repeat(touched, [len(some) for some in new])
-        prototypes, owners = np.concatenate([self.prototypes_[stay], *new]), np.concatenate([owners[stay], theirs])
-        by_class = np.argsort(owners, kind="stable")
-        return prototypes[by_class], owners[by_class]
-
-    def _adapt_prototypes(
-        self,
-        prototypes: Floats,
-        owners: NDArray[np.int64],
-        vectors: Floats,
-        codes: NDArray[np.int64],
-        steps: int,
-        rate: float,
-    ) -> Floats:
-        """Prototypes of these classes after some steps down the loss of eq. 2 on these examples."""
-        moving = torch.from_numpy(np.isin(owners, codes))
-        given, all_of, targets = (torch.from_numpy(array) for array in (vectors, prototypes.copy(), codes))
-        own = all_of[moving].clone().requires_grad_()
-        descent = torch.optim.SGD([own], lr=rate, momentum=0.5)
-        classes = torch.from_numpy(owners).expand(len(given), -1)
-        for _ in range(steps):
-            now = all_of.masked_scatter(moving[:, None], own)
-            each = self.network_.similarity.matrix(now, given).T
-            empty = each.new_full((len(given), int(owners.max()) + 1), -torch.inf)
-            loss = F.cross_entropy(empty.scatter_reduce(1, classes, each, "amax"), targets)
-            own.grad = torch.autograd.grad(loss, own)[0]  # which leaves none in the network
-            descent.step()
-        found: Floats = all_of.masked_scatter(moving[:, None], own).detach().numpy()
-        if not np.isfinite(found).all():
-            raise ValueError(f"adapt_rate={rate:g}: prototypes are not finite after {steps} steps; use a smaller one")
-        return found
+    def _class_table(self) -> ClassTable:
+        return ClassTable(self.classes_, self.members_, self.prototypes_, self.owners_)
 
     def _set_classes(
         self, classes: NDArray[Any], members: Members, prototypes: Floats, owners: NDArray[np.int64]
     ) -> None:
-        """From now on these: everything was computed before."""
+        """Replace the classes and everything that belongs to them."""
         self.classes_, self.members_, self.prototypes_, self.owners_ = classes, members, prototypes, owners
         self.classes_changed_ = True
         self.network_.set_prototypes(prototypes, owners)
+
+    # --- calibration -------------------------------------------------------------------------------------------------
+
+    def calibrate(
+        self, X: Any, y: Any = None, *, unknown: Any = None, false_accept: float = 0.01, false_reject: float = 0.05
+    ) -> Self:
+        """Learn temperature and thresholds from examples that `fit` and `enroll` have not seen.
+
+        Parameters
+        ----------
+        X, y
+            Examples of known classes with their labels: two classes or more, and two examples or more of some class.
+        unknown : sequences, optional
+            Examples of no known class; then `predict(reject=True)` weighs both errors alike.
+        false_accept : float
+            `verify` accepts two new examples of two of these classes with at most this probability. Pairs that share
+            an example are not independent, so 2 / `false_accept` − 2 examples are needed: with fewer the threshold is
+            above all pairs of two classes, and a `CalibrationWarning` says what is promised; with enough,
+            `Verifier.calibrate` explains what is exact and what is proven. Nothing is promised for unknown classes: use
+            `Verifier(model.metric())`, calibrated with other classes than these.
+        false_reject : float
+            Without `unknown`, `predict(reject=True)` rejects another example of these classes with at most this
+            probability; an error with fewer than 1 / `false_reject` − 1 examples.
+        """
+        sequences = self._validate_predict_input(X)
+        labels = self._validate_classes(sequences, y, "there is no calibration")
+        rates = {
+            "false_accept": check_share(false_accept, "false_accept"),
+            "false_reject": check_share(false_reject, "false_reject"),
+        }
+        codes = encode_labels(labels, self.classes_, type(self).__name__)
+        require_both_kinds_of_pairs(codes)
+        unknown_novelty = None
+        if unknown is not None:
+            unknown_novelty = self._sequence_novelty(self._validate_one_or_many(unknown, "unknown")[0])
+        vectors = self._encode_sequences(sequences)
+        self.thresholds_ = calibrate_thresholds(
+            codes,
+            pair_similarities(self.network_.similarity, vectors, vectors),
+            self._score_classes(vectors),
+            self._novelty_scores(vectors),
+            unknown_novelty,
+            inference=self.inference,
+            **rates,
+        )
+        return self
+
+    def calibrate_stream(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        unknown: Any = None,
+        error_rate: float = 0.05,
+        false_reject: float = 0.05,
+        n_looks: int = 8,
+    ) -> Self:
+        """Learn when a stream may decide, from prefixes of examples that `fit` has not seen.
+
+        A stream looks `n_looks` times. It names a class before its end if this is so probable that at most the share
+        `error_rate` of these examples would have been named wrongly, one more counted, and if the prefix is no newer
+        than whole examples may be; with too few examples to show that, it waits for the end. There it rejects as
+        `predict(reject=True)` does: another known example with a probability of at most `false_reject`, or, with
+        `unknown` ones, so that both errors are weighed alike. Unknown examples that would have been named count as
+        named wrongly.
+
+        Parameters
+        ----------
+        X, y
+            Examples of known classes with their labels.
+        unknown : sequences, optional
+            Examples of no known class.
+        error_rate : float
+            The share of sequences that may be named wrongly before their end.
+        false_reject : float
+            The probability with which a known sequence may be rejected at its end.
+        n_looks : int
+            How often a stream looks.
+        """
+        self._require_stream()
+        share, false_reject = check_share(error_rate, "error_rate"), check_share(false_reject, "false_reject")
+        sequences = self._validate_predict_input(X)
+        labels = self._validate_classes(sequences, y, "there is no calibration")
+        codes = encode_labels(labels, self.classes_, type(self).__name__)
+        strange = None if unknown is None else self._validate_one_or_many(unknown, "unknown")[0]
+        looks = stream.choose_looks(sequences.lengths, check_int(n_looks, "n_looks", 1))
+        known_novelty = self._sequence_novelty(sequences)
+        unknown_novelty = None if strange is None else self._sequence_novelty(strange)
+        max_novelty = novelty_threshold(known_novelty, unknown_novelty, false_reject)
+        everyone = sequences if strange is None else Sequences([*sequences, *strange])
+        prefixes = (self._encode_sequences(stream.first_steps(everyone, look)) for look in looks.tolist())
+        self.stream_bounds_ = stream.calibrate_bounds(
+            looks,
+            [self._recognize_vectors(vectors) for vectors in prefixes],
+            codes,
+            self.classes_,
+            max_novelty=max_novelty,
+            error_rate=share,
+            inference=self.inference,
+        )
+        return self
+
+    def stream(self) -> PrototypeStream:
+        """A stream that recognizes one sequence, sample by sample; use a new stream for the next sequence.
+
+        >>> import numpy as np
+        >>> import timelike as tl
+        >>> t, rng = np.arange(40), np.random.default_rng(0)
+        >>> X = np.sin(t / np.repeat([2, 6], 40)[:, None] + rng.uniform(0, 6, (80, 1)))
+        >>> y = np.repeat(["fast", "slow"], 40)
+        >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[::2], y[::2]).calibrate_stream(X[1::2], y[1::2])
+        >>> stream = model.stream()
+        >>> for sample in X[3]:
+        ...     if stream.push(sample).is_certain:
+        ...         break
+        >>> stream.finish().label, stream.n_samples <= 40
+        ('fast', True)
+        """
+        self._require_stream()
+        if not hasattr(self, "stream_bounds_"):
+            raise ValueError(
+                "a stream needs to know when it may decide: call calibrate_stream(X, y) with examples that fit has "
+                "not seen"
+            )
+        self._refuse_other_inference(self.stream_bounds_.inference, "calibrate_stream(X, y)")
+        inner = stream.combine_streams(self._encoders())
+        # a copy, so that the stream does not change with classes that are enrolled or forgotten meanwhile
+        return PrototypeStream(copy.copy(self)._recognize_vectors, inner, self.stream_bounds_)
+
+    def export_onnx(self, path: str | Path) -> None:
+        """Write an ONNX file: `x` (item, time, channel) in; `features`, `scores`, `probabilities` out, in float32.
+
+        They are those of `encode`, `class_scores` and `predict_proba`; the classes, in their order, are in the metadata
+        `classes`, as JSON. Classes that are enrolled later are not included. The encoders must have a graph (see
+        `Encoder.export_onnx`). Needs the extra `onnx`.
+        """
+        from .onnx_graph import write_onnx
+
+        self._require_fitted()
+        write_onnx(self, path)
+
+    # --- vectors and their scores ------------------------------------------------------------------------------------
+
+    @property
+    def _similarity_kind(self) -> SimilarityKind:
+        kind: SimilarityKind = self.similarity_fn or "cosine"
+        return kind
+
+    def _encoders(self) -> list[Any]:
+        return [self.encoder_, *self.extra_encoders_]
+
+    def _encode_sequences(self, sequences: Sequences, n_jobs: int | None = None) -> Floats:
+        """Vectors of validated sequences, by all encoders together."""
+        return encoder_adapter.concatenate_vectors(
+            [encoder_adapter.encode_sequences(one, sequences, n_jobs) for one in self._encoders()]
+        )
+
+    def _class_scorer(self) -> ClassScorer:
+        """The scorer of the current classes; an error if `inference` is a head that does not know them."""
+        self._refuse_dense_head()
+        return ClassScorer(
+            self.network_,
+            self.prototypes_,
+            self.owners_,
+            len(self.classes_),
+            self.inference,
+            self.n_trained_features_,
+            len(self._encoders()),
+        )
+
+    def _score_classes(self, vectors: Floats) -> NDArray[np.float64]:
+        return self._class_scorer().scores(vectors)
+
+    def _novelty_scores(self, vectors: Floats) -> NDArray[np.float64]:
+        return novelty_scores(self.network_.similarity, self.prototypes_, vectors)
+
+    def _sequence_novelty(self, sequences: Sequences) -> NDArray[np.float64]:
+        return self._novelty_scores(self._encode_sequences(sequences))
+
+    def _recognize_vectors(self, vectors: Floats) -> RecognizedVectors:
+        scores = self._score_classes(vectors)
+        probabilities = softmax(scores / self._temperature(), axis=1)
+        labels = self.classes_[scores.argmax(axis=1)]
+        return RecognizedVectors(labels, probabilities.max(axis=1), self._novelty_scores(vectors))
+
+    def _temperature(self) -> float:
+        if not hasattr(self, "thresholds_"):
+            return 1.0
+        self._refuse_other_inference(self.thresholds_.inference, "calibrate(X, y)")
+        return self.thresholds_.temperature
+
+    # --- checks ------------------------------------------------------------------------------------------------------
+
+    def _refuse_dense_head(self) -> None:
+        if self.inference == "similarity":
+            return
+        if self.network_.dense is None:
+            raise ValueError(f"inference={self.inference!r}: auxiliary=None has no dense head; use 'similarity'")
+        if self.classes_changed_:
+            raise ValueError(
+                f"inference={self.inference!r}: the dense head knows the {len(self.trained_classes_)} classes of fit "
+                "only, and classes were enrolled or forgotten since; use set_params(inference='similarity')"
+            )
+
+    def _refuse_other_inference(self, calibrated: str, call: str) -> None:
+        if calibrated != self.inference:
+            raise ValueError(
+                f"inference={self.inference!r}: it was {calibrated!r} when this {type(self).__name__} was calibrated; "
+                f"set it back, or call {call} again"
+            )
+
+    def _require_thresholds(self, request: str) -> PrototypeThresholds:
+        self._require_fitted()
+        if not hasattr(self, "thresholds_"):
+            raise ValueError(f"{request} needs a threshold: call calibrate(X, y) with examples that fit has not seen")
+        return self.thresholds_
+
+    def _require_stream(self) -> None:
+        self._require_fitted()
+        stream.require_streams(self._encoders())
+
+    def _validate_one_or_many(self, value: Any, name: str) -> tuple[Sequences, bool]:
+        """Validated sequences, and whether a single one was given: (time,) or (time, *frame)."""
+        self._require_fitted()
+        if not hasattr(value, "__len__"):
+            raise TypeError(
+                f"{name} is a {type(value).__name__}: expected a sequence (time,) or (time, channel), or several"
+            )
+        sequences, is_one = as_one_or_many(value, self.frame_, name)
+        if len(sequences) == 0:
+            raise ValueError(f"{name} holds no sequences: expected at least one")
+        if not self._takes_missing():
+            sequences.refuse_missing(type(self).__name__, name)
+        self._refuse_frame(sequences.frame, name)
+        return sequences, is_one
+
+    def _takes_missing(self) -> bool:
+        """Whether the encoder takes missing values."""
+        encoder = getattr(self, "encoder_", None) or self.encoder
+        return hasattr(encoder, "_takes_missing") and bool(encoder._takes_missing())
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        if self.auxiliary is None and self.inference != "similarity":
+            raise ValueError(f"inference={self.inference!r}: auxiliary=None has no dense head; use 'similarity'")
+        if self.averaging != "exact" and self.n_prototypes > 1:
+            raise ValueError(
+                f"n_prototypes={self.n_prototypes}: averaging={self.averaging!r} has one for every class; use 'exact'"
+            )
+        if self.extra_encoders and self._similarity_kind != "cosine":
+            raise ValueError(
+                f"extra_encoders={self.extra_encoders!r:.60}: similarity_fn={self.similarity_fn!r} takes no "
+                "vectors but those of the encoder; use 'cosine'"
+            )
+        if self.averaging != "exact" and self.extra_encoders:
+            raise ValueError(
+                f"averaging={self.averaging!r}: vectors of `extra_encoders` have no moving averages; use 'exact'"
+            )
+        if self.adversary is not None and self.freeze:
+            raise ValueError("adversary needs an encoder that is trained: use freeze=False")
+
+    # --- parts of the encoder, and saving ----------------------------------------------------------------------------
+
+    @property
+    def scaler_(self) -> Any:  # type: ignore[override]
+        """How the encoder standardizes; None if it does not say."""
+        return getattr(self.encoder_, "scaler_", None)
+
+    @property
+    def _flattens_frames(self) -> bool:  # type: ignore[override]
+        """Whether the encoder takes frames of any shape as plain vectors."""
+        return bool(getattr(self.encoder_, "_flattens_frames", False))
+
+    def _refuse_to_save(self) -> None:
+        if isinstance(self.encoder_, encoder_adapter.ModuleEncoder):
+            raise TypeError(
+                "encoder is a torch module of your own, which no folder can hold: keep network_.state_dict(), or use "
+                "an encoder of the library"
+            )
+        super()._refuse_to_save()
+
+    def _get_state(self) -> dict[str, Any]:
+        state = super()._get_state()
+        own = {name: array for name, array in state["network_"].items() if not name.startswith("encoder.")}
+        return state | {"network_": own}  # the encoder saves its weights itself
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        super()._set_state(state)
+        self.network_.set_prototypes(self.prototypes_, self.owners_)
+
+    def _all_weights(self, weights: Any) -> Any:
+        if not isinstance(weights, dict):
+            return weights
+        encoder = encoder_adapter.encoder_module(self.encoder_).state_dict()  # `unit` is not part of it
+        return weights | {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
+
+    def _check_attributes(self, found: Mapping[str, Any]) -> None:
+        super()._check_attributes(found)
+        n_classes = len(self.classes_)
+        for name, owners in (("owners_", self.owners_), ("members_.owners", self.members_.owners)):
+            if not np.array_equal(np.unique(owners), np.arange(n_classes)) or (np.diff(owners) < 0).any():
+                raise ValueError(f"{name}: expected the {n_classes} classes in their order")
 
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
         from ..metric import SiameseGRU
 
         return {"encoder": SiameseGRU(hidden=4, random_state=0), "hidden": 4}
-
-
-def _renumber_after_removal(owners: NDArray[np.int64], place: int) -> NDArray[np.int64]:
-    """Numbers of classes after one is gone."""
-    return owners - (owners > place)

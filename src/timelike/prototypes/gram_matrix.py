@@ -1,4 +1,4 @@
-"""Gram: a matrix of similarities as a kernel, made positive definite by clipping, with what that took away."""
+"""`GramMatrix`: similarities as a kernel, made positive semidefinite by clipping eigenvalues."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ PsdCorrection = Literal["clip"]
 
 @dataclass(frozen=True, eq=False)
 class GramMatrix:
-    """Similarities (item, item of the gallery) as a kernel, and how far they were from a positive definite one.
+    """Similarities (item, item of the gallery) as a kernel, and how far they were from a positive semidefinite one.
 
-    `min_eigenvalue` is the smallest eigenvalue that the gallery had among itself, `n_negative` the number of its
-    eigenvalues below 0 and `clipped_share` the share of its trace that they were: Σ |λ < 0| / Σ λ. Where nothing was
-    clipped (`psd=None`) they say what would have been, and are nan for similarities to a gallery, which nobody looked
-    at.
+    `min_eigenvalue` is the smallest eigenvalue of the gallery with itself, `n_negative` the number of its
+    eigenvalues below 0 and `clipped_share` their share of its trace: Σ |λ < 0| / Σ λ. Without clipping (`psd=None`)
+    they say what would have been clipped, and are nan for similarities to a gallery, which have no eigenvalues.
     """
 
     matrix: Floats
@@ -36,7 +35,7 @@ class GramMatrix:
 
 
 def clip_gram(gram: Floats, to: Floats | None = None) -> GramMatrix:
-    """The nearest positive semidefinite matrix to a symmetric one (gallery, gallery), or what follows for others.
+    """The nearest positive semidefinite matrix to a symmetric one (gallery, gallery), or the projection of other rows.
 
     K = V Λ Vᵀ becomes V max(Λ, 0) Vᵀ = K P with P = V₊ V₊ᵀ, the projection onto the eigenvectors that stay. Rows `to`
     (item, gallery) of others become `to` P: an item of the gallery has there what it has among the gallery.
@@ -58,14 +57,14 @@ def clip_gram(gram: Floats, to: Floats | None = None) -> GramMatrix:
 
 
 def unclipped_gram(gram: Floats, to: Floats | None = None) -> GramMatrix:
-    """The matrix as it is; of a gallery among itself with what its eigenvalues say."""
+    """The matrix unchanged; for a gallery with itself, with the statistics of its eigenvalues."""
     if to is not None:
         return GramMatrix(to, np.nan, np.nan, np.nan)
     return GramMatrix(gram, *_negative_eigenvalues(np.asarray(np.linalg.eigvalsh(gram), np.float64)))
 
 
 def _negative_eigenvalues(values: Floats) -> tuple[float, float, float]:
-    """Number, least and share of the eigenvalues below 0; those that rounding alone explains are none."""
+    """Number, minimum and share of the eigenvalues below 0, without those that rounding explains."""
     noise = len(values) * np.finfo(np.float64).eps * np.abs(values).max()
     below = values[values < -noise]
     return float(len(below)), float(values.min()), float(-below.sum() / values.sum())

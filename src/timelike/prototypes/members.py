@@ -1,6 +1,4 @@
-"""`Members`, the vectors of all examples in an order of their own, and `cluster_centers`, the prototypes made of
-them.
-"""
+"""`Members`, the vectors of all examples in a canonical order, and `cluster_centers`, which makes prototypes."""
 
 from __future__ import annotations
 
@@ -12,14 +10,14 @@ from numpy.typing import NDArray
 from ..models import schema
 
 Floats = NDArray[np.float32]
-_MAX_ITER = 100  # of k-means, which is over long before
+_MAX_ITER = 100  # of k-means, which converges long before
 
 
 class Members(NamedTuple):
-    """The vectors of all examples, their class by number, and how many prototypes each class is to have.
+    """The vectors of all examples, the positions of their classes, and the number of prototypes of each class.
 
-    They are kept in an order of their own, by class and then by value, so that nothing depends on the order in which
-    they came, nor on how many came at once.
+    They are in a canonical order, by class and then by value, so that nothing depends on the order in which they
+    came, nor on how many came at once.
     """
 
     vectors: Floats
@@ -38,11 +36,11 @@ MEMBERS_SCHEMA = schema.record(
     owners=schema.indices("member", below="class"),
     counts=schema.array("class", dtype="int64", least=1, most=1 << 31),
 )
-"""How a model declares them."""
+"""The schema of a model's `members_`."""
 
 
 def canonical_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions that bring vectors into their own order: by class, then by value.
+    """Positions that sort vectors by class and then by value.
 
     >>> canonical_order(np.float32([[2], [1], [0]]), np.array([0, 0, 1]))
     array([1, 0, 2])
@@ -51,10 +49,10 @@ def canonical_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.in
 
 
 def cluster_centers(vectors: Floats, count: int) -> Floats:
-    """The mean of vectors, or the means of up to `count` clusters of them, in the order in which these were found.
+    """The mean of vectors, or the means of up to `count` clusters of them by k-means.
 
-    Sums are in double precision and in the order given. k-means begins with the vector nearest to the mean, and then
-    with the one farthest from those before: nothing is drawn. Of fewer different vectors there are fewer clusters.
+    Sums are in double precision and in the order given. The initial centers are the vector nearest to the mean, then
+    the one farthest from those before: nothing is random. Fewer distinct vectors make fewer clusters.
 
     >>> cluster_centers(np.float32([[0, 0], [0, 1], [4, 4], [4, 5]]), 2)
     array([[0. , 0.5],
@@ -76,7 +74,7 @@ def cluster_centers(vectors: Floats, count: int) -> Floats:
 
 
 def _farthest_first(given: NDArray[np.float64], count: int) -> list[int]:
-    """Positions to begin with: nearest to the mean, then farthest from all before; none twice."""
+    """Positions of the initial centers: nearest to the mean, then farthest from all before; none twice."""
     apart = np.full(len(given), np.inf)
     chosen = [int(_squared_distances(given, given.mean(axis=0, keepdims=True))[:, 0].argmin())]
     while len(chosen) < count:
@@ -88,5 +86,5 @@ def _farthest_first(given: NDArray[np.float64], count: int) -> list[int]:
 
 
 def _squared_distances(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[Any]:
-    """Squared distances, exactly 0 for what is equal, a row of `other` at a time."""
+    """Squared distances, exactly 0 for equal rows, computed for one row of `other` at a time."""
     return np.stack([np.square(one - row).sum(axis=1) for row in other], axis=1)

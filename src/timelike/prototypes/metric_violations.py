@@ -1,4 +1,4 @@
-"""Departures: how far a learned similarity is from a distance, measured on sequences."""
+"""`MetricViolations`: how far a learned similarity is from a distance, measured on sequences."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MetricViolations:
-    """How far S is from a distance: orders that differ, sequences unlike themselves, detours that are shorter.
+    """How far S is from a distance: asymmetry, distances of sequences to themselves, triangle inequality violations.
 
-    Of `n_items` sequences and `n_triples` triples drawn of them.
+    For `n_items` sequences and `n_triples` random triples of them.
     """
 
     n_items: int
     n_triples: int
     mean_asymmetry: float
-    """Of |S(x, y) − S(y, x)| over pairs."""
+    """Mean of |S(x, y) − S(y, x)| over pairs."""
     max_asymmetry: float
     mean_self_distance: float
-    """Of 1 − σ(S(x, x)), the distance of a sequence from itself."""
+    """Mean of 1 − σ(S(x, x)), the distance of a sequence from itself."""
     max_self_distance: float
     violation_rate: float
     """Share of triples with d(x, z) > d(x, y) + d(y, z)."""
     mean_excess: float
-    """Of d(x, z) − d(x, y) − d(y, z) over these triples, 0 where there are none."""
+    """Mean of d(x, z) − d(x, y) − d(y, z) over these triples, 0 if there are none."""
     max_excess: float
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class MetricViolations:
 
 
 def measure_violations(scores: Floats, n_triples: int, rng: np.random.Generator) -> MetricViolations:
-    """Of S of all pairs (item, item), in the order (first side, second side); d = σ(−S) of the mean of both orders."""
+    """Violations of S of all pairs (item, item); d = σ(−S) of the mean of both orders."""
     n_items = len(scores)
     pairs = np.triu_indices(n_items, 1)
     orders = np.abs(scores - scores.T)[pairs]
@@ -66,7 +66,7 @@ def measure_violations(scores: Floats, n_triples: int, rng: np.random.Generator)
 
 
 def _sample_triples(n_items: int, n_triples: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], ...]:
-    """Three different items each, all orders as likely."""
+    """Triples of three different items, all orders equally likely."""
     x = rng.integers(0, n_items, n_triples)
     y = (x + rng.integers(1, n_items, n_triples)) % n_items
     z = rng.integers(0, n_items - 2, n_triples)

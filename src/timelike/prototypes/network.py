@@ -1,4 +1,4 @@
-"""PrototypeNetwork: an encoder, a similarity of vectors, prototypes, and a dense head beside them."""
+"""`PrototypeNetwork`: an encoder, a similarity of vectors, prototypes, and a dense head."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ HEADS: tuple[Head, ...] = ("similarity", "dense", "both")
 class PrototypeNetwork(nn.Module):
     """An encoder E, a similarity S, a vector for every class, and a dense layer that knows the trained classes only.
 
-    `averages` are the prototypes of Algorithm 1, which training moves; `prototypes`, of the classes `owners`, are those
-    that answers compare with: more than one for some classes, and others once classes are enrolled or forgotten.
+    `averages` are the prototypes of Algorithm 1, which training updates; `prototypes`, of the classes `owners`, are
+    those of predictions: some classes may have several, and enrolling and forgetting classes changes them.
 
     >>> network = PrototypeNetwork(nn.Identity(), Similarity(2, hidden=4), 2, 3)
     >>> network.logits(torch.zeros(5, 2)).shape
@@ -64,7 +64,7 @@ class PrototypeNetwork(nn.Module):
         self.register_buffer("owners", torch.arange(n_classes), persistent=False)
 
     def set_prototypes(self, prototypes: Any, owners: Any) -> None:
-        """Answer with these prototypes (prototype, feature), each of the class with that number."""
+        """Predict with these prototypes (prototype, feature), each of the class at position `owners` (prototype,)."""
         like = next((weight for weight in self.similarity.parameters()), self.prototypes)
         self.prototypes = torch.as_tensor(prototypes).to(like)
         self.owners = torch.as_tensor(owners).to(like.device)
@@ -80,12 +80,12 @@ class PrototypeNetwork(nn.Module):
         if head != "dense" and vectors.shape[1] != self.prototypes.shape[1]:
             raise ValueError(
                 f"prototypes have {self.prototypes.shape[1]} numbers and the network's vectors {vectors.shape[1]}: "
-                "other encoders stand beside it; give whole vectors to scored(), or fit with beside=[]"
+                "there are extra encoders; give whole vectors to score_vectors(), or fit with extra_encoders=[]"
             )
         return self.score_vectors(vectors, head)
 
     def score_vectors(self, vectors: Tensor, head: Head = "similarity") -> Tensor:
-        """The same of vectors (item, feature)."""
+        """The same for vectors (item, feature)."""
         check_choice(head, "head", HEADS)
         if head != "similarity" and self.dense is None:
             raise ValueError(f"head={head!r}: there is no dense head, as auxiliary is None; use 'similarity'")
@@ -102,7 +102,7 @@ class PrototypeNetwork(nn.Module):
 
     @torch.no_grad()
     def update_averages(self, vectors: Tensor, labels: Tensor, momentum: float) -> None:
-        """Move the averages of the classes that are present: C ← λ C + (1 − λ) mean, the first time the mean itself."""
+        """Update the averages of the classes in a batch: C ← λ C + (1 − λ) mean, the first time the mean itself."""
         present, place = torch.unique(labels, return_inverse=True)
         sums = torch.zeros(len(present), vectors.shape[1], device=vectors.device, dtype=vectors.dtype)
         means = sums.index_add(0, place, vectors.detach()) / place.bincount()[:, None]
@@ -129,6 +129,6 @@ class AdditiveMarginHead(nn.Module):
         return self.scale * F.linear(F.normalize(vectors, dim=-1), F.normalize(self.weight, dim=-1))
 
     def loss(self, logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
-        """Cross-entropy with s (cos − m) for the class that it is."""
+        """Cross-entropy with s (cos − m) for the true class."""
         taken = F.one_hot(labels, logits.shape[1]) * (self.scale * self.margin)
         return F.cross_entropy(logits - taken, labels, label_smoothing=smoothing)

@@ -1,9 +1,10 @@
-"""Learning: Algorithm 1, the three losses over batches with several members of every class."""
+"""`PrototypeObjective`: the three losses of Algorithm 1 over batches with several members of every class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from ..attacks.base import Attack
 from ..metric.label_signal import describe_missing_signal
 from ..models import fingerprint
 from ..sequences import Sequences
@@ -23,27 +23,56 @@ from ..train.loop import evaluation_mode
 from ..train.objective import FORWARD_SHARE
 from .network import AdditiveMarginHead, PrototypeNetwork
 
-_MIN_DIFFERENT_PAIRS = 256  # pairs of two classes that a batch compares at least, if it has as many
-_MIN_GAIN = 0.1  # of what there is between chance and 1
-_N_CHECKED_EXAMPLES = 512  # examples by which a training is judged
+_MIN_DIFFERENT_PAIRS = 256  # smallest number of pairs of two classes that a batch compares, if it has as many
+_MIN_GAIN = 0.1  # share of the range between chance and 1
+_N_CHECKED_EXAMPLES = 512  # examples that training is judged by
 BatchPerturbation = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
+HeadLogits = Callable[[Tensor, Tensor], Tensor | Sequence[Tensor]]
+
+
+class Adversary(Protocol):
+    """What training against attacks needs of one; the attacks of `timelike.attacks` have it."""
+
+    def perturb(
+        self,
+        x: Tensor,
+        lengths: Tensor,
+        targets: Tensor,
+        logits_of: HeadLogits,
+        rng: np.random.Generator | None = None,
+        *,
+        scaler: ChannelScaler | None = None,
+    ) -> Tensor:
+        """A batch (item, time, *frame) moved to increase the loss of the logits; see `attacks.Attack.perturb`."""
+        ...
+
+
+def check_adversary(value: Any, name: str) -> Adversary:
+    """An attack of `timelike.attacks`, or anything else with its method `perturb`."""
+    if isinstance(value, type) or not callable(getattr(value, "perturb", None)):
+        raise TypeError(
+            f"{name}={value!r:.80}: expected an attack of timelike.attacks, such as attacks.PGD(0.3) or "
+            "attacks.FGSM(0.3), or None"
+        )
+    adversary: Adversary = value
+    return adversary
 
 
 @dataclass(frozen=True)
 class FrameNoise:
-    """What is done to single frames, which have no course: noise of this deviation in every number."""
+    """The perturbation of single frames, which have no time course: noise of this standard deviation."""
 
     deviation: float = 0.1
 
     def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
         """x (item, time, *frame) with noise, and its lengths."""
-        drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
-        return x + self.deviation * torch.randn(x.shape, generator=drawn, dtype=x.dtype), lengths
+        generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        return x + self.deviation * torch.randn(x.shape, generator=generator, dtype=x.dtype), lengths
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """How a network is trained, beside its budget: see the parameters of `Prototypes`."""
+    """How a network is trained, without its budget; see the parameters of `Prototypes`."""
 
     batch_size: int = 64
     n_per_class: int = 6
@@ -54,7 +83,7 @@ class TrainingRecipe:
     label_smoothing: float = 0.0
     soft_pairs: bool = False
     perturbation: BatchPerturbation | None = None
-    adversary: Attack | None = None
+    adversary: Adversary | None = None
 
 
 class PrototypeObjective(Objective):
@@ -64,8 +93,8 @@ class PrototypeObjective(Objective):
         L_pair  = mean over pairs of one class of −log σ(S(z_i, z_j)) + mean over the others of −log σ(−S(z_i, z_j))
         L_aux   = mean of −log softmax(W z_i + b)_{y_i}
 
-    The averages C are moved before the loss, and are constants for its gradient. A batch without a pair of one kind
-    has nothing to learn from that kind, and the mean over none is 0.
+    The averages C are updated before the loss and are constants for its gradient. If a batch has no pair of one kind,
+    the mean over that kind is 0.
     """
 
     module: PrototypeNetwork
@@ -86,7 +115,7 @@ class PrototypeObjective(Objective):
         self.n_batch_classes = min(max(2, recipe.batch_size // recipe.n_per_class), int(codes.max()) + 1)
 
     def n_batches(self) -> int:
-        """About how many batches show everything once."""
+        """The approximate number of batches of an epoch."""
         return count_epoch_batches(self.codes, self.recipe.n_per_class, self.n_batch_classes)
 
     def optimizers(self) -> Optimizer:
@@ -96,7 +125,7 @@ class PrototypeObjective(Objective):
         return kind(free, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Several members of several classes, changed a little."""
+        """Batches of several members of several classes, perturbed."""
         for ids in class_batches(self.codes, self.recipe.n_per_class, rng, n_classes=self.n_batch_classes):
             order = rng.random(len(ids))  # which of a pair comes first
             if self.vectors is not None:
@@ -121,11 +150,13 @@ class PrototypeObjective(Objective):
         return {"loss": sum(found.values(), vectors.new_zeros(())), **{k: v.detach() for k, v in found.items()}}
 
     def _class_loss(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """eq. 2, over the classes that have an average by now."""
+        """eq. 2, over the classes that have an average so far."""
         logits, known = self.module.similarity.matrix(self.module.averages, vectors).T, self._seen_mask()
         if known is None:
             return F.cross_entropy(logits, labels, label_smoothing=self.recipe.label_smoothing)
-        return F.cross_entropy(logits.masked_fill(~known, -torch.inf), labels)  # which smoothing would make infinite
+        return F.cross_entropy(
+            logits.masked_fill(~known, -torch.inf), labels
+        )  # without smoothing, which would make it infinite
 
     def _auxiliary_loss(self, dense: nn.Module, vectors: Tensor, labels: Tensor) -> Tensor:
         logits = dense(vectors)
@@ -134,7 +165,7 @@ class PrototypeObjective(Objective):
         return F.cross_entropy(logits, labels, label_smoothing=self.recipe.label_smoothing)
 
     def _seen_mask(self) -> Tensor | None:
-        """Which classes have an average by now; None once all have."""
+        """Which classes have an average so far; None once all have."""
         averages = self.module.averages
         return (
             None
@@ -152,7 +183,7 @@ class PrototypeObjective(Objective):
         return found
 
     def _attack_batch(self, x: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-        """The batch as the adversary makes it, against all heads, in evaluation mode: dropout would be its noise."""
+        """The batch changed by the adversary, against all heads, in evaluation mode: dropout would add noise."""
         adversary = self.recipe.adversary
         assert adversary is not None
         with evaluation_mode(self.module):
@@ -161,16 +192,16 @@ class PrototypeObjective(Objective):
             return adversary.perturb(x, lengths, labels, self._head_logits, scaler=self.scaler)
 
     def _head_logits(self, x: Tensor, lengths: Tensor) -> list[Tensor]:
-        """Logits of all heads, over the classes that have an average by now."""
+        """Logits of all heads, over the classes that have an average so far."""
         vectors, known = self.module(x, lengths), self._seen_mask()
         similar = self.module.similarity.matrix(self.module.averages, vectors).T
         found = [similar if known is None else similar.masked_fill(~known, -1e9)]
         return found if self.module.dense is None else [*found, self.module.dense(vectors)]
 
     def _pair_loss(self, vectors: Tensor, labels: Tensor, order: Tensor) -> Tensor:
-        """eq. 3 over all pairs of one class and as many of the others as are worth their time, drawn anew every step.
+        """eq. 3 over all pairs of one class and a random subset of the others, drawn anew every step.
 
-        Without symmetry the order within a pair is drawn too, by one number for each of the two.
+        Without symmetry the order within a pair is random too, by one number for each of the two.
         """
         first, second = torch.triu_indices(len(labels), len(labels), 1, device=labels.device)
         same = labels[first] == labels[second]
@@ -184,7 +215,7 @@ class PrototypeObjective(Objective):
         return losses[same].sum() / max(1, int(same.sum())) + losses[~same].sum() / max(1, int((~same).sum()))
 
     def _binary_losses(self, scores: Tensor, same: Tensor) -> Tensor:
-        """−log of the probability of what is so, or that of targets that are almost so."""
+        """Binary cross-entropy of pairs, with hard targets or, with `soft_pairs`, with soft ones."""
         if not self.recipe.soft_pairs:
             return F.softplus(torch.where(same, -scores, scores))
         uncertain = 0.1 * torch.rand_like(scores)
@@ -192,29 +223,29 @@ class PrototypeObjective(Objective):
         return F.binary_cross_entropy_with_logits(scores, targets, reduction="none")
 
     def identity(self) -> dict[str, str | int]:
-        """The data; what else counts is said by the owner's options."""
+        """Fingerprints of the data; the options of the model identify the rest."""
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         return {"sequences": data, "labels": fingerprint(self.codes)}
 
     def find_data_issue(self) -> str | None:
-        """Labels that look as if they had nothing to do with the sequences: no part is held out to show it."""
+        """A warning if labels look unrelated to the sequences: no part is held out to show it."""
         return describe_missing_signal(self.sequences, self.codes)
 
     def failure_reason_steps(self) -> float:
-        """The encoder sees some examples once more, unless it is not trained."""
+        """The cost of `failure_reason` in steps: a trained encoder is applied to some examples once more."""
         seen = 0 if self.vectors is not None else len(self._checked_examples())
         return FORWARD_SHARE * seen / (self.n_batch_classes * self.recipe.n_per_class)
 
     def _checked_examples(self) -> NDArray[np.int64]:
-        """Positions of the examples that `failure_reason` looks at."""
+        """Positions of the examples that `failure_reason` uses."""
         return np.arange(0, len(self.codes), max(1, len(self.codes) // _N_CHECKED_EXAMPLES))
 
     @torch.no_grad()
     def failure_reason(self) -> str | None:
-        """Examples that were learned from and are hardly recognized by what the loss saw: the network and its averages.
+        """Why training failed, if the network and its averages hardly recognize the training examples.
 
-        `predict` goes by exact means and by encoders beside the network, with which even one that was never trained
-        recognizes its own examples.
+        `predict` uses exact means and extra encoders, with which even an untrained network recognizes its own
+        examples.
         """
         some = self._checked_examples()
         labels = torch.as_tensor(self.codes[some])
@@ -232,7 +263,7 @@ class PrototypeObjective(Objective):
             return None
         return (
             f"its network, by the class averages that training keeps, recognizes {share:.0%} of the examples that it "
-            f"learned from, and always the largest class would be {chance:.0%}. `predict` goes by exact means, and "
-            "by encoders beside the network where there are any: it may answer better, but not by what was trained; "
+            f"learned from, and always the largest class would be {chance:.0%}. `predict` uses exact means, and "
+            "extra encoders if there are any: it may answer better, but not by what was trained; "
             "change learning_rate, give it more steps, or look whether classes can be told apart"
         )

@@ -1,4 +1,4 @@
-"""Prototypes as an ONNX graph: vectors, scores of the classes and their probabilities, for any item and time."""
+"""`Prototypes` as an ONNX graph: vectors, class scores and probabilities, for any number of items and steps."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .network import AdditiveMarginHead
 from .similarity import Similarity
 
 if TYPE_CHECKING:
-    from .retrieval import PrototypesBase
+    from .estimator import Prototypes
 
 
-def write_onnx(model: PrototypesBase, path: Any) -> None:
+def write_onnx(model: Prototypes, path: Any) -> None:
     """Write the graph `x` (item, time, channel) → `features`, `scores` and `probabilities`, each (item, number)."""
     graph = OnnxGraph()
     vectors = _add_vectors(graph, model)
@@ -34,8 +34,8 @@ def write_onnx(model: PrototypesBase, path: Any) -> None:
     save_graph(graph, model, path, {"features": n_features, "scores": n_classes, "probabilities": n_classes}, known)
 
 
-def _add_vectors(graph: OnnxGraph, model: PrototypesBase) -> str:
-    """Those of all encoders together (see `reading.together`)."""
+def _add_vectors(graph: OnnxGraph, model: Prototypes) -> str:
+    """The vectors of all encoders together (see `encoder_adapter.concatenate_vectors`)."""
     found = [_add_encoder(graph, one) for one in (model.encoder_, *model.extra_encoders_)]
     if len(found) == 1:
         return found[0]
@@ -56,7 +56,7 @@ def _add_encoder(graph: OnnxGraph, encoder: Any) -> str:
     return add_encoder(graph, encoder, "x")
 
 
-def _add_scores(graph: OnnxGraph, model: PrototypesBase, vectors: str) -> str:
+def _add_scores(graph: OnnxGraph, model: Prototypes, vectors: str) -> str:
     """(item, class), by S to the most similar prototype of each class, by the dense layer, or the mean of both."""
     model._refuse_dense_head()
     found = []
@@ -69,7 +69,7 @@ def _add_scores(graph: OnnxGraph, model: PrototypesBase, vectors: str) -> str:
 
 
 def _add_class_maxima(graph: OnnxGraph, each: str, owners: NDArray[np.int64]) -> str:
-    """The largest of the numbers (item, prototype) of every class; a class with fewer repeats its last."""
+    """The largest of the numbers (item, prototype) of every class; a class with fewer prototypes repeats its last."""
     starts, counts = np.unique(owners, return_index=True, return_counts=True)[1:]
     places = starts[:, None] + np.minimum(np.arange(counts.max()), counts[:, None] - 1)
     return graph.add("ReduceMax", graph.take(each, places, 1), axes=[2], keepdims=0)
@@ -94,7 +94,7 @@ def _add_cosines(graph: OnnxGraph, prototypes: NDArray[Any], vectors: str) -> st
 
 
 def _add_perceptron(graph: OnnxGraph, similarity: Similarity, prototypes: NDArray[Any], vectors: str) -> str:
-    """The perceptron: the first layer of prototypes is part of the graph, that of vectors is computed once."""
+    """S by the perceptron: first-layer activations of the prototypes are constants of the graph."""
     weights = similarity._weights()
     of_u, of_v = (to_numpy(side).astype(np.float64) for side in weights.sides)
     bias_u, bias_v = (to_numpy(bias).astype(np.float64) for bias in weights.biases)
@@ -118,8 +118,8 @@ def _add_log_odds(graph: OnnxGraph, learned: str, cosine: str) -> str:
     return graph.add("Sub", *logs)
 
 
-def _add_dense(graph: OnnxGraph, model: PrototypesBase, vectors: str) -> str:
-    """What the dense layer says of the vectors of the encoder that was trained."""
+def _add_dense(graph: OnnxGraph, model: Prototypes, vectors: str) -> str:
+    """The scores of the dense head, for the vectors of the trained encoder."""
     length = encoder_adapter.first_vector_length(1 + len(model.extra_encoders_))
     own = graph.add("Div", graph.slice_axis(vectors, 0, model.n_trained_features_, 1), graph.constant(length))
     layer = model.network_.dense

@@ -1,4 +1,4 @@
-"""Similarity: a perceptron of two vectors, whose first layer is computed once per vector and not once per pair."""
+"""`Similarity`: a perceptron of two vectors, whose first layer is computed once per vector, not once per pair."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..core.validation.tensors import dtype_name, match_weights
 from . import array_scores
 from .array_scores import PrecomputedSide, SimilarityWeights
 
-_MAX_HIDDEN_UNITS = 1 << 25  # hidden units of pairs with gradients that are there at a time: 128 MB, a few times
-_MAX_CACHED_UNITS = 1 << 22  # hidden units of prototypes that are kept between calls: 16 MB
+_MAX_HIDDEN_UNITS = 1 << 25  # hidden units of pairs with gradients in memory at a time: 128 MB, a few times
+_MAX_CACHED_UNITS = 1 << 22  # hidden units of prototypes that are cached between calls: 16 MB
 
 _first_side_cache: WeakKeyDictionary[Similarity, tuple[NDArray[Any], list[Tensor], PrecomputedSide]] = (
     WeakKeyDictionary()
@@ -28,12 +28,12 @@ _first_side_cache: WeakKeyDictionary[Similarity, tuple[NDArray[Any], list[Tensor
 
 
 class SideActivations(NamedTuple):
-    """What the first layer makes of either side, and the second layer that is applied to sums of the two."""
+    """First-layer activations of both sides, and the weights of the second layer, applied to their sums."""
 
     first: Tensor
-    """(…, hidden): of u."""
+    """Of u, (…, hidden)."""
     second: Tensor
-    """(…, hidden): of v, the bias included."""
+    """Of v, (…, hidden), the bias included."""
     weight: Tensor
     """(hidden,)"""
 
@@ -41,22 +41,22 @@ class SideActivations(NamedTuple):
 class Similarity(nn.Module):
     """How alike two vectors are, S(u, v) = w·φ(W[u; v] + b) + c, with φ the leaky ReLU; σ(S) ≥ ½ is "the same".
 
-    W[u; v] = W₁u + W₂v, so the first layer is a product for every vector, and only its activation one for every pair.
-    S(u, v) is not S(v, u), and S(u, u) is not the largest of all: a similarity is learned, not a distance. In
+    W[u; v] = W₁u + W₂v, so the first layer is a product per vector, and only the activation is computed per pair.
+    S(u, v) is not S(v, u), and S(u, u) is not the largest of all: it is a learned similarity, not a distance. In
     `Prototypes` u is the prototype.
 
     Parameters
     ----------
     n_features : int
-        Numbers of a vector.
+        Length of a vector.
     hidden : int
         Units of the hidden layer.
     dropout : float
-        Share of the hidden units that training leaves out.
+        Share of the hidden units that is dropped in training.
     slope : float
-        Of φ below 0.
+        Slope of φ below 0.
     symmetrize : bool
-        (S(u, v) + S(v, u)) / 2 in place of S(u, v).
+        Whether to use (S(u, v) + S(v, u)) / 2 in place of S(u, v).
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Similarity(nn.Module):
     def matrix(self, u: Tensor, v: Tensor) -> Tensor:
         """S of every row of u (n, feature) and every row of v (m, feature), (n, m), with gradients.
 
-        Where there are very many pairs, some rows of u at a time, and the backward pass computes them once more.
+        Very many pairs are computed in blocks of rows of u, which the backward pass computes again.
         """
         for side, name in ((u, "u"), (v, "v")):
             if self._validate_tensor(side, name).ndim != 2:
@@ -120,7 +120,7 @@ class Similarity(nn.Module):
     def scores(self, u: NDArray[Any] | PrecomputedSide, v: NDArray[Any], *, threads: int | None = None) -> NDArray[Any]:
         """S of every row of u and every row of v as arrays, (n, m), without dropout and without gradients.
 
-        In float64 where both are, otherwise in float32. A pair has the same bits in any company.
+        In float64 where both are, otherwise in float32. The bits of a pair are independent of the batch.
 
         >>> import numpy as np
         >>> similarity = Similarity(3, hidden=8)
@@ -133,9 +133,9 @@ class Similarity(nn.Module):
     def top_k(
         self, u: NDArray[Any] | PrecomputedSide, v: NDArray[Any], k: int = 1, *, threads: int | None = None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """For every row of v the k rows of u that are most alike: their S and their numbers, each (m, k).
+        """For every row of v the k rows of u that are most similar: their S and their row numbers, each (m, k).
 
-        The best comes first, and of equals the earlier row. Memory does not grow with n × m.
+        The most similar comes first, and of equals the earlier row. Memory does not grow with n × m.
         """
         wanted = threads or native.thread_count()
         first, second = self._validate_arrays(u, v, wanted)
@@ -165,16 +165,16 @@ class Similarity(nn.Module):
         return array_scores.group_maxima(self._weights(), first, second, begin, wanted)
 
     def precompute(self, u: NDArray[Any], *, threads: int | None = None) -> PrecomputedSide:
-        """Rows of u behind the first layer, which `scores`, `best` and `maxima` take in place of u.
+        """The first-layer activations of u, which `scores`, `top_k` and `group_maxima` take in place of u.
 
-        For those who ask often with few vectors; it has `hidden` numbers for every row.
+        For many calls with few vectors; it has `hidden` numbers per row.
         """
         return array_scores.precompute_side(
             self._weights(), self._validate_array(u, "u"), threads or native.thread_count()
         )
 
     def side_activations(self, u: Tensor, v: Tensor) -> SideActivations:
-        """The first layer of u and of v; where both orders count, those of the other order beside them, by half."""
+        """The first layer of u and of v; with `symmetrize` both orders, each with half the weight."""
         of_u, of_v = torch.split(self.first.weight, self.n_features, 1)
         first, second, weight = F.linear(u, of_u), F.linear(v, of_v, self.first.bias), self.last.weight[0]
         if not self.symmetrize:
@@ -191,7 +191,7 @@ class Similarity(nn.Module):
         of_u, of_v = torch.split(self.first.weight.detach().cpu(), self.n_features, 1)
         bias, last = self.first.bias.detach().cpu(), self.last.weight[0].detach().cpu()
         biases = torch.zeros_like(bias), bias
-        if self.symmetrize:  # the other order beside it, by half
+        if self.symmetrize:  # the other order is appended, with half the weight
             of_u, of_v = torch.cat([of_u, of_v]), torch.cat([of_v, of_u])
             biases, last = (torch.cat(biases), torch.cat(biases[::-1])), torch.cat([last, last]) / 2
         sides = of_u.T.contiguous(), of_v.T.contiguous()
@@ -200,7 +200,7 @@ class Similarity(nn.Module):
     def _validate_arrays(
         self, u: NDArray[Any] | PrecomputedSide, v: NDArray[Any], threads: int
     ) -> tuple[NDArray[Any] | PrecomputedSide, NDArray[Any]]:
-        """Both sides in one dtype; of a first side that is small, what was computed when it came before."""
+        """Both sides in one dtype; a small first side as cached activations."""
         second = self._validate_array(v, "v")
         if isinstance(u, PrecomputedSide):
             return u, second.astype(u.hidden.dtype, copy=False)
@@ -212,10 +212,10 @@ class Similarity(nn.Module):
         return self._cached_side(first, threads), second.astype(dtype, copy=False)
 
     def _cached_side(self, u: NDArray[Any], threads: int) -> PrecomputedSide:
-        """The first layer of the last u that was asked with, as long as neither u nor a weight is another."""
+        """The first-layer activations of u, cached until u or a weight changes."""
         weights = [self.first.weight.detach(), self.first.bias.detach()]
         last = _first_side_cache.get(self)
-        # the numbers themselves are compared: torch counts no change that goes through `.data`
+        # values are compared, as torch does not count changes through `.data`
         fresh = last is None or last[0].dtype != u.dtype or not np.array_equal(last[0], u)
         if last is None or fresh or not all(map(torch.equal, last[1], weights)):
             last = _first_side_cache[self] = (

@@ -1,4 +1,4 @@
-"""SimilarityMetric: the learned similarity of `Prototypes` as a metric and as a kernel."""
+"""`SimilarityMetric`: the learned similarity of `Prototypes` as a metric and as a kernel."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ from . import gram_matrix
 from .estimator import Prototypes
 from .gram_matrix import GramMatrix, PsdCorrection
 from .metric_violations import Floats, MetricViolations, measure_violations
-from .retrieval import PrototypesBase
 
-_MAX_SIMILARITIES = 1 << 22  # similarities that are there in double precision at a time
+_MAX_SIMILARITIES = 1 << 22  # similarities in double precision in memory at a time
 
 
 def _check_prototypes(value: Any, name: str) -> Any:
     given = components.unfreeze(value)
-    if given is not None and not isinstance(given, PrototypesBase):
+    if given is not None and not isinstance(given, Prototypes):
         raise TypeError(f"{name}={value!r:.80}: expected timelike.Prototypes(), fitted or not, or None")
     return value
 
@@ -41,21 +40,21 @@ def _default_prototypes(word: Any) -> Any:
 
 
 class SimilarityMetric(FittedMetric):
-    """What `Prototypes` has learned of likeness, as a distance of sequences: d(x, y) = σ(−S̄(x, y)), between 0 and 1.
+    """The similarity of `Prototypes` as a distance of sequences: d(x, y) = σ(−S̄(x, y)), between 0 and 1.
 
         S̄(x, y) = (S(E(x), E(y)) + S(E(y), E(x))) / 2
 
-    is the mean of both orders, so that d is symmetric; d < ½ where x and y are more likely of one class than not, which
-    need not be a known one. With it everything that takes a metric can use the similarity: `Neighbors`, `Verifier`,
-    `Fused`, clustering. It is no distance otherwise: a sequence need not be at 0 from itself, and a detour may be
-    shorter. `metric_violations(X)` says how far it is from one.
+    is the mean of both orders, so that d is symmetric; d < ½ if x and y are more likely of one class than not, which
+    need not be a known one. Everything that takes a metric can use it: `Neighbors`, `Verifier`, `Fused`, clustering.
+    It lacks other properties of a distance: a sequence need not be at 0 from itself, and the triangle inequality may be
+    violated. `metric_violations(X)` measures both.
 
-    `prototypes.metric()` gives that of a model that is fitted.
+    `prototypes.metric()` returns that of a fitted model.
 
     Parameters
     ----------
     prototypes : Prototypes or None
-        A fitted one is used as it is; of another, `fit` fits a copy. None for one with its defaults.
+        A fitted one is used unchanged; otherwise `fit` fits a copy. None for the defaults.
 
     Attributes
     ----------
@@ -78,9 +77,9 @@ class SimilarityMetric(FittedMetric):
 
     prototypes = options.Option(_check_prototypes, from_word=_default_prototypes)
 
-    prototypes_: Any = schema.estimator(PrototypesBase)
+    prototypes_: Any = schema.estimator(Prototypes)
     contract_exemptions: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"a_sequence_is_at_distance_zero_from_itself": "S(x, x) is learned and finite: departures(X) says how much"}
+        {"a_sequence_is_at_distance_zero_from_itself": "S(x, x) is learned and finite: see metric_violations(X)"}
     )
     _fit_call = "fit(X, y)"
 
@@ -92,8 +91,8 @@ class SimilarityMetric(FittedMetric):
         return {"prototypes": Prototypes(max_steps=2, random_state=0, **Prototypes._test_parameters())}
 
     @classmethod
-    def from_fitted(cls, fitted: PrototypesBase) -> Self:
-        """The metric of a model that is fitted, of which it keeps a copy."""
+    def from_fitted(cls, fitted: Prototypes) -> Self:
+        """The metric of a fitted model, of which it keeps a copy."""
         made = cls(components.unfitted_copy(fitted))
         with made._atomic_fit():
             made._set_prototypes(copy.deepcopy(fitted))
@@ -116,18 +115,18 @@ class SimilarityMetric(FittedMetric):
 
     def _takes_missing(self) -> bool:
         found = getattr(self, "prototypes_", None) or components.unfreeze(_default_prototypes(self.prototypes))
-        return isinstance(found, PrototypesBase) and found._takes_missing()
+        return isinstance(found, Prototypes) and found._takes_missing()
 
     # --- comparing -----------------------------------------------------------------------------------------------
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = self.prototypes_._vectors(sequences, threads)
+        found: NDArray[np.float32] = self.prototypes_._encode_sequences(sequences, threads)
         return found
 
     def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
         rows = max(1, _MAX_SIMILARITIES // max(1, len(known)))
         for begin in range(0, len(asked), rows):
-            # σ(−S) and not 1 − σ(S), which would be 0 for all that are very much alike
+            # σ(−S) and not 1 − σ(S), which would be 0 for all very similar sequences
             out[begin : begin + rows] = expit(-self._symmetric_scores(asked[begin : begin + rows], known, threads))
 
     def _fill_matrix(
@@ -144,20 +143,20 @@ class SimilarityMetric(FittedMetric):
         return found
 
     def _symmetric_scores(self, first: Any, second: Any, threads: int) -> Floats:
-        """S̄; also where S is symmetric, so that it is so to the last bit."""
+        """S̄, computed even if S is symmetric, so that it is so to the last bit."""
         return (self._pair_scores(first, second, threads) + self._pair_scores(second, first, threads).T) / 2
 
-    # --- what it is not, and what it can be made ---------------------------------------------------------------------
+    # --- metric properties, and the kernel ---------------------------------------------------------------------------
 
     def metric_violations(
         self, X: Any, *, n_triples: int = 10_000, random_state: RandomState = None
     ) -> MetricViolations:
-        """How far S is from a distance on these sequences, three at least, by all pairs and by triples drawn of them.
+        """How far S is from a distance on these sequences (at least three), by all pairs and by random triples.
 
         >>> import numpy as np
         >>> import timelike as tl
         >>> X = np.sin(np.arange(30) / np.repeat([2, 4], 6)[:, None] + np.arange(12)[:, None])
-        >>> model = tl.Prototypes(similarity="learned", max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
+        >>> model = tl.Prototypes(similarity_fn="learned", max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
         >>> found = model.metric().metric_violations(X, n_triples=100, random_state=0)
         >>> found.max_asymmetry < 1e-5, found.mean_self_distance < 0.5  # symmetrize=True is the default
         (True, True)
@@ -173,10 +172,10 @@ class SimilarityMetric(FittedMetric):
     def kernel(self, X: Any, Y: Any = None, *, psd: PsdCorrection | None = "clip") -> GramMatrix:
         """σ(S̄) of X with itself, or with a gallery Y, as a positive semidefinite kernel: `matrix` (len X, len Y).
 
-        σ(S̄) need not be one. With `psd="clip"` its negative eigenvalues are set to 0, and the answer says how many
-        there were and what share of the trace. With Y, rows are projected onto the eigenvectors of Y with itself that
-        stay: train on `kernel(Y)` and ask with `kernel(X, Y)`, where an item of Y has the same numbers as in
-        `kernel(Y)`. With `psd=None` the similarities are left as they are.
+        σ(S̄) need not be one. With `psd="clip"` its negative eigenvalues are set to 0, and the result says how many
+        there were and their share of the trace. With Y, rows are projected onto the remaining eigenvectors of Y with
+        itself: train on `kernel(Y)` and predict with `kernel(X, Y)`, where an item of Y has the same numbers as in
+        `kernel(Y)`. With `psd=None` the similarities are unchanged.
 
         >>> import numpy as np
         >>> import timelike as tl

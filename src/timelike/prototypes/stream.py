@@ -1,27 +1,23 @@
-"""Live recognition: samples one by one, and a class, or that it is none, as soon as that is certain."""
+"""`PrototypeStream`: recognition sample by sample, with a decision as soon as it is certain, and its calibration."""
 
 from __future__ import annotations
 
-import copy
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
-from ..core.parameters import check_int
 from ..encode.base import Encoder, Stream
 from ..models import schema
 from ..sequences import Sequences
-from . import encoder_adapter
-from .calibration import CalibratedPrototypes
-from .thresholds import check_share, novelty_threshold
+from .encoder_adapter import CombinedStream
 
-_MAX_CANDIDATES = 1000  # probabilities, of those that occur
+_MAX_CANDIDATES = 1000  # probabilities that are tried as bounds
 
 
 class RecognitionBounds(NamedTuple):
-    """When a stream looks, how probable a class must be to be named there, and how new what it sees may be at most."""
+    """Numbers of samples at which a stream looks, the smallest probability and the largest novelty to decide there."""
 
     looks: NDArray[np.int64]
     probability: float
@@ -29,10 +25,31 @@ class RecognitionBounds(NamedTuple):
     inference: str
 
 
-class Recognition(NamedTuple):
-    """What a stream knows: the class that is most probable, how probable, how new, and whether that is the last word.
+BOUNDS_SCHEMA = schema.record(
+    RecognitionBounds,
+    looks=schema.array("look", dtype="int64", least=1),
+    probability=schema.real(finite=False),
+    novelty=schema.real(finite=False),
+    inference=schema.string(),
+)
+"""The schema of a model's `stream_bounds_`."""
 
-    `label` is None before the first look, and, where it is certain, for what is like no class.
+
+class RecognizedVectors(NamedTuple):
+    """The most probable class of every vector, its probability, and the novelty of the vector, (item,) each."""
+
+    labels: NDArray[Any]
+    probabilities: NDArray[np.float64]
+    novelty: NDArray[np.float64]
+
+
+Recognizer = Callable[[NDArray[np.float32]], RecognizedVectors]
+
+
+class Recognition(NamedTuple):
+    """The state of a stream: the most probable class, its probability, the novelty, and whether that is final.
+
+    `label` is None before the first look, and, if it is certain, for a sequence that is like no class.
     """
 
     label: Any
@@ -42,10 +59,13 @@ class Recognition(NamedTuple):
 
 
 class PrototypeStream:
-    """Takes one sample at a time; after some of them it looks, and decides if it can. A decision stands."""
+    """Takes one sample at a time; at some of them it looks, and decides if it can. A decision is final.
 
-    def __init__(self, model: StreamingPrototypes, inner: Stream, bounds: RecognitionBounds) -> None:
-        self._model, self._inner, self._bounds = model, inner, bounds
+    `recognize` maps vectors (item, feature) to classes; `inner` is the stream of the encoder.
+    """
+
+    def __init__(self, recognize: Recognizer, inner: Stream, bounds: RecognitionBounds) -> None:
+        self._recognize_vectors, self._inner, self._bounds = recognize, inner, bounds
         self._vector: NDArray[np.float32] | None = None
         self.n_samples = 0
         self.recognition = Recognition(None, 0.0, np.inf, False)
@@ -54,7 +74,7 @@ class PrototypeStream:
         return f"PrototypeStream({self.n_samples} samples, {self.recognition})"
 
     def push(self, sample: Any) -> Recognition:
-        """What is known with this sample, a frame, or a number where there is one channel."""
+        """The state after this sample, a frame or a number (one channel)."""
         if self.recognition.is_certain:
             return self.recognition
         self._vector = self._inner.push(sample)
@@ -67,7 +87,7 @@ class PrototypeStream:
         return self.recognition
 
     def finish(self) -> Recognition:
-        """The decision when no further sample comes: a class, or None for what is like no class."""
+        """The final decision, when no further sample comes: a class, or None for a sequence that is like no class."""
         if self._vector is None:
             raise ValueError("the stream has seen no sample: push() some before finish()")
         if not self.recognition.is_certain:
@@ -78,115 +98,52 @@ class PrototypeStream:
 
     def _recognize(self) -> Recognition:
         assert self._vector is not None
-        labels, probabilities, novelty = self._model._recognize_vectors(self._vector[None])
+        labels, probabilities, novelty = self._recognize_vectors(self._vector[None])
         return Recognition(labels.tolist()[0], float(probabilities[0]), float(novelty[0]), False)
 
 
-class StreamingPrototypes(CalibratedPrototypes):
-    """Recognition before a sequence is over, where the encoder reads streams."""
+def calibrate_bounds(
+    looks: NDArray[np.int64],
+    recognized: list[RecognizedVectors],
+    codes: NDArray[np.int64],
+    classes: NDArray[Any],
+    *,
+    max_novelty: float,
+    error_rate: float,
+    inference: str,
+) -> RecognitionBounds:
+    """Bounds from what was recognized in prefixes at every look; items beyond `codes` are of no class."""
+    n_unknown = len(recognized[0].labels) - len(codes)
+    truth = np.append(codes, np.full(n_unknown, -1))
+    right = np.stack([np.searchsorted(classes, one.labels) == truth for one in recognized])
+    sure = np.stack([np.where(one.novelty <= max_novelty, one.probabilities, -np.inf) for one in recognized])
+    return RecognitionBounds(looks, min_probability(sure, right, error_rate), max_novelty, inference)
 
-    stream_bounds_: RecognitionBounds = schema.not_required(
-        schema.record(
-            RecognitionBounds,
-            looks=schema.array("look", dtype="int64", least=1),
-            probability=schema.real(finite=False),
-            novelty=schema.real(finite=False),
-            inference=schema.string(),
-        )
-    )
 
-    def calibrate_stream(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        unknown: Any = None,
-        error_rate: float = 0.05,
-        false_reject: float = 0.05,
-        n_looks: int = 8,
-    ) -> Self:
-        """Learn from prefixes of examples, which `fit` has not seen, when a stream may decide.
-
-        A stream looks `n_looks` times. It names a class before its end where that is so probable that at most the share
-        `error_rate` of these examples would have been named wrongly, one more counted, and where what it has seen is no
-        newer than whole examples may be; with too few examples to show that, it waits for the end. There it rejects as
-        `predict(reject=True)` does: another known example with a probability of at most `false_reject`, or, with
-        `empty` ones, so that both errors are weighed alike. Strangers that would have been named count as named
-        wrongly.
-        """
-        self._require_stream()
-        share, few = check_share(error_rate, "error_rate"), check_share(false_reject, "false_reject")
-        sequences = self._validate_predict_input(X)
-        codes = self._encode_labels(self._validate_classes(sequences, y, "there is no calibration"))
-        strange = None if unknown is None else self._validate_one_or_many(unknown, "unknown")[0]
-        looks = _choose_looks(sequences.lengths, check_int(n_looks, "n_looks", 1))
-        ends = [self._vector_novelty(self._encode_sequences(some)) for some in (sequences, strange) if some is not None]
-        limit = novelty_threshold(ends[0], ends[1] if strange is not None else None, few)
-        everyone = sequences if strange is None else _concatenate(sequences, strange)
-        truth = np.append(codes, np.full(len(everyone) - len(codes), -1))
-        seen = [
-            self._recognize_vectors(self._encode_sequences(_first_steps(everyone, look))) for look in looks.tolist()
-        ]
-        right = np.stack([np.searchsorted(self.classes_, labels) == truth for labels, _, _ in seen])
-        sure = np.stack([np.where(novelty <= limit, probable, -np.inf) for _, probable, novelty in seen])
-        self.stream_bounds_ = RecognitionBounds(looks, min_probability(sure, right, share), limit, self.inference)
-        return self
-
-    def stream(self) -> PrototypeStream:
-        """A stream that recognizes one sequence, sample by sample; for the next sequence ask for another.
-
-        >>> import numpy as np
-        >>> import timelike as tl
-        >>> t, rng = np.arange(40), np.random.default_rng(0)
-        >>> X = np.sin(t / np.repeat([2, 6], 40)[:, None] + rng.uniform(0, 6, (80, 1)))
-        >>> y = np.repeat(["fast", "slow"], 40)
-        >>> model = tl.Prototypes(max_steps=60, random_state=0).fit(X[::2], y[::2]).calibrate_stream(X[1::2], y[1::2])
-        >>> stream = model.stream()
-        >>> for sample in X[3]:
-        ...     if stream.push(sample).is_certain:
-        ...         break
-        >>> stream.finish().label, stream.n_samples <= 40
-        ('fast', True)
-        """
-        self._require_stream()
-        if not hasattr(self, "stream_bounds_"):
-            raise ValueError(
-                "a stream needs to know when it may decide: call calibrate_stream(X, y) with examples that fit has "
-                "not seen"
+def require_streams(encoders: list[Any]) -> None:
+    """Raise an error unless all encoders take sequences sample by sample."""
+    for one in encoders:
+        if not hasattr(one, "stream"):
+            raise TypeError(
+                "encoder reads no streams: use one that does, such as CausalEncoder or Rocket(causal=True), or None"
             )
-        self._refuse_other_inference(self.stream_bounds_.inference, "calibrate_stream(X, y)")
-        streams = [one.stream() for one in (self.encoder_, *self.extra_encoders_)]
-        # a copy that stays as it is, whatever is enrolled or forgotten meanwhile
-        return PrototypeStream(
-            copy.copy(self),
-            streams[0] if len(streams) == 1 else encoder_adapter.CombinedStream(streams),
-            self.stream_bounds_,
-        )
+        if isinstance(one, Encoder):
+            one._require_stream()
 
-    def _require_stream(self) -> None:
-        self._require_fitted()
-        for one in (self.encoder_, *self.extra_encoders_):
-            if not hasattr(one, "stream"):
-                raise TypeError(
-                    "encoder reads no streams: use one that does, such as CausalEncoder or Rocket(causal=True), or None"
-                )
-            if isinstance(one, Encoder):
-                one._require_stream()
 
-    def _recognize_vectors(
-        self, vectors: NDArray[np.float32]
-    ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-        """The most probable class of every vector, its probability, and how new the vector is."""
-        scores = self._score_classes(vectors)
-        probabilities = softmax(scores / self._temperature(), axis=1)
-        return self.classes_[scores.argmax(axis=1)], probabilities.max(axis=1), self._vector_novelty(vectors)
+def combine_streams(encoders: list[Any]) -> Stream:
+    """One stream of the vectors of all encoders together."""
+    streams = [one.stream() for one in encoders]
+    first: Stream = streams[0]
+    return first if len(streams) == 1 else CombinedStream(streams)
 
 
 def min_probability(sure: NDArray[np.float64], right: NDArray[np.bool_], share: float) -> float:
-    """The least probability at which one may decide, (look, item) given, with at most that share decided wrongly.
+    """The smallest probability at which to decide, such that at most `share` of the items are decided wrongly.
 
-    An item is decided at the first look at which it is so sure. One more wrong decision is counted than there was, as
-    for an item that is yet to come; ∞ where even then there would be too many.
+    `sure` and `right` (look, item) are the probability of the best class and whether it is the true one. An item is
+    decided at the first look that reaches the probability. One more wrong decision is counted than observed, for an
+    item that is yet to come; ∞ if there are too many even so.
 
     >>> sure, right = np.array([[0.6, 0.7, 0.9], [0.8, 0.8, 1.0]]), np.array([[False, True, True], [True, True, True]])
     >>> min_probability(sure, right, 0.25)
@@ -206,17 +163,16 @@ def min_probability(sure: NDArray[np.float64], right: NDArray[np.bool_], share: 
     return found
 
 
-def _choose_looks(lengths: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Numbers of samples after which to look, the last when nine in ten are over."""
+def choose_looks(lengths: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Numbers of samples at which to look, with equal gaps, the last when nine in ten sequences have ended.
+
+    `Verifier` has a rule of its own, with growing gaps (`verify.stream_calibration.choose_looks`).
+    """
     end = int(np.quantile(lengths, 0.9))
     return np.unique(np.ceil(np.arange(1, count + 1) * end / count).astype(np.int64))
 
 
-def _concatenate(one: Sequences, other: Sequences) -> Sequences:
-    return Sequences([*one, *other])
-
-
-def _first_steps(sequences: Sequences, steps: int) -> Sequences:
+def first_steps(sequences: Sequences, steps: int) -> Sequences:
     """The first steps of every sequence."""
     base, begin, lengths = sequences.buffers()
     ends = np.minimum(lengths, steps)

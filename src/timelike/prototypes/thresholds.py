@@ -1,4 +1,4 @@
-"""Thresholds: what `calibrate` learns from held-out examples: a temperature, and when to accept and to reject."""
+"""`PrototypeThresholds`: the temperature and the thresholds that `calibrate` learns from held-out examples."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from ..core.parameters import check_float
 from ..models import schema
-from ..score.conformal_thresholds import max_exceedances, min_count, round_up
+from ..score.calibration import temperature
+from ..score.conformal_thresholds import impostor_bound, max_exceedances, min_count, round_up, warn_few_pairs
 
 Floats = NDArray[np.float64]
 
 
 class PrototypeThresholds(NamedTuple):
-    """A temperature of class scores, the least similarity of a pair to accept, the most novelty of what is known.
+    """Temperature of class scores, smallest similarity of an accepted pair, largest novelty of a known sequence.
 
-    The temperature is that of scores by `inference`.
+    The temperature is that of scores of the head `inference`.
     """
 
     temperature: float
@@ -33,29 +34,68 @@ THRESHOLDS_SCHEMA = schema.record(
     novelty=schema.real(finite=False),
     inference=schema.string(),
 )
-"""How a model declares them."""
+"""The schema of a model's `thresholds_`."""
 
 
 def check_share(value: Any, name: str) -> float:
-    """A rate between 0 and 1, neither of them.
+    """A rate strictly between 0 and 1.
 
-    >>> check_share(1, "wrong")
+    >>> check_share(1, "error_rate")
     Traceback (most recent call last):
         ...
-    ValueError: wrong=1: expected a share between 0 and 1, such as 0.05
+    ValueError: error_rate=1: expected a share between 0 and 1, such as 0.05
     """
     if check_float(value, name, above=0.0) >= 1:
         raise ValueError(f"{name}={value}: expected a share between 0 and 1, such as 0.05")
     return float(value)
 
 
-def novelty_threshold(known: Floats, unknown: Floats | None, false_reject: float) -> float:
-    """The most novelty that passes for known.
+def calibrate_thresholds(
+    codes: NDArray[np.int64],
+    similarities: Floats,
+    class_scores: Floats,
+    novelty: Floats,
+    unknown_novelty: Floats | None,
+    *,
+    false_accept: float,
+    false_reject: float,
+    inference: str,
+) -> PrototypeThresholds:
+    """Temperature and thresholds from held-out examples of the classes `codes` (item,).
 
-    From n known examples alone: such that another one has more with a probability of at most `false_reject` = α, that
-    is α (n + 1) − 1 of them at most, as in split conformal prediction (Vovk et al., 2005); fewer than 1 / α − 1 are an
-    error. With unknown ones: where the share of known that pass plus that of unknown that do not is greatest (Youden,
-    1950), the middle of it.
+    `similarities` (item, item) are those of all pairs, `class_scores` (item, class), `novelty` (item,) that of the
+    examples, and `unknown_novelty` that of examples of no class, if there are any.
+    """
+    first, second = np.triu_indices(len(codes), 1)
+    impostors = codes[first] != codes[second]
+    first, second = first[impostors], second[impostors]
+    pairs = impostor_bound(similarities[first, second], first, second, false_accept)
+    found = PrototypeThresholds(
+        temperature=temperature(class_scores, codes, classes=np.arange(class_scores.shape[1])),
+        pair=pairs.threshold,
+        novelty=novelty_threshold(novelty, unknown_novelty, false_reject),
+        inference=inference,
+    )
+    warn_few_pairs(pairs, false_accept, len(codes), "examples")
+    return found
+
+
+def require_both_kinds_of_pairs(codes: NDArray[np.int64]) -> None:
+    """Raise an error unless some pair is of one class and some pair of two."""
+    first, second = np.triu_indices(len(codes), 1)
+    same = codes[first] == codes[second]
+    if not same.any() or same.all():
+        kind = "of two classes" if same.any() else "of one class"
+        raise ValueError(f"X has no pair {kind}, and a threshold needs pairs of both kinds: give more examples")
+
+
+def novelty_threshold(known: Floats, unknown: Floats | None, false_reject: float) -> float:
+    """The largest novelty that counts as known.
+
+    From n known examples alone: such that another one exceeds it with a probability of at most `false_reject` = α, that
+    is at most α (n + 1) − 1 of them do, as in split conformal prediction (Vovk et al., 2005); fewer than 1 / α − 1
+    examples are an error. With unknown examples: the threshold with the largest sum of the share of known examples
+    below it and that of unknown ones above it (Youden, 1950), the middle one of several.
 
     >>> novelty_threshold(np.arange(19.0), None, 0.1)  # one of 19, and another one then with probability 2 / 20
     17.0

@@ -29,7 +29,7 @@ _ROUNDING_FACTOR = 1 + 1e-12  # 0.29 × 100 is 28.999…
 _MIN_RATE = 1e-300  # rates below are as good as none, and their inverse is still a number
 _SINGULARS = {"identities": "identity", "examples": "example"}
 _LEFT_OUT_REASONS = {
-    "identities": " (`within` and `apart` leave most pairs out)",
+    "identities": " (`within` and `across` leave most pairs out)",
     "examples": " (most examples are of one class, and only pairs of two classes are impostors)",
 }
 _KEPT_PROMISES = {

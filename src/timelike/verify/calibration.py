@@ -1,4 +1,4 @@
-"""Calibration: scores of all trials, normalized without the two identities that are compared, and their thresholds."""
+"""Calibration of a `Verifier`: scores of all trials, normalized without the two compared identities, and thresholds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .trials import TEMPLATE_SIZES, PairFilter, Trials, make_trials, refuse_one_
 
 
 class ScoringOptions(NamedTuple):
-    """How several examples are one score, and how scores are normalized."""
+    """How scores of several examples are aggregated, and how scores are normalized."""
 
     aggregation: TemplateAggregation
     normalize: Normalization | None
@@ -31,7 +31,7 @@ class ScoringOptions(NamedTuple):
 
 
 class CalibrationCohort(NamedTuple):
-    """Others to normalize by: what is known of them, who they are (−1: nobody of those at hand), a least deviation."""
+    """Sequences to normalize by: precomputed items, identity codes (−1: no trial identity), smallest deviation."""
 
     known: PrecomputedItems
     codes: Ids
@@ -39,7 +39,7 @@ class CalibrationCohort(NamedTuple):
 
 
 class TrialCollection(NamedTuple):
-    """Sequences of known identities, ready to be tried against each other, or against what they were earlier on."""
+    """Sequences of known identities, ready for trials against each other or against their own prefixes."""
 
     scorer: Scorer
     known: PrecomputedItems
@@ -51,17 +51,17 @@ class TrialCollection(NamedTuple):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether x against y is another score than y against x."""
+        """Whether the score of (x, y) differs from that of (y, x)."""
         return not self.scorer.metric.symmetric or self.options.normalize == "z-norm"
 
     def make_pairs(self, *, ordered: bool = False) -> Trials:
-        """All pairs that count, of which there must be both kinds."""
+        """All pairs that the filter keeps; an error unless there are both kinds."""
         found = make_trials(self.codes, 1, self.pair_filter, ordered=ordered or self.is_ordered)
         refuse_one_kind(found, self.classes, self.pair_filter)
         return found
 
     def trials_by_size(self, *, ordered: bool = False) -> Iterator[tuple[int, Trials]]:
-        """Numbers of examples with their trials, as long as there are impostors."""
+        """Numbers of examples per template with their trials, as long as there are impostors."""
         yield 1, self.make_pairs(ordered=ordered)
         for size in TEMPLATE_SIZES[1:]:
             found = make_trials(self.codes, size, self.pair_filter, ordered=True)
@@ -69,8 +69,8 @@ class TrialCollection(NamedTuple):
                 return
             yield size, found
 
-    def claims(self, found: Trials) -> Claims:
-        """The trials that count, in the order of `np.nonzero`, and whose they are."""
+    def make_claims(self, found: Trials) -> Claims:
+        """The trials that count, in the order of `np.nonzero`, with their identities."""
         template, item = np.nonzero(found.impostor | found.genuine)
         kinds = found.impostor[template, item], found.genuine[template, item]
         return Claims(found.codes[template], self.codes[item], *kinds)
@@ -79,7 +79,7 @@ class TrialCollection(NamedTuple):
         """Scores (item, item) of single sequences against probes, one of each sequence."""
         return self._normalize_scores(self.known, self.codes, probes)
 
-    def tried(self, found: Trials, probes: PrecomputedItems, pairs: Floats) -> Floats:
+    def score_templates(self, found: Trials, probes: PrecomputedItems, pairs: Floats) -> Floats:
         """Scores (template, item) of templates against probes, whose scores as pairs are known."""
         if self.options.aggregation == "center" and found.members.shape[1] > 1:
             return self._normalize_scores(self.scorer.mean_vectors(self.known, found.members), found.codes, probes)
@@ -97,7 +97,7 @@ class TrialCollection(NamedTuple):
         )
 
     def _cohort_statistics(self, some: PrecomputedItems, own: Ids) -> CohortStatistics:
-        """Of each without its own identity and that of the other, (some, identity)."""
+        """Statistics of each item without its own identity and that of the other, (some, identity)."""
         assert self.cohort is not None
         scores = self.scorer.scores(some, self.cohort.known)
         return pairwise_cohort_statistics(
@@ -109,16 +109,16 @@ def prepare_trials(
     scorer: Scorer,
     sequences: Sequences,
     labels: NDArray[Any],
-    manner: ScoringOptions,
-    kept: PairFilter,
+    options: ScoringOptions,
+    pair_filter: PairFilter,
     cohort: Sequences | None,
     least: float | None = None,
 ) -> TrialCollection:
-    """Ready to be tried; the least deviation of a level is that of these scores against the cohort unless given."""
+    """A `TrialCollection`; `least` is the smallest deviation, by default that of these scores against the cohort."""
     classes, codes = np.unique(labels, return_inverse=True)
     known = scorer.precompute(sequences)
     others = None if cohort is None else _prepare_cohort(scorer, known, cohort, classes, least)
-    return TrialCollection(scorer, known, classes, codes.astype(np.int64), others, manner, kept)
+    return TrialCollection(scorer, known, classes, codes.astype(np.int64), others, options, pair_filter)
 
 
 def _prepare_cohort(
@@ -132,7 +132,7 @@ def _prepare_cohort(
 
 
 class CalibrationResult(NamedTuple):
-    """Thresholds by the number of examples, what is promised, shares of pairs that are wrong, and numbers of pairs."""
+    """Thresholds by number of examples, the promised rate, shares of wrongly decided pairs, and numbers of pairs."""
 
     thresholds: dict[int, float]
     promised_rate: float
@@ -145,10 +145,10 @@ class CalibrationResult(NamedTuple):
 
 def calibrate_thresholds(one: TrialCollection, rate: float) -> CalibrationResult:
     """Thresholds at which an impostor of two new identities is accepted with a probability of at most `rate`."""
-    pairs = one.make_pairs()  # which refuses what cannot be calibrated before anything is compared
+    pairs = one.make_pairs()  # raises before anything is compared if calibration is impossible
     scores, bounds = one.score_single(one.known), dict[int, ThresholdBound]()
     for size, some in one.trials_by_size():
-        each = one.tried(some, one.known, scores)
+        each = one.score_templates(some, one.known, scores)
         template, item = np.nonzero(some.impostor)
         found = impostor_bound(each[template, item], some.codes[template], one.codes[item], rate)
         if bounds and found.is_weaker_than(bounds[1], rate):  # too few have so many sequences

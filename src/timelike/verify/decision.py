@@ -1,4 +1,4 @@
-"""`Decision`: accepted or not, the score it goes by, and the threshold."""
+"""`Decision`: accepted or not, with the score and the threshold."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether something is accepted, how alike it is (higher is more), and the score from which on it is accepted.
+    """Whether a claim is accepted, its score (higher is more similar), and the lowest score that is accepted.
 
-    For collections each is an array. A stream that is not sure yet has `accepted=None`. In an `if`, a decision counts
-    as what was accepted; one that is not sure counts as not.
+    For collections each is an array. A stream that has not decided yet has `accepted=None`. `bool(decision)` is True if
+    it was accepted, and False if it was rejected or is still open.
 
     >>> bool(Decision(False, -3.0, -1.5))
     False
@@ -23,16 +23,14 @@ class Decision:
     score: Any
     threshold: Any
     identity: Any = None
-    """Who was accepted, by `accepts` and `identify`; None for nobody, and for two sequences that are compared."""
+    """The accepted identity, of `accepts` and `identify`; None if rejected, and for `verify`."""
 
     def __bool__(self) -> bool:
         if isinstance(self.accepted, np.ndarray):
-            raise ValueError(
-                f"{self.accepted.size} decisions at once are not one: look at `accepted`, an array of them"
-            )
+            raise ValueError(f"{self.accepted.size} decisions have no single truth value: use the array `accepted`")
         return self.accepted is True
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is decided; a stream may still be waiting."""
+        """Whether it is decided; a stream may still be open."""
         return self.accepted is not None

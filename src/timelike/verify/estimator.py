@@ -1,4 +1,4 @@
-"""Verifier: whether two sequences, or a sequence and somebody enrolled, are of one identity, by any metric."""
+"""`Verifier`: whether two sequences, or a sequence and an enrolled identity, belong together, by any metric."""
 
 from __future__ import annotations
 
@@ -50,53 +50,50 @@ from .validation import (
 )
 
 _MAX_IDENTITY = 2**62  # of a number that is an identity
-_ENROLL_CALL, _ACCEPTS_CALL = (
-    "Verifier.enroll(X, identity)",
-    "Verifier.accepts(x, identity)",
-)  # as errors name the calls
+_ENROLL_CALL, _ACCEPTS_CALL = "Verifier.enroll(X, identity)", "Verifier.accepts(x, identity)"  # as errors name them
 
 
 class Verifier(Model):
-    """Accept or reject: is this the one it is said to be? By any metric, with a threshold that is calibrated.
+    """Accept or reject a claimed identity, by any metric and a calibrated threshold.
 
         s(x, y) = −d(x, y),   accepted where s ≥ t,   t such that P(s ≥ t) ≤ `false_accept` for two new identities
 
-    A score is the higher the more alike two sequences are: a distance with the other sign, or that normalized by
+    A score is higher for sequences that are more alike: a distance with the opposite sign, optionally normalized by
     scores against a cohort of others, z-norm (s − μ_x) / σ_x or AS-norm ½ ((s − μ_x) / σ_x + (s − μ_y) / σ_y), where
     μ_x and σ_x are mean and deviation of the `n_top` highest scores of x against the cohort (Matějka et al., "Analysis
     of score normalization in multilingual speaker recognition", 2017). A deviation is at least a hundredth of that of
     all scores, so that copies in a cohort do no harm.
 
-    For gates and claims, "this is Anna": thresholds come from pairs of identities that the metric need not know. Where
-    all identities are known beforehand and somebody is one of them for certain, a classifier is better. A metric that
-    learned classes with a network often knows these only: `Discriminant(classes="open")`, or `Fused` of it and an
-    elastic distance, are the ones to try for strangers.
+    Use it for claims such as "this is Anna": thresholds come from pairs of identities that the metric need not know. If
+    all identities are known beforehand and every query is one of them, a classifier is better. A metric that
+    learned classes with a network often recognizes only these: for strangers, try `Discriminant(classes="open")`, or
+    `Fused` of it and an elastic distance.
 
     Parameters
     ----------
     metric : Metric or str
-        Any metric or encoder, or the name of one, as in `Neighbors`. One that is fitted, or has nothing to learn, needs
-        no `fit`; of another, `fit(X, y)` fits a copy.
-    against : {"mean", "nearest", "center"} or None
-        The score against several examples: the mean over them, the highest, or that of their mean vector. None is the
-        mean vector where the metric has vectors, as encoders do, and otherwise the highest.
+        Any metric or encoder, or the name of one, as in `Neighbors`. If it is fitted or has nothing to learn, `fit` is
+        not needed; otherwise `fit(X, y)` fits a copy.
+    aggregation : {"mean", "nearest", "center"} or None
+        The score against several examples: the mean of their scores, the highest, or the score of their mean vector.
+        None means "center" if the metric has vectors, as encoders do, and "nearest" otherwise.
     normalize : {None, "z-norm", "as-norm"}
-        How scores are normalized; z-norm by the first of two sequences, or by the examples, alone.
+        How scores are normalized; z-norm uses the first of two sequences, or the examples, only.
     n_top : int
-        How many of the cohort, those most alike, count; all where it has fewer.
+        How many cohort members, the most similar ones, are used; all of them if there are fewer.
 
     Attributes
     ----------
     threshold_ : float
-        From which score on a pair is accepted; `thresholds_` has one for every number of examples.
-    promised_ : float
-        The probability with which a pair of two new identities is accepted at most: `false_accept`, or, with too few
-        identities for it, 1 / (n + 1) of n pairs that share none, and what is accepted of a pair of calibration. Exact
-        for one draw of such pairs; for the threshold that 60 % of many draws keep, `false_accept` / 0.6 is proven, and
-        `false_accept` is kept in simulations.
+        The lowest score that is accepted; `thresholds_` has one threshold for each number of examples.
+    promised_rate_ : float
+        The largest probability with which a pair of two new identities is accepted: `false_accept`, or, with too few
+        identities, 1 / (n + 1) for n pairs without a common identity, plus the share of calibration pairs accepted.
+        Exact for one draw of such pairs; for the threshold that 60 % of many draws keep, `false_accept` / 0.6 is
+        proven, and simulations keep `false_accept`.
     false_accept_, false_reject_ : float
-        Shares of the pairs of calibration that are wrongly decided at it; `n_impostors_` and `n_genuine_` are their
-        numbers, `n_identities_` that of identities.
+        Shares of the calibration pairs that the threshold decides wrongly; `n_impostors_` and `n_genuine_` are the
+        numbers of pairs, `n_identities_` that of identities.
     enrolled_ : dict
         The examples of every identity.
 
@@ -164,9 +161,9 @@ class Verifier(Model):
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit a copy of the metric, where it has yet to learn; what was calibrated and enrolled before is forgotten.
+        """Fit a copy of the metric if it is not fitted; clears earlier calibration and enrolled identities.
 
-        Calibrate with other sequences: pairs that a metric learned from look safer than they are.
+        Calibrate with other sequences: pairs that the metric was trained on look safer than they are.
         """
         with self._atomic_change() as made, made._atomic_fit():
             sequences = made._validate_fit_input(X)
@@ -185,13 +182,13 @@ class Verifier(Model):
         within: Any = None,
         across: Any = None,
     ) -> Self:
-        """Set the threshold by pairs of sequences that the metric did not learn from; y, or X's labels, say whose.
+        """Set the threshold by pairs of sequences that the metric was not trained on; y, or X's labels, are identities.
 
-        Every pair of two identities is an impostor. At the threshold, two new identities like these are taken for one
-        with a probability of at most `false_accept`. That is a matter of how many identities there are, not of how many
-        pairs: m identities make m / 2 pairs that share none, of which at most `false_accept` (m / 2 + 1) − 1 are
+        Every pair of two identities is an impostor pair. At the threshold, two new identities like these are taken for
+        one with a probability of at most `false_accept`. What counts is the number of identities, not that of pairs:
+        m identities make m / 2 pairs without a common identity, of which at most `false_accept` (m / 2 + 1) − 1 are
         accepted (decision 0057). That is exact for one draw of such pairs. The threshold is one that 60 % of many draws
-        keep: `false_accept` / 0.6 is proven of it, and simulations keep `false_accept`. Impostors with the same score
+        keep: `false_accept` / 0.6 is proven for it, and simulations keep `false_accept`. Impostors with equal scores
         are accepted all or none.
 
         The promise is over all pairs that count, of identities drawn as those of X were. It is not one for each
@@ -207,20 +204,20 @@ class Verifier(Model):
         (1, 2, 3, 5, 8, … as far as X has them for enough identities). In between, and beyond, the rate holds too: the
         nearest of several examples is accepted by the threshold of the next larger number, a mean vector is that of the
         next smaller number of examples, and of more examples than the largest number so many are compared, always the
-        same. Scores by `against="mean"` have the threshold of the next smaller number.
+        same. Scores by `aggregation="mean"` have the threshold of the next smaller number.
 
         Parameters
         ----------
         false_accept : float
             Between 0 and 1.
         cohort : Sequences, optional
-            Others to normalize by, best of people who will neither be enrolled nor ask. Otherwise X is the cohort, if
-            it has three identities or more: here and for who is enrolled, those of the cohort whose labels say that
-            they are one of the two are left out; but who asks is not known, and must not be one of them.
+            Others to normalize by, preferably people who will neither be enrolled nor make claims. Otherwise X is the
+            cohort, if it has three identities or more: cohort members that share a label with one of the two compared
+            identities are excluded, here and for enrolled identities; a claimant is unknown and must not be among them.
         within : array (item,), optional
-            Only pairs with the same entry count: a password, an activity. The rate is that of all of them together.
-        apart : array (item,), optional
-            Only pairs with different entries count: a recording, from which several sequences were cut.
+            Count only pairs with the same entry, such as a password or an activity. The rate is over all of them.
+        across : array (item,), optional
+            Count only pairs with different entries, such as the recording from which several sequences were cut.
         """
         rate = check_rate(false_accept, "false_accept")
         with self._atomic_change() as made:
@@ -239,9 +236,9 @@ class Verifier(Model):
         return self
 
     def _prepare_calibration(
-        self, sequences: Sequences, labels: NDArray[Any], cohort: Any, within: Any, apart: Any
+        self, sequences: Sequences, labels: NDArray[Any], cohort: Any, within: Any, across: Any
     ) -> TrialCollection:
-        """Sequences ready to be tried against each other; the cohort is kept."""
+        """Sequences ready for trials against each other; stores the cohort."""
         self.__dict__.pop("cohort_", None)
         if self.normalize is not None:
             # a copy, as what the caller does to the arrays later must not move a score
@@ -250,9 +247,9 @@ class Verifier(Model):
             ).copy()
         elif cohort is not None:
             raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
-        kept = make_pair_filter(within, apart, len(sequences))
+        pair_filter = make_pair_filter(within, across, len(sequences))
         one = prepare_trials(
-            self._make_scorer(), sequences, labels, self._scoring_options(), kept, getattr(self, "cohort_", None)
+            self._make_scorer(), sequences, labels, self._scoring_options(), pair_filter, getattr(self, "cohort_", None)
         )
         self.min_deviation_ = 0.0 if one.cohort is None else one.cohort.min_deviation
         return one
@@ -273,7 +270,7 @@ class Verifier(Model):
         return make_decision(scores[(0 if one else slice(None)), (0 if other else slice(None))], threshold)
 
     def scores(self, X: Any, Y: Any = None) -> Floats:
-        """How alike all pairs are, (len X, len Y), of X with itself when Y is None: −d, or that normalized."""
+        """Scores of all pairs, (len X, len Y), of X with itself if Y is None: −d, normalized if `normalize` says so."""
         now = self._snapshot()
         first = now._validate_predict_input(X)
         return now._pair_scores(first, first if Y is None else now._validate_one_or_many(Y, "Y")[0])
@@ -291,7 +288,7 @@ class Verifier(Model):
         n_resamples: int = 500,
         random_state: RandomState = None,
     ) -> Verification:
-        """How well pairs of other sequences are told apart: EER, minDCF, DET and ROC, and errors at the threshold.
+        """Evaluate on pairs of other sequences: EER, minDCF, DET and ROC curves, and errors at the threshold.
 
         Intervals are bootstrapped over subjects: over identities, or over `groups` (item,) where these are given.
         `prior` is the share of genuine claims that minDCF assumes; `within` and `across` are those of `calibrate`.
@@ -321,12 +318,12 @@ class Verifier(Model):
         )
 
     def _score_trials(
-        self, sequences: Sequences, labels: NDArray[Any], within: Any, apart: Any
+        self, sequences: Sequences, labels: NDArray[Any], within: Any, across: Any
     ) -> tuple[Trials, Floats]:
         """All pairs that count, and the scores of all, as in calibration."""
         self._require_cohort()
-        kept = make_pair_filter(within, apart, len(sequences))
-        one = self._prepare_trials(self._make_scorer(), sequences, labels, kept)
+        pair_filter = make_pair_filter(within, across, len(sequences))
+        one = self._prepare_trials(self._make_scorer(), sequences, labels, pair_filter)
         return one.make_pairs(), one.score_single(one.known)
 
     def _pair_scores(self, first: Sequences, second: Sequences) -> Floats:
@@ -350,11 +347,12 @@ class Verifier(Model):
     # --- identities ---------------------------------------------------------------------------------------------------
 
     def enroll(self, X: Any, identity: Identity | None = None, *, extend: bool = False) -> Self:
-        """Keep examples of an identity, a sequence or several; with `extend` they are added to those there are.
+        """Store examples of an identity, one sequence or several; with `extend`, add them to the existing ones.
 
-        In which order identities are enrolled, and whether examples come at once or in parts, changes nothing. Of more
-        examples than calibration had of an identity only so many are compared, unless `against="mean"`, and a
-        `CalibrationWarning` says so: with all of them more impostors than `false_accept` would be accepted.
+        The result does not depend on the order of identities, nor on whether examples come at once or in parts. If
+        there are more examples than calibration had per identity, only that many are compared, unless
+        `aggregation="mean"`, and a `CalibrationWarning` says so: with all of them, more impostors than `false_accept`
+        would be accepted.
         """
         refuse_swapped_arguments(X, _ENROLL_CALL)
         more = check_bool(extend, "extend")
@@ -365,8 +363,7 @@ class Verifier(Model):
             if before is not None and not more:
                 raise ValueError(
                     f"identity={format_value(name)} is enrolled already, with {len(before)} examples: extend=True adds "
-                    "to "
-                    f"them, and forget({format_value(name)}) first replaces them"
+                    f"to them, and forget({format_value(name)}) first replaces them"
                 )
             plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
             whole = plain if before is None else concat([before, plain])
@@ -376,7 +373,7 @@ class Verifier(Model):
         return self
 
     def forget(self, identity: Identity) -> Self:
-        """Forget an identity and its examples."""
+        """Remove an identity and its examples."""
         with self._atomic_change() as made:
             name = made._validate_enrolled(identity, "Verifier.forget(identity)")
             made.enrolled_ = {one: held for one, held in made.enrolled_.items() if one != name}
@@ -384,7 +381,7 @@ class Verifier(Model):
         return self
 
     def accepts(self, x: Any, identity: Identity | None = None) -> Decision:
-        """Whether a sequence is of an identity that is enrolled; for several sequences, arrays (item,)."""
+        """Whether a sequence belongs to an enrolled identity; for several sequences, arrays (item,)."""
         refuse_swapped_arguments(x, _ACCEPTS_CALL)
         now = self._snapshot()
         asked, single = now._validate_one_or_many(x, "x")
@@ -394,16 +391,16 @@ class Verifier(Model):
         return make_decision(scores[0] if single else scores, threshold, name)
 
     def identify(self, x: Any) -> Decision:
-        """Which of the identities a sequence is of, if any: the one that is farthest above its threshold.
+        """The enrolled identity that a sequence belongs to, if any: the one farthest above its threshold.
 
-        `false_accept` is meant for one claim. Among n identities a stranger has n chances: calibrate for a rate that is
-        n times smaller, to keep it.
+        `false_accept` is the rate of one claim. Among n identities a stranger has n chances: to keep the rate,
+        calibrate for one that is n times smaller.
         """
         now = self._snapshot()
         asked, single = now._validate_one_or_many(x, "x")
-        if not now.classes_changed_:
+        if not now.enrolled_:
             raise ValueError("nobody is enrolled: call enroll(X, identity) first")
-        names = list(now.classes_changed_)
+        names = list(now.enrolled_)
         limits = np.array([now._threshold(now.templates_[name].n_examples) for name in names])
         scores = now._identity_scores(names, asked)
         best, every = (scores - limits[:, None]).argmax(axis=0), np.arange(len(asked))
@@ -421,9 +418,9 @@ class Verifier(Model):
         return make_template(self._make_scorer(), name, examples, self.reference_cohort_, self._scoring_options())
 
     def _warn_unused_examples(self, names: Iterable[Identity]) -> None:
-        """A warning where one of the identities has more examples than any of calibration, and some are not used."""
-        against = self._scoring_options().aggregation
-        if not hasattr(self, "thresholds_") or against == "mean":
+        """Warn if an identity has more examples than any in calibration, so that some are not used."""
+        aggregation = self._scoring_options().aggregation
+        if not hasattr(self, "thresholds_") or aggregation == "mean":
             return
         most = max(self.thresholds_)
         more = [name for name in names if len(self.enrolled_[name]) > most]
@@ -431,19 +428,18 @@ class Verifier(Model):
             return
         warnings.warn(
             f"identity={format_value(more[0])} has {len(self.enrolled_[more[0]])} examples, and there are thresholds "
-            "for at "
-            f"most {most}: {most} of them are compared, as with all of them more impostors than false_accept would be "
-            "accepted. To use more, calibrate with more sequences of each identity, or with against='mean' in place of "
-            f"{against!r}",
+            f"for at most {most}: {most} of them are compared, as with all of them more impostors than false_accept "
+            "would be accepted. To use more, calibrate with more sequences of each identity, or with "
+            f"aggregation='mean' in place of {aggregation!r}",
             CalibrationWarning,
             stacklevel=find_stack_level(),
         )
 
     def _identity_scores(self, names: list[Identity], sequences: Sequences) -> Floats:
         """Scores (identity, query)."""
-        scorer, others, manner = self._make_scorer(), self.reference_cohort_, self._scoring_options()
-        asked = prepare_queries(scorer, scorer.precompute(sequences), others, manner)
-        return np.stack([score_queries(scorer, self.templates_[name], asked, others, manner) for name in names])
+        scorer, cohort, options = self._make_scorer(), self.reference_cohort_, self._scoring_options()
+        asked = prepare_queries(scorer, scorer.precompute(sequences), cohort, options)
+        return np.stack([score_queries(scorer, self.templates_[name], asked, cohort, options) for name in names])
 
     def _validate_enrolled(self, identity: Any, call: str) -> Identity:
         self._require_fitted()
@@ -469,7 +465,7 @@ class Verifier(Model):
         within: Any = None,
         across: Any = None,
     ) -> Self:
-        """Learn from prefixes of sequences when a stream may decide before its end; after `calibrate`.
+        """Learn from prefixes of sequences when a stream may decide early; call it after `calibrate`.
 
         A stream looks `n_looks` times, and once more at its end. The bounds are such that an impostor, of two new
         identities, is accepted at any of these looks with a probability of at most `false_accept`, and a genuine claim
@@ -485,13 +481,13 @@ class Verifier(Model):
             made._threshold(1)
             sequences = made._validate_predict_input(X)
             labels = made._validate_classes(sequences, y, "there is no identity")
-            kept = make_pair_filter(within, across, len(sequences))
-            one = made._prepare_trials(Scorer(made.metric_, vectors=True), sequences, labels, kept)
+            pair_filter = make_pair_filter(within, across, len(sequences))
+            one = made._prepare_trials(Scorer(made.metric_, vectors=True), sequences, labels, pair_filter)
             made.boundaries_ = calibrate_boundaries(one, sequences, check_int(n_looks, "n_looks", 1), rates)
         return self
 
     def stream(self, identity: Identity) -> VerifierStream:
-        """Samples of somebody who claims to be an identity, one by one, and a decision as soon as it is certain.
+        """A stream that takes samples one by one and verifies the claimed identity as soon as it is certain.
 
         >>> import numpy as np
         >>> import timelike as tl
@@ -512,14 +508,12 @@ class Verifier(Model):
             raise NotFittedError(
                 "this Verifier has no bounds for streams yet: call calibrate_stream(X, y) after calibrate(X, y)"
             )
-        scorer, manner = Scorer(now.metric_, vectors=True), now._scoring_options()
-        others = now._make_cohort(scorer)
-        used = example_usage(now.boundaries_, len(now.classes_changed_[name]), manner.aggregation)
-        known = make_template(
-            scorer, name, select_examples(now.classes_changed_[name], used.n_compared), others, manner
-        )
+        scorer, options = Scorer(now.metric_, vectors=True), now._scoring_options()
+        cohort = now._make_cohort(scorer)
+        used = example_usage(now.boundaries_, len(now.enrolled_[name]), options.aggregation)
+        known = make_template(scorer, name, select_examples(now.enrolled_[name], used.n_compared), cohort, options)
         inner = now.metric_.stream()  # type: ignore[attr-defined]
-        return VerifierStream(scorer, inner, known, others, manner, now.boundaries_[used.n_calibrated], name)
+        return VerifierStream(scorer, inner, known, cohort, options, now.boundaries_[used.n_calibrated], name)
 
     def _require_stream(self) -> None:
         self._require_fitted()
@@ -531,7 +525,7 @@ class Verifier(Model):
         if isinstance(self.metric_, Encoder):
             self.metric_._require_stream()
 
-    # --- what all verbs share -----------------------------------------------------------------------------------------
+    # --- shared by all methods ----------------------------------------------------------------------------------------
 
     def _set_metric(self, metric: Metric) -> None:
         if isinstance(metric, Model):
@@ -544,26 +538,26 @@ class Verifier(Model):
         metric = metric_names.resolve_metric(self.metric)
         if self.aggregation == "center" and not has_vectors(metric):
             raise ValueError(
-                f"against='center': {type(metric).__name__} makes no vectors, and so no mean of them; use 'mean' or "
-                "'nearest', or an encoder"
+                f"aggregation='center': {type(metric).__name__} makes no vectors, and so no mean of them; use 'mean' "
+                "or 'nearest', or an encoder"
             )
 
     @contextmanager
     def _atomic_change(self) -> Iterator[Self]:
-        """A copy to change, one thread at a time; it takes effect as a whole or, where it breaks off, not at all."""
+        """A copy to change, one thread at a time; the change takes effect as a whole or, on error, not at all."""
         with object_lock(self):
             made = self._snapshot()
             yield made
             self.__dict__ = made.__dict__
 
     def _snapshot(self) -> Self:
-        """A copy of what is known now, whatever other threads enroll, forget or calibrate meanwhile."""
+        """A copy of the current state, unaffected by what other threads enroll, forget or calibrate."""
         made = object.__new__(type(self))
         made.__dict__ = dict(self.__dict__)
         return made
 
     def _validate_calibration_input(self, X: Any) -> Sequences:
-        """The sequences to calibrate with; a metric that has nothing to learn, or has learned, needs no fit before."""
+        """The sequences to calibrate with; fits nothing if the metric is fitted or has nothing to learn."""
         self._refuse_options()
         metric = metric_names.resolve_metric(self.metric)
         if self.__sklearn_is_fitted__():
@@ -573,7 +567,7 @@ class Verifier(Model):
             return self._validate_predict_input(X)
         if metric_names.is_estimator(metric) and not components.is_fitted(metric):
             raise NotFittedError(
-                f"metric={metric!r:.80} has yet to learn: call fit(X, y) before calibrate(X, y), or give a fitted one"
+                f"metric={metric!r:.80} is not fitted yet: call fit(X, y) before calibrate(X, y), or give a fitted one"
             )
         sequences = self._validate_fit_input(X)
         self._set_metric(components.fitted_copy(metric))
@@ -581,7 +575,7 @@ class Verifier(Model):
         return sequences
 
     def _validate_one_or_many(self, value: Any, name: str) -> tuple[Sequences, bool]:
-        """Sequences like those it knows, and whether it was a single one."""
+        """Validated sequences, and whether a single one was given."""
         self._require_fitted()
         found, single = as_one_or_many(value, self.frame_, name)
         if len(found) == 0:
@@ -604,7 +598,7 @@ class Verifier(Model):
         return Scorer(self.metric_, vectors=self._scoring_options().aggregation == "center")
 
     def _threshold(self, n_examples: int) -> float:
-        """Of so many examples, or of the number that `example_usage` says."""
+        """The threshold for this number of examples, or for the number that `example_usage` gives."""
         if not hasattr(self, "thresholds_"):
             raise NotFittedError(
                 "this Verifier has no threshold yet: call calibrate(X, y, false_accept=0.01) first, with sequences "
@@ -620,22 +614,23 @@ class Verifier(Model):
         ]
 
     def _prepare_trials(
-        self, scorer: Scorer, sequences: Sequences, labels: NDArray[Any], kept: PairFilter
+        self, scorer: Scorer, sequences: Sequences, labels: NDArray[Any], pair_filter: PairFilter
     ) -> TrialCollection:
-        """Sequences ready to be tried against each other, normalized as calibration left it."""
+        """Sequences ready for trials against each other, normalized as in calibration."""
         cohort, least = getattr(self, "cohort_", None), getattr(self, "min_deviation_", None)
-        return prepare_trials(scorer, sequences, labels, self._scoring_options(), kept, cohort, least)
+        return prepare_trials(scorer, sequences, labels, self._scoring_options(), pair_filter, cohort, least)
 
     def _check_attributes(self, found: Mapping[str, Any]) -> None:
         super()._check_attributes(found)
-        if "manner_" in found and (self.scoring_options_[1] is None) == ("cohort_" in found):
+        if "scoring_options_" in found and (self.scoring_options_[1] is None) == ("cohort_" in found):
             word = "missing" if self.scoring_options_[1] else "there"
             raise ValueError(
-                f"cohort_ is {word}, and manner_ says that scores are normalized by {self.scoring_options_[1]!r}"
+                f"cohort_ is {word}, and scoring_options_ says that scores are normalized by "
+                f"{self.scoring_options_[1]!r}"
             )
 
     def _derive_attributes(self) -> None:
-        """What is known of the cohort, which comes with calibration, and of the examples."""
+        """Recompute the cohort, which calibration sets, and the templates of enrolled identities."""
         self.reference_cohort_ = self._make_cohort(self._make_scorer())
         self.templates_ = {name: self._make_template(name, examples) for name, examples in self.enrolled_.items()}
 

@@ -1,4 +1,4 @@
-"""`Verification`: how well pairs are told apart, with intervals over subjects, and as curves."""
+"""`Verification`: error rates of verification with intervals over subjects, and their curves."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from ..score.intervals import share_interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FALSE_ACCEPT_RATES = np.concatenate(
-    [[0.0], np.geomspace(1e-4, 1.0, 100)]
-)  # of false accepts, where the band of a curve is known
+# at which the band of a curve is computed
+FALSE_ACCEPT_RATES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 100)])
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Errors of pairs: the equal error rate, the least cost (minDCF), and what the calibrated threshold comes to.
+    """Errors of pairs: the equal error rate, the minimum cost (minDCF), and the errors at the calibrated threshold.
 
-    Intervals are over subjects, drawn anew with replacement, and nowhere narrower than `score.wilson_interval` of as
-    many subjects; of few they are rough, and no pair counts as a witness of its own. Without a calibrated
-    threshold `false_accept` and `false_reject` are None.
+    Intervals are bootstrapped over subjects and nowhere narrower than `score.wilson_interval` of as many subjects; with
+    few subjects they are rough, since pairs are not independent. Without a calibrated threshold, `false_accept` and
+    `false_reject` are None.
     """
 
     equal_error_rate: Interval
@@ -35,9 +34,9 @@ class Verification:
     false_accept: Interval | None
     false_reject: Interval | None
     errors: VerificationErrors
-    """False accepts and rejects at every distance, that is at every score with the other sign."""
+    """False accepts and rejects at every distance, which is the score with the opposite sign."""
     band: tuple[Floats, Floats, Floats]
-    """Rates of false accepts, and between which rates of false rejects the curve is at each."""
+    """Rates of false accepts, and the lower and upper rates of false rejects at each."""
     n_impostors: int
     n_genuine: int
     n_subjects: int
@@ -65,19 +64,19 @@ def evaluate_pairs(
     n_resamples: int,
     random_state: RandomState,
 ) -> Verification:
-    """Of pairs: their scores, whether they are of one identity, and their subjects (pair, 2)."""
+    """The `Verification` of pairs, from their scores, whether they are genuine, and their subjects (pair, 2)."""
 
-    def numbers(errors: VerificationErrors) -> Floats:
+    def metrics_of(errors: VerificationErrors) -> Floats:
         at = (np.nan, np.nan) if threshold is None else errors.error_rates(-threshold)
         return np.concatenate(
             [[errors.equal_error_rate, errors.minimum_cost(prior), *at], errors.false_reject_rates(FALSE_ACCEPT_RATES)]
         )
 
     found = verification_errors(-scores, same)
-    own = numbers(found)
-    draws = resampled_errors(-scores, same, subjects, numbers, n_resamples=n_resamples, random_state=random_state)
+    own = metrics_of(found)
+    draws = resampled_errors(-scores, same, subjects, metrics_of, n_resamples=n_resamples, random_state=random_state)
     columns, n_subjects = draws.reshape(-1, len(own)).T, len(np.unique(subjects))
-    # all of them lie between 0 and 1; at a threshold that is not known there is none
+    # all rates lie between 0 and 1; without a threshold there is no rate
     bounds = [
         Interval(np.nan, np.nan, np.nan)
         if np.isnan(value)

@@ -11,32 +11,30 @@ from ..score.conformal_thresholds import Floats, Ids
 
 Normalization = Literal["z-norm", "as-norm"]
 
-_MIN_DEVIATION_SHARE = (
-    0.01  # of the deviation of all scores: one that is smaller says that a few of the cohort are copies
-)
+_MIN_DEVIATION_SHARE = 0.01  # of the deviation of all scores: a smaller one means that the cohort holds copies
 
 
 class CohortStatistics(NamedTuple):
-    """Mean and deviation of the highest scores that something has against the cohort."""
+    """Mean and standard deviation of the highest scores against the cohort."""
 
     mean: Floats
     deviation: Floats
 
 
 def cohort_statistics(
-    scores: Floats, n_top: int, least: float, left_out: NDArray[np.bool_] | None = None
+    scores: Floats, n_top: int, least: float, excluded: NDArray[np.bool_] | None = None
 ) -> CohortStatistics:
-    """The level of each row of scores (item, cohort): of its `n_top` highest, without those `left_out` (cohort,).
+    """Mean and deviation of the `n_top` highest of each row of scores (item, cohort), without `excluded` (cohort,).
 
     >>> cohort_statistics(np.array([[1.0, 5.0, 3.0, -9.0]]), 2, 0.1)
-    Level(mean=array([4.]), deviation=array([1.]))
+    CohortStatistics(mean=array([4.]), deviation=array([1.]))
     """
-    kept = scores if left_out is None else scores[:, ~left_out]
+    kept = scores if excluded is None else scores[:, ~excluded]
     if kept.shape[1] < 2:
         raise ValueError(
             f"the cohort has {kept.shape[1]} sequences of others: expected two or more; calibrate with a larger cohort"
         )
-    # row after row in memory: sums along a row then have one order, however many rows there are
+    # contiguous rows: the summation order of a row then does not depend on the number of rows
     best = np.ascontiguousarray(-np.sort(-kept, axis=1)[:, :n_top])
     return CohortStatistics(best.mean(axis=1), np.maximum(best.std(axis=1), least))
 
@@ -44,24 +42,24 @@ def cohort_statistics(
 def pairwise_cohort_statistics(
     scores: Floats, own: Ids, cohort: Ids, n_codes: int, n_top: int, least: float
 ) -> CohortStatistics:
-    """Levels (row, code) of scores (row, cohort) without those of the row's own identity and of identity `code`.
+    """Statistics (row, code) of scores (row, cohort) without those of the row's own identity and of identity `code`.
 
-    For pairs of calibration: in use, nobody in the cohort is one of the two that are compared.
+    For calibration pairs: in use, no cohort member is one of the two compared identities.
     """
-    if (cohort < 0).all():  # nobody is known to be one of them
+    if (cohort < 0).all():  # no cohort member is known to be one of the identities
         found = cohort_statistics(scores, n_top, least)
         return CohortStatistics(*(np.repeat(part[:, None], n_codes, axis=1) for part in found))
     theirs = np.where(cohort[None, :] == own[:, None], -np.inf, scores)
     most = n_top + int(np.bincount(cohort[cohort >= 0]).max())
-    order = np.argsort(-theirs, axis=1, kind="stable")[:, :most]  # enough, whoever is left out
+    order = np.argsort(-theirs, axis=1, kind="stable")[:, :most]  # enough, whoever is excluded
     best, whose = np.take_along_axis(theirs, order, axis=1), cohort[order]
     columns = [_statistics_without(best, whose == code, n_top, least) for code in range(n_codes)]
     return CohortStatistics(*(np.stack(parts, axis=1) for parts in zip(*columns, strict=True)))
 
 
-def _statistics_without(best: Floats, left_out: NDArray[np.bool_], n_top: int, least: float) -> CohortStatistics:
-    """Of scores from the highest down, in each row the first that are not left out; −∞ counts as left out."""
-    there = ~left_out & np.isfinite(best)
+def _statistics_without(best: Floats, excluded: NDArray[np.bool_], n_top: int, least: float) -> CohortStatistics:
+    """Of scores from the highest down, in each row the first that are not excluded; −∞ counts as excluded."""
+    there = ~excluded & np.isfinite(best)
     there &= there.cumsum(axis=1) <= n_top
     count = there.sum(axis=1)
     if (count < 2).any():
@@ -75,15 +73,15 @@ def _statistics_without(best: Floats, left_out: NDArray[np.bool_], n_top: int, l
 
 
 def min_deviation(scores: Floats) -> float:
-    """The deviation that a level has at least: a hundredth of that of all scores, 1 where these are all equal."""
+    """The smallest deviation in use: a hundredth of that of all scores, 1 where these are all equal."""
     found = _MIN_DEVIATION_SHARE * float(scores.std())
     return found if found > 0 else 1.0
 
 
 def normalize_scores(scores: Floats, first: CohortStatistics, second: CohortStatistics | None) -> Floats:
-    """Scores (first, second) above the level of the first, or the mean over both sides.
+    """Scores (first, second) relative to the cohort scores of the first, or the mean over both sides.
 
-    z-norm (s − μ_x) / σ_x, AS-norm ½ ((s − μ_x) / σ_x + (s − μ_y) / σ_y); levels broadcast against the scores.
+    z-norm (s − μ_x) / σ_x, AS-norm ½ ((s − μ_x) / σ_x + (s − μ_y) / σ_y); statistics broadcast against the scores.
     """
     found = (scores - first.mean) / first.deviation
     return found if second is None else 0.5 * (found + (scores - second.mean) / second.deviation)

@@ -1,4 +1,4 @@
-"""Scores of sequences and of identities with several examples: distances of any metric with the other sign."""
+"""`Scorer`: scores of sequences and of templates, which are distances of any metric with the opposite sign."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TemplateAggregation = Literal["mean", "nearest", "center"]
 
 
 class PrecomputedItems(NamedTuple):
-    """What is known of some sequences: what the metric computed of each alone, or vectors."""
+    """Sequences as the metric precomputes them, or their vectors."""
 
     value: Any
     size: int
@@ -27,13 +27,13 @@ class PrecomputedItems(NamedTuple):
 
 
 class Scorer:
-    """Scores −d under a metric; with `vectors`, those of the vectors that its distance is the Euclidean one of."""
+    """Scores −d of a metric; with `vectors`, by Euclidean distances of the metric's vectors."""
 
     def __init__(self, metric: Metric, *, vectors: bool = False) -> None:
         self.metric, self.vectors = metric, vectors or isinstance(metric, Encoder)
 
     def precompute(self, sequences: Sequences) -> PrecomputedItems:
-        """What can be computed of each sequence alone."""
+        """What can be computed from each sequence alone."""
         if self.vectors and not isinstance(self.metric, Encoder):
             found = self.metric.encode(sequences).astype(np.float64)  # type: ignore[attr-defined]
         else:
@@ -41,49 +41,49 @@ class Scorer:
         return PrecomputedItems(found, len(sequences), pair_dtype(sequences, sequences))
 
     def from_stream(self, vector: NDArray[np.float32], dtype: np.dtype[Any]) -> PrecomputedItems:
-        """The same of what a stream has seen so far, from the vector it gave."""
+        """The same for a stream, from its current vector."""
         both = vector[None]
         found = self.metric._to_euclidean(both) if isinstance(self.metric, Encoder) else both.astype(np.float64)
         return PrecomputedItems(found, 1, dtype)
 
     def select(self, known: PrecomputedItems, items: Ids) -> PrecomputedItems:
-        """What is known of some of the sequences."""
+        """The precomputed items at these positions."""
         found = known.value[items] if self.vectors else self.metric._select_items(known.value, items)
         return PrecomputedItems(found, len(items), known.dtype)
 
     def scores(self, first: PrecomputedItems, second: PrecomputedItems) -> Floats:
-        """Of all pairs, (first, second): −d."""
+        """Scores −d of all pairs, (first, second)."""
         out = np.empty((first.size, second.size), np.result_type(first.dtype, second.dtype))
         if self.vectors:
             out[...] = cdist(first.value, second.value)
         else:
             self.metric._compare_precomputed(first.value, second.value, out, check_n_jobs(None))
         refuse_nonfinite(out, ("X", "the others"))
-        return 0.0 - out.astype(np.float64)  # a zero without a sign
+        return 0.0 - out.astype(np.float64)  # no negative zero
 
     def score_pairs(self, first: Sequences, second: Sequences) -> Floats:
-        """Of all pairs of sequences, by the metric's own way to all of them where it has one."""
+        """Scores of all pairs of sequences, by the metric's own `pairwise` where it can be used."""
         if self.vectors and not isinstance(self.metric, Encoder):
             return self.scores(self.precompute(first), self.precompute(second))
         return 0.0 - self.metric.pairwise(first, None if second is first else second).astype(np.float64)
 
     def mean_vectors(self, known: PrecomputedItems, members: Ids) -> PrecomputedItems:
-        """Mean vectors of some sequences each, members (center, k)."""
+        """Mean vectors of groups of sequences, members (center, k)."""
         found = _order_free_mean(known.value[members])
         by_direction = isinstance(self.metric, Encoder) and vars(self.metric).get("geometry") == "cosine"
         return PrecomputedItems(normalize_vectors(found) if by_direction else found, len(members), known.dtype)
 
 
 def has_vectors(metric: Metric) -> bool:
-    """Whether the distance is the Euclidean one of vectors, one of each sequence."""
+    """Whether the metric encodes each sequence as a vector and compares these."""
     return hasattr(metric, "encode")
 
 
 def aggregate_examples(scores: Floats, aggregation: TemplateAggregation) -> Floats:
-    """One score of those of several examples, (…, example, query) → (…, query)."""
+    """Aggregate the scores of several examples, (…, example, query) → (…, query)."""
     return scores.max(axis=-2) if aggregation == "nearest" else _order_free_mean(scores)
 
 
 def _order_free_mean(values: Floats) -> Floats:
-    """Over the last axis but one, sorted first: so that no bit depends on the order of the examples."""
+    """Mean over the second to last axis, sorted first so that no bit depends on the order of the examples."""
     return np.asarray(np.sort(values, axis=-2).mean(axis=-2))

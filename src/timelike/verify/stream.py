@@ -1,4 +1,4 @@
-"""`VerifierStream`: samples one by one, and a decision as soon as it is certain."""
+"""`VerifierStream`: takes samples one by one and decides as soon as it is certain."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from .validation import Identity
 
 
 class VerifierStream:
-    """Takes one sample at a time; after some of them it looks, and accepts or rejects if it can.
+    """Takes one sample at a time; at some of them it looks, and accepts or rejects if it can.
 
-    Both bounds were calibrated for all looks together, so that looking often accepts no more impostors. A decision
-    stands: for another sequence begin another stream. The cost of a sample does not grow where that of the encoder does
-    not.
+    Both bounds were calibrated for all looks together, so that frequent looks accept no more impostors. A decision is
+    final: start a new stream for the next sequence. The cost of a sample is constant if that of the encoder is.
     """
 
     def __init__(
@@ -28,20 +27,20 @@ class VerifierStream:
         scorer: Scorer,
         inner: Stream,
         template: Template,
-        others: ReferenceCohort | None,
-        manner: ScoringOptions,
+        cohort: ReferenceCohort | None,
+        options: ScoringOptions,
         boundaries: StreamBoundaries,
         identity: Identity,
     ) -> None:
         self._identity = identity
         self._scorer, self._inner, self._template = scorer, inner, template
-        self._cohort, self._options, self._boundaries = others, manner, boundaries
+        self._cohort, self._options, self._boundaries = cohort, options, boundaries
         self._bound = np.inf
         self.n_samples = 0
         self.decision: Decision | None = None
 
     def push(self, sample: Any) -> Decision:
-        """The decision with this sample, a frame, or a number where there is one channel; `None` while it is open."""
+        """The decision after this sample, a frame or a number (one channel); `accepted` is None while it is open."""
         if self.decision is not None and self.decision.is_certain:
             return self.decision
         vector = self._inner.push(sample)
@@ -51,7 +50,7 @@ class VerifierStream:
         return self.decision
 
     def finish(self) -> Decision:
-        """The decision when no further sample comes: accepted or rejected."""
+        """The final decision, when no further sample comes: accepted or rejected."""
         if self.decision is None:
             raise ValueError("the stream has seen no sample: push() some before finish()")
         if not self.decision.is_certain:
@@ -68,7 +67,7 @@ class VerifierStream:
         return float(score_queries(self._scorer, self._template, asked, self._cohort, self._options)[0])
 
     def _check_look(self, score: float) -> bool | None:
-        """What a look says; between looks nothing."""
+        """The outcome of a look: None if it is open, or if there is no look at this sample."""
         looks, upper, lower = self._boundaries
         place = int(np.searchsorted(looks, self.n_samples))
         if place == len(looks) or looks[place] != self.n_samples:

@@ -1,4 +1,4 @@
-"""Bounds of streams: at most a share of the impostors is ever accepted, of the genuine ones ever rejected early."""
+"""Decision bounds of streams, which limit the share of impostors ever accepted and of genuine claims rejected early."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..score.conformal_thresholds import Floats, Ids, ThresholdBound, impostor_b
 
 
 class StreamBoundaries(NamedTuple):
-    """When a stream looks, after how many samples, and from which scores on it accepts and up to which it rejects.
+    """Numbers of samples at which a stream looks, and the scores from which it accepts and up to which it rejects.
 
     The last entry of `upper` is for the end, however long the sequence is.
     """
@@ -35,11 +35,11 @@ BOUNDARIES_SCHEMA = schema.record(
     lower=schema.array("look", finite=False),
     check=_check_ends,
 )
-"""How a verifier declares them."""
+"""The schema of a verifier's `boundaries_`."""
 
 
 class Claims(NamedTuple):
-    """Trials by two identities each (trial,), who is meant and who asks, and which kind they are."""
+    """Trials (trial,): the claimed identity, that of the claimant, and the kind of the trial."""
 
     first: Ids
     second: Ids
@@ -50,11 +50,11 @@ class Claims(NamedTuple):
 def compute_boundaries(
     looks: NDArray[np.int64], scores: Floats, claims: Claims, rates: tuple[float, float]
 ) -> tuple[StreamBoundaries, ThresholdBound]:
-    """From the scores of trials at every look and at the end, (look + 1, trial); nan where a sequence was over before.
+    """From the scores of trials at every look and at the end, (look + 1, trial); nan if a sequence ended before.
 
     An impostor of two new identities ever comes up to `upper`, the end included, with a probability of at most the
     first of the `rates`, and a genuine claim of a new identity ever down to `lower` before the end with at most the
-    second; if identities are too few to show that, nobody is rejected early. Also what is promised for impostors.
+    second; with too few identities to show that, nobody is rejected early. Also returns the bound for impostors.
     """
     impostor, genuine = claims.impostor, claims.genuine
     seen = (~np.isnan(scores[:-1, impostor])).any(axis=1)
@@ -77,14 +77,14 @@ class _PeakScores:
         self._mean = np.mean(scores, axis=1, where=self._is_present, keepdims=True)
         spread = np.std(scores, axis=1, where=self._is_present, keepdims=True)
         self._deviation = np.where(spread > 0, spread, 1.0)
-        # a sequence that is over reaches nothing
+        # a sequence that has ended reaches no bound
         self._scaled = np.where(self._is_present, (scores - self._mean) / self._deviation, -np.inf)
         self.highest: Floats = self._scaled.max(axis=0)
 
     def bounds(self, peak: float) -> Floats:
-        """A bound for each look that every trial stays below whose highest score is below the peak."""
-        if not np.abs(peak) < np.finfo(np.float64).max:  # most were over before any look: nothing is known of looks
+        """A bound for each look, such that trials whose highest score is below the peak stay below it."""
+        if not np.abs(peak) < np.finfo(np.float64).max:  # most ended before the first look
             return np.full(len(self._scores), np.inf)
         below = np.where(self._is_present & (self._scaled < peak), self._scores, -np.inf).max(axis=1)
         exact = (self._mean + peak * self._deviation)[:, 0]
-        return np.asarray(np.maximum(exact, np.nextafter(below, np.inf)))  # whatever rounding did
+        return np.asarray(np.maximum(exact, np.nextafter(below, np.inf)))  # guards against rounding

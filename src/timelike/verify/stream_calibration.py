@@ -1,4 +1,4 @@
-"""Calibration of streams: when they look, and scores of trials at every look."""
+"""Calibration of streams: the looks, and the bounds from scores of trials at every look."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..sequences import Sequences
 from .calibration import TrialCollection
 from .stream_boundaries import StreamBoundaries, compute_boundaries
 
-_FIRST_LOOK_SHARE, _LAST_LOOK_SHARE = (
-    0.125,
-    0.1,
-)  # of the median length; share of the sequences that still go on at the last look
+_FIRST_LOOK_SHARE = 0.125  # of the median length
+_LAST_LOOK_SHARE = 0.1  # of the sequences are longer than the last look
 
 
 def choose_looks(lengths: NDArray[np.int64], n_looks: int) -> NDArray[np.int64]:
-    """After how many samples a stream looks, the gaps growing by a factor.
+    """Numbers of samples at which a stream looks, in a geometric progression.
+
+    `Prototypes` has a rule of its own, with equal gaps (`prototypes.stream.choose_looks`).
 
     >>> choose_looks(np.array([80, 100, 120]), 4)
     array([ 12,  26,  54, 115])
@@ -33,7 +33,7 @@ def choose_looks(lengths: NDArray[np.int64], n_looks: int) -> NDArray[np.int64]:
 def calibrate_boundaries(
     one: TrialCollection, sequences: Sequences, n_looks: int, rates: tuple[float, float]
 ) -> dict[int, StreamBoundaries]:
-    """By the number of examples: examples are whole sequences, and others are looked at from their beginnings."""
+    """Boundaries by number of examples: templates are whole sequences, probes are prefixes."""
     looks = choose_looks(sequences.lengths, n_looks)
     probes = [one.scorer.precompute(Sequences([x[:look] for x in sequences])) for look in looks.tolist()]
     compared = [(known, one.score_single(known)) for known in (*probes, one.known)]
@@ -41,9 +41,9 @@ def calibrate_boundaries(
     found, promised = {}, dict[int, ThresholdBound]()
     for size, some in one.trials_by_size(ordered=True):
         counted = some.impostor | some.genuine
-        scores = np.stack([one.tried(some, *each) for each in compared])
+        scores = np.stack([one.score_templates(some, *each) for each in compared])
         scores = np.where(over[:, None, :], np.nan, scores)[:, counted]
-        bounds, promised[size] = compute_boundaries(looks, scores, one.claims(some), rates)
+        bounds, promised[size] = compute_boundaries(looks, scores, one.make_claims(some), rates)
         if promised[size].is_weaker_than(promised[1], rates[0]):  # too few have so many sequences
             break
         found[size] = bounds

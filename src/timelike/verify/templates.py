@@ -1,4 +1,4 @@
-"""Templates: what is known of the examples of an identity, and scores against them."""
+"""`Template`: the examples of an identity as they are compared, and scores of queries against them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .scorer import PrecomputedItems, Scorer, TemplateAggregation, aggregate_exa
 
 
 class ReferenceCohort(NamedTuple):
-    """The cohort in use: what is known of it, who they are if that was said, and the least deviation of a level."""
+    """The cohort in use: its precomputed items, its identities if known, and the smallest deviation."""
 
     known: PrecomputedItems
     names: list[Any] | None
     min_deviation: float
 
     def members_of(self, identity: Any) -> NDArray[np.bool_] | None:
-        """Who is left out of it: those who are the identity themselves."""
+        """Mask of the cohort members that are this identity; None if identities are not known."""
         return None if self.names is None else np.array([name == identity for name in self.names])
 
 
 class Template(NamedTuple):
-    """What is known of one identity: of its examples, or of their mean vector; how many they are; their level."""
+    """One identity: its examples or their mean vector, how many there are, and their scores against the cohort."""
 
     known: PrecomputedItems
     n_examples: int
@@ -38,24 +38,28 @@ class Template(NamedTuple):
 
 
 class ExampleUsage(NamedTuple):
-    """How many examples of an identity are compared, and the number of them whose threshold is meant."""
+    """How many examples of an identity are compared, and the number of examples whose threshold applies."""
 
     n_compared: int
     n_calibrated: int
 
 
 def example_usage(sizes: Iterable[int], n_examples: int, aggregation: TemplateAggregation) -> ExampleUsage:
-    """What keeps the rate of a calibration with so many examples each, `sizes`, for an identity with `n_examples`.
+    """How to keep the rate, for an identity with `n_examples`, of a calibration with templates of these `sizes`.
 
-    The nearest of more examples is nearer, for impostors too, so the threshold is that of the next larger number; of
-    more than the largest, so many are compared. A mean vector of more examples is nearer to everybody as well, and no
-    threshold of another number is known to be safe: as many are compared as the next smaller number. A mean score of
-    more examples varies less around the same value, and has the threshold of the next smaller number.
+    The nearest of more examples is nearer, for impostors too, so the threshold is that of the next larger number;
+    beyond the largest number, only that many are compared. A mean vector of more examples is nearer to everybody as
+    well, and no threshold of another number is known to be safe: as many are compared as the next smaller number says.
+    A mean score of more examples varies less around the same value, and has the threshold of the next smaller number.
 
-    >>> [example_usage((1, 2, 3, 5), 4, aggregation) for aggregation in ("nearest", "center", "mean")]
-    [Usage(n_compared=4, calibrated=5), Usage(n_compared=3, calibrated=3), Usage(n_compared=4, calibrated=3)]
+    >>> example_usage((1, 2, 3, 5), 4, "nearest")
+    ExampleUsage(n_compared=4, n_calibrated=5)
+    >>> example_usage((1, 2, 3, 5), 4, "center")
+    ExampleUsage(n_compared=3, n_calibrated=3)
+    >>> example_usage((1, 2, 3, 5), 4, "mean")
+    ExampleUsage(n_compared=4, n_calibrated=3)
     >>> example_usage((1, 2, 3, 5), 9, "nearest")
-    Usage(n_compared=5, calibrated=5)
+    ExampleUsage(n_compared=5, n_calibrated=5)
     """
     below, above = [n for n in sizes if n <= n_examples], [n for n in sizes if n >= n_examples]
     if aggregation == "nearest" and above:
@@ -64,7 +68,7 @@ def example_usage(sizes: Iterable[int], n_examples: int, aggregation: TemplateAg
 
 
 def select_examples(examples: Sequences, count: int) -> Sequences:
-    """So many of the examples, as if drawn at random: which they are depends on what they hold, not on their order."""
+    """`count` examples in a pseudo-random choice that depends on their contents, not on their order."""
     if count >= len(examples):
         return examples
     clocks = [()] * len(examples) if examples.times is None else [(np.asarray(one),) for one in examples.times]
@@ -73,42 +77,42 @@ def select_examples(examples: Sequences, count: int) -> Sequences:
 
 
 def make_template(
-    scorer: Scorer, identity: Any, examples: Sequences, others: ReferenceCohort | None, manner: ScoringOptions
+    scorer: Scorer, identity: Any, examples: Sequences, cohort: ReferenceCohort | None, options: ScoringOptions
 ) -> Template:
-    """Ready for scores."""
+    """The template of an identity with these examples."""
     known = scorer.precompute(examples)
-    if manner.aggregation == "center":
+    if options.aggregation == "center":
         known = scorer.mean_vectors(known, np.arange(len(examples))[None])
-    if others is None:
+    if cohort is None:
         return Template(known, len(examples), None, None)
-    left_out = others.members_of(identity)
-    level = cohort_statistics(scorer.scores(known, others.known), manner.n_top, others.min_deviation, left_out)
-    return Template(known, len(examples), level, left_out)
+    excluded = cohort.members_of(identity)
+    statistics = cohort_statistics(scorer.scores(known, cohort.known), options.n_top, cohort.min_deviation, excluded)
+    return Template(known, len(examples), statistics, excluded)
 
 
 class QueryItems(NamedTuple):
-    """What is known of queries, and their scores against the cohort where these count."""
+    """Precomputed queries, and their scores against the cohort if these are needed."""
 
     known: PrecomputedItems
     cohort: Floats | None
 
 
 def prepare_queries(
-    scorer: Scorer, known: PrecomputedItems, others: ReferenceCohort | None, manner: ScoringOptions
+    scorer: Scorer, known: PrecomputedItems, cohort: ReferenceCohort | None, options: ScoringOptions
 ) -> QueryItems:
-    """What all identities have in common."""
-    counts = others is not None and manner.normalize == "as-norm"
-    return QueryItems(known, scorer.scores(known, others.known) if others is not None and counts else None)
+    """What is computed once for all identities."""
+    is_needed = cohort is not None and options.normalize == "as-norm"
+    return QueryItems(known, scorer.scores(known, cohort.known) if cohort is not None and is_needed else None)
 
 
 def score_queries(
-    scorer: Scorer, one: Template, asked: QueryItems, others: ReferenceCohort | None, manner: ScoringOptions
+    scorer: Scorer, template: Template, queries: QueryItems, cohort: ReferenceCohort | None, options: ScoringOptions
 ) -> Floats:
-    """Of queries against one identity, (query,)."""
-    scores = scorer.scores(one.known, asked.known)
-    if others is not None and one.statistics is not None:
-        first, second = CohortStatistics(*(part[:, None] for part in one.statistics)), None
-        if asked.cohort is not None:
-            second = cohort_statistics(asked.cohort, manner.n_top, others.min_deviation, one.excluded)
+    """Scores of queries against one template, (query,)."""
+    scores = scorer.scores(template.known, queries.known)
+    if cohort is not None and template.statistics is not None:
+        first, second = CohortStatistics(*(part[:, None] for part in template.statistics)), None
+        if queries.cohort is not None:
+            second = cohort_statistics(queries.cohort, options.n_top, cohort.min_deviation, template.excluded)
         scores = normalize_scores(scores, first, second)
-    return aggregate_examples(scores, manner.aggregation)
+    return aggregate_examples(scores, options.aggregation)

@@ -1,4 +1,4 @@
-"""Trials: which examples, alone or several as one, are compared with which sequences, and which are of one identity."""
+"""`Trials`: which templates of one or more examples are compared with which sequences, and which are genuine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..core.parameters import format_value
 from ..score.conformal_thresholds import Ids
 from .validation import validate_entries
 
-TEMPLATE_SIZES = (1, 2, 3, 5, 8, 13, 21)  # numbers of examples that thresholds are set for
+TEMPLATE_SIZES = (1, 2, 3, 5, 8, 13, 21)  # numbers of examples that have a threshold of their own
 
 
 class Trials(NamedTuple):
-    """Templates of some sequences each, `members` (template, k), beside sequences: (template, item)."""
+    """Templates of k sequences, `members` (template, k), and masks of the trials (template, item)."""
 
     members: Ids
     codes: Ids
@@ -24,16 +24,16 @@ class Trials(NamedTuple):
 
 
 class PairFilter(NamedTuple):
-    """Which pairs count: those that agree in the first, if it is given, and differ in the second."""
+    """Which pairs count: those that agree in `within` and differ in `across`, where these are given."""
 
     within: Ids | None
     across: Ids | None
 
 
 def make_pair_filter(within: Any, across: Any, n_items: int) -> PairFilter:
-    """From what a caller says of each sequence."""
+    """The filter for the entries that a caller gives, one for each sequence."""
     return PairFilter(
-        *(_encode_entries(given, name, n_items) for given, name in ((within, "within"), (across, "apart")))
+        *(_encode_entries(given, name, n_items) for given, name in ((within, "within"), (across, "across")))
     )
 
 
@@ -43,24 +43,24 @@ def _encode_entries(given: Any, name: str, n_items: int) -> Ids | None:
     return np.asarray(np.unique(validate_entries(given, name, n_items), return_inverse=True)[1], np.int64)
 
 
-def make_trials(codes: Ids, size: int, kept: PairFilter, *, ordered: bool) -> Trials:
-    """All of them, with templates of so many sequences; of single ones each pair once, or both ways if `is_ordered`."""
-    members = np.arange(len(codes))[:, None] if size == 1 else _template_members(codes, size, kept.within)
-    of = codes[members[:, 0]] if len(members) else np.zeros(0, np.int64)
+def make_trials(codes: Ids, size: int, pair_filter: PairFilter, *, ordered: bool) -> Trials:
+    """All trials with templates of `size` sequences; for single ones each pair once, or both ways if `ordered`."""
+    members = np.arange(len(codes))[:, None] if size == 1 else _template_members(codes, size, pair_filter.within)
+    owners = codes[members[:, 0]] if len(members) else np.zeros(0, np.int64)
     counted = np.ones((len(members), len(codes)), bool)
     if size == 1 and not ordered:
         counted = np.triu(counted, 1)
     counted[np.arange(len(members))[:, None], members] = False
-    if kept.within is not None:
-        counted &= kept.within[members[:, :1]] == kept.within
-    if kept.across is not None:
-        counted &= (kept.across[members][:, :, None] != kept.across).all(axis=1)
-    same = of[:, None] == codes
-    return Trials(members, of, counted & ~same, counted & same)
+    if pair_filter.within is not None:
+        counted &= pair_filter.within[members[:, :1]] == pair_filter.within
+    if pair_filter.across is not None:
+        counted &= (pair_filter.across[members][:, :, None] != pair_filter.across).all(axis=1)
+    same = owners[:, None] == codes
+    return Trials(members, owners, counted & ~same, counted & same)
 
 
 def _template_members(codes: Ids, size: int, within: Ids | None) -> Ids:
-    """Sequences of one identity (and stratum), so many at a time in their order."""
+    """Groups of `size` sequences of one identity (and stratum), in their order."""
     strata = codes if within is None else codes * (int(within.max()) + 1) + within
     found = []
     for one in np.unique(strata):
@@ -69,9 +69,9 @@ def _template_members(codes: Ids, size: int, within: Ids | None) -> Ids:
     return np.concatenate(found)
 
 
-def refuse_one_kind(found: Trials, classes: NDArray[Any], kept: PairFilter) -> None:
-    """An error where there is nobody to reject, or nobody to accept."""
-    narrowed = "" if kept.within is None and kept.across is None else ", within and apart considered"
+def refuse_one_kind(found: Trials, classes: NDArray[Any], pair_filter: PairFilter) -> None:
+    """Raise an error unless there are impostors and genuine pairs."""
+    narrowed = "" if pair_filter.within is None and pair_filter.across is None else ", within and across considered"
     if not found.impostor.any():
         held = (
             f"one identity, {format_value(classes.tolist()[0])}"

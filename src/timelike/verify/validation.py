@@ -1,4 +1,4 @@
-"""Checks of what a `Verifier` is given: one sequence or several, an identity, a share; and its `Decision`."""
+"""Input validation of `Verifier`: identities, entries and rates; `make_decision`; warnings about known classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Identity = str | int
 
 
 def validate_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> Identity:
-    """A name or a number, of the kind that the others are: 1 and "1" would be two."""
+    """A name or a whole number, of the same kind as the enrolled ones: 1 and "1" would be two identities."""
     if value is None:
         raise TypeError(f"{call}: identity is missing; expected a name such as 'anna', or a whole number")
     if isinstance(value, list | tuple) or np.ndim(value) > 0:
@@ -34,14 +34,13 @@ def validate_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> I
     if odd is not None:
         raise TypeError(
             f"identity={format_value(name)}: others, such as {format_value(odd)}, are of another kind; expected all "
-            "names or "
-            "all numbers"
+            "names or all numbers"
         )
     return name
 
 
 def validate_entries(given: Any, name: str, n_items: int) -> NDArray[Any]:
-    """Numbers or words, one for each sequence."""
+    """Numbers or strings, one for each sequence."""
     known = validate_labels(given, name, "entry")
     if known.shape != (n_items,):
         raise ValueError(f"{name} has shape {known.shape} for {n_items} sequences: expected one entry each")
@@ -49,20 +48,20 @@ def validate_entries(given: Any, name: str, n_items: int) -> NDArray[Any]:
 
 
 def check_rate(value: Any, name: str) -> float:
-    """A rate between 0 and 1, neither of them."""
+    """A rate strictly between 0 and 1."""
     if check_float(value, name, above=0.0) >= 1:
         raise ValueError(f"{name}={value}: expected a share between 0 and 1, such as 0.01")
     return float(value)
 
 
 def refuse_swapped_arguments(first: Any, call: str) -> None:
-    """An error where the identity comes first: sequences do."""
+    """Raise an error if the identity is given before the sequences."""
     if isinstance(first, str | int | np.integer):
         raise TypeError(f"{call}: the sequences come first, then the identity; {str(first)!r:.60} came first")
 
 
 def make_decision(scores: Any, threshold: Any, identity: Any = None) -> Decision:
-    """Of one score, or of many; whoever is accepted is the identity."""
+    """The `Decision` for one score, or for many; `identity` is that of accepted claims."""
     if np.ndim(scores) == 0:
         yes = bool(scores >= threshold)
         return Decision(yes, float(scores), float(threshold), identity if yes else None)
@@ -72,9 +71,9 @@ def make_decision(scores: Any, threshold: Any, identity: Any = None) -> Decision
 
 
 def warn_known_classes(metric: Any, labels: NDArray[Any]) -> None:
-    """A warning where a metric learned classes that are called like identities it is calibrated with.
+    """Warn if the metric was fitted on classes with the same names as calibration identities.
 
-    Whether they are the same is not known: different people may have the same number.
+    Whether they are the same is unknown: different people may have the same number.
     """
     known = learned_classes(metric) & set(labels.tolist())
     if not known:
@@ -92,7 +91,7 @@ def warn_known_classes(metric: Any, labels: NDArray[Any]) -> None:
 
 
 def learned_classes(model: Any) -> set[Any]:
-    """The classes that a model, or a part of it, was fitted to tell apart."""
+    """The classes that a model, or a model inside it, was fitted on."""
     own = getattr(model, "trained_classes_", getattr(model, "classes_", ()))
     found = set(np.asarray(own).tolist())
     for name, value in getattr(model, "__dict__", {}).items():

@@ -43,11 +43,11 @@ class PrototypesKernel(Kernel):
     domain: ClassVar[Domain] = "sequences"
 
     def __post_init__(self) -> None:
-        from ...prototypes.retrieval import PrototypesBase
+        from ...prototypes.estimator import Prototypes
         from ...prototypes.similarity_metric import SimilarityMetric
 
         given = components.unfreeze(self.model)
-        if not isinstance(given, PrototypesBase) or not components.is_fitted(given):
+        if not isinstance(given, Prototypes) or not components.is_fitted(given):
             raise TypeError(f"model={self.model!r:.80}: expected timelike.Prototypes that are fitted")
         object.__setattr__(self, "_metric", SimilarityMetric.from_fitted(given))
 
