@@ -7,7 +7,9 @@ from pathlib import Path
 import timelike
 
 SOURCE = Path(timelike.__file__).parent
-TREES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
+TREES = {
+    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")
+}
 
 # torch modules have the name of the metric whose gradients they give: `tl.DTW` and `tl.nn.SoftDTW`, `tl.SoftDTW`
 LAYERS = "align/layers/"
@@ -30,17 +32,138 @@ NOUNS = {
     "subsampling",
     "whitening",
 }
-PARTICIPLES = set(
-    """added admitted aligned applied asked assigned begun bounded brought built called changed checked chosen cleaned
-    compared compiled computed counted crossed cut dated declared derived described divided drawn ended expected filled
-    fitted followed found given graded grouped grown guessed heard held inferred joined judged kept known laid learned led
-    left limited listed looked made mapped marked matched meant measured met moved named needed noted noticed numbered
-    offered opened ordered paired parsed picked placed planned pooled prepared put ranked reached read ready renamed rounded
-    said saved scaled scored seeded seen sent settled shared shown shuffled sifted sized sorted split spread stacked started
-    stated stepped stored taken taught told tried turned used weighed weighted widened wrapped written""".split()
-)
+PARTICIPLES = {
+    "added",
+    "admitted",
+    "aligned",
+    "applied",
+    "asked",
+    "assigned",
+    "begun",
+    "bounded",
+    "brought",
+    "built",
+    "called",
+    "changed",
+    "checked",
+    "chosen",
+    "cleaned",
+    "compared",
+    "compiled",
+    "computed",
+    "counted",
+    "crossed",
+    "cut",
+    "dated",
+    "declared",
+    "derived",
+    "described",
+    "divided",
+    "drawn",
+    "ended",
+    "expected",
+    "filled",
+    "fitted",
+    "followed",
+    "found",
+    "given",
+    "graded",
+    "grouped",
+    "grown",
+    "guessed",
+    "heard",
+    "held",
+    "inferred",
+    "joined",
+    "judged",
+    "kept",
+    "known",
+    "laid",
+    "learned",
+    "led",
+    "left",
+    "limited",
+    "listed",
+    "looked",
+    "made",
+    "mapped",
+    "marked",
+    "matched",
+    "meant",
+    "measured",
+    "met",
+    "moved",
+    "named",
+    "needed",
+    "noted",
+    "noticed",
+    "numbered",
+    "offered",
+    "opened",
+    "ordered",
+    "paired",
+    "parsed",
+    "picked",
+    "placed",
+    "planned",
+    "pooled",
+    "prepared",
+    "put",
+    "ranked",
+    "reached",
+    "read",
+    "ready",
+    "renamed",
+    "rounded",
+    "said",
+    "saved",
+    "scaled",
+    "scored",
+    "seeded",
+    "seen",
+    "sent",
+    "settled",
+    "shared",
+    "shown",
+    "shuffled",
+    "sifted",
+    "sized",
+    "sorted",
+    "split",
+    "spread",
+    "stacked",
+    "started",
+    "stated",
+    "stepped",
+    "stored",
+    "taken",
+    "taught",
+    "told",
+    "tried",
+    "turned",
+    "used",
+    "weighed",
+    "weighted",
+    "widened",
+    "wrapped",
+    "written",
+}
 SAME_WORD = {"cut", "put", "read", "split", "spread"}  # a verb in the imperative, too
-PREPOSITIONS = {"above", "across", "against", "along", "among", "around", "at", "below", "beside", "between", "beyond", "of", "over"}
+PREPOSITIONS = {
+    "above",
+    "across",
+    "against",
+    "along",
+    "among",
+    "around",
+    "at",
+    "below",
+    "beside",
+    "between",
+    "beyond",
+    "of",
+    "over",
+}
 
 
 def functions():
@@ -71,7 +194,9 @@ def test_a_module_is_a_thing_and_not_an_activity():
 
 def test_no_function_is_a_bare_participle_or_preposition():
     words = (PARTICIPLES - SAME_WORD) | PREPOSITIONS
-    wrong = [f"{file}: {node.name}" for file, node in functions() if node.name.strip("_") in words and not _is_local(node)]
+    wrong = [
+        f"{file}: {node.name}" for file, node in functions() if node.name.strip("_") in words and not _is_local(node)
+    ]
     assert wrong == []
 
 
