@@ -6,7 +6,8 @@ A change of names or structure must not change a single bit of what models answe
     python -m benchmarks.bit_equality compare before.npz    # on the commit after
 
 Only public names that do not change are used, so that the same file runs on both. One thread: torch's matrix products
-may round otherwise with another number of threads.
+may round otherwise with another number of threads. Answers with and without the native kernels differ by rounding, so
+the file says which they are, and the two must agree.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import timelike as tl
 
 Answers = dict[str, NDArray[Any]]
 SEED = 7
+KERNELS = "native kernels"
 
 
 def labelled_sequences(n: int = 36, seed: int = 0) -> tl.Sequences:
@@ -192,6 +194,12 @@ MODELS: tuple[Callable[[], Answers], ...] = (
 )
 
 
+def has_kernels() -> bool:
+    """Whether the native kernels are in use; the function had another name before 0.2."""
+    native: Any = tl.native
+    return bool((getattr(native, "is_native_enabled", None) or native.compiled)())
+
+
 def all_answers() -> Answers:
     """Of every model, by `model: what`."""
     answers: Answers = {}
@@ -226,12 +234,14 @@ def main() -> int:
     answers = {key: np.asarray(value) for key, value in all_answers().items()}
     texts = {key: value.astype(str) if value.dtype == object else value for key, value in answers.items()}
     if given.action == "write":
-        arrays: dict[str, Any] = texts  # savez takes other options by keyword too, of other types
+        arrays: dict[str, Any] = texts | {KERNELS: np.array(has_kernels())}  # savez has keywords of other types too
         np.savez(given.file, **arrays)
         print(f"{len(texts)} answers of {len(MODELS)} models written to {given.file}")
         return 0
     with np.load(given.file) as stored:
-        lost = sorted(set(stored) ^ set(texts))
+        if KERNELS in stored and bool(stored[KERNELS]) != has_kernels():
+            parser.error(f"{given.file} was written {'with' if stored[KERNELS] else 'without'} the native kernels")
+        lost = sorted((set(stored) - {KERNELS}) ^ set(texts))
         differences = {key: difference(stored[key], texts[key]) for key in stored if key in texts}
     for key, words in differences.items():
         print(f"{key}: {words or 'equal'}")

@@ -1,4 +1,4 @@
-"""Write down what aeon's own reader gives for the .ts files in its package: tests/sequences/aeon_ts_facts.json.
+"""Write down what aeon's own reader gives for the .ts files in its package: tests/sequences/io/aeon_ts_facts.json.
 
 Run it with aeon installed (`pip install aeon`): `python benchmarks/record_aeon_facts.py`. The tests compare our reader
 with the recorded numbers and never import aeon.
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-TARGET = Path(__file__).parents[1] / "tests" / "sequences" / "aeon_ts_facts.json"
+TARGET = Path(__file__).parents[1] / "tests" / "sequences" / "io" / "aeon_ts_facts.json"
 
 
 def data_folder() -> Path:

@@ -6,7 +6,7 @@
 runs every call of ROWS and writes tests/peers/calls.json, then the tables between the marks of docs/migration.md. The
 tests run our side of every row against the recorded numbers, and the other side too where the library is installed for
 tests. A row "differs" where no option of ours gives the number, with the reason; our number there is that of the naive
-twin in tests/naive.
+reference in tests/naive.
 """
 
 from __future__ import annotations
@@ -192,14 +192,14 @@ def series() -> dict[str, NDArray[np.float64]]:
     return {name: np.round(walk + 0.3 * rng.standard_normal(walk.shape), 4) for name, walk in walks.items()}
 
 
-def recorded(row: Row, data: dict[str, NDArray[np.float64]], twins: Any) -> dict[str, Any]:
-    """The row with the peer's number; where they differ, also ours by the naive twin."""
+def recorded(row: Row, data: dict[str, NDArray[np.float64]], references: Any) -> dict[str, Any]:
+    """The row with the peer's number; where they differ, also ours by the naive reference."""
     scope: dict[str, Any] = dict(data)
     exec(SETUP[row.peer], scope)
     fact: dict[str, Any] = {"peer": row.peer, "kind": "differs" if row.reason else "same"}
     fact |= {"call": row.call, "ours": row.ours, "value": float(eval(row.call, scope))}
     if row.reason:
-        fact |= {"our_value": float(eval(row.ours, {"tl": twins, **data})), "reason": row.reason}
+        fact |= {"our_value": float(eval(row.ours, {"tl": references, **data})), "reason": row.reason}
     return fact
 
 

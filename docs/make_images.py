@@ -166,7 +166,6 @@ def gans() -> list[Path]:
 
     from timelike import distributions as ds
 
-    studies, names = ds.studies, ("RBF", "ReLU", "ReLU without bias", "sigmoid")
     kinds = {"IPM": ds.IPM, "LSGAN": ds.LSGAN}
     rng = np.random.default_rng(2)
     fake, real = 0.6 * rng.standard_normal((8, 2)), 0.6 * rng.standard_normal((8, 2)) + [2.0, 1.0]
@@ -178,35 +177,52 @@ def gans() -> list[Path]:
         for title, kind in kinds.items()
     }
     line = rng.standard_normal((5, 1)) - 1.5, rng.standard_normal((5, 1)) + 1.5
-    table = {t: {name: kind(studies.kernel(name)) for name in names} for t, kind in kinds.items()}
-    high = {t: {name: kind(studies.kernel(name, 512)) for name in names} for t, kind in kinds.items()}
+    table = {t: {name: kind(kernel) for name, kernel in _gan_kernels(2).items()} for t, kind in kinds.items()}
+    high = {t: {name: kind(kernel) for name, kernel in _gan_kernels(512).items()} for t, kind in kinds.items()}
     return [
-        _reduced(_saved(studies.landscapes(fake, real, by_width), "gans_landscapes.png", 75)),
-        _saved(studies.profiles(*line, by_width), "gans_widths.png", 80),
-        _reduced(_saved(studies.dirac_fields(table), "gans_dirac_2.png", 75)),
-        _reduced(_saved(studies.dirac_fields(high, dimension=512), "gans_dirac_512.png", 75)),
-        *_flows(names),
+        _reduced(_saved(ds.plot_landscapes(fake, real, by_width), "gans_landscapes.png", 75)),
+        _saved(ds.plot_profiles(*line, by_width), "gans_widths.png", 80),
+        _reduced(_saved(ds.plot_dirac_fields(table), "gans_dirac_2.png", 75)),
+        _reduced(_saved(ds.plot_dirac_fields(high, dimension=512), "gans_dirac_512.png", 75)),
+        *_flows(),
     ]
 
 
-def _flows(names: tuple[str, ...]) -> list[Path]:
+def _gan_kernels(dimension: int) -> dict[str, Any]:
+    """The four kernels of the thesis (D.3.2)."""
+    from timelike import distributions as ds
+
+    return {
+        "RBF": ds.RBF(width=dimension**0.5),
+        "ReLU": ds.NTK(),
+        "ReLU without bias": ds.NTK(bias=0.0),
+        "sigmoid": ds.NTK(activation="sigmoid", bias=0.2),
+    }
+
+
+def _flows() -> list[Path]:
     """Particles onto eight Gaussians, and how near they are to them on their way."""
+    import numpy as np
+
     from timelike import distributions as ds
     from timelike.plotting import landscapes
 
-    points, flows, curves = ds.studies.eight_gaussians(300, random_state=0), {}, {}
-    kinds = {name: ds.IPM(ds.studies.thesis_kernel(name)) for name in names}
+    rng = np.random.default_rng(0)
+    angles = rng.integers(8, size=300) * (np.pi / 4)
+    real = 5 * np.stack([np.cos(angles), np.sin(angles)], axis=1) + 0.5 * rng.standard_normal((300, 2))
+    start, flows, curves = rng.standard_normal((300, 2)), {}, {}
+    kinds = {name: ds.IPM(kernel) for name, kernel in _gan_kernels(2).items()}
     for name, kind in kinds.items():
-        step = ds.studies.thesis_step("IPM", name)
-        flow = ds.descend(points.start, points.real, kind, steps=3000, step=step, record_every=20, scores=("sinkhorn",))
+        step = 2000.0 if name == "sigmoid" else 2.0
+        flow = ds.descend(start, real, kind, steps=3000, step=step, record_every=20, scores=("sinkhorn",))
         flows[name] = {int(flow.frame_steps[i]): flow.frames[i] for i in (0, 1, 5, 20, 150)}
         curves[name] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     last = (1, 1, 1, 1, 0.1, 0.01)
-    how: dict[str, Any] = {"steps": 3000, "step": 2.0, "schedule": last, "every": 20, "scores": ("sinkhorn",)}
-    flow = ds.descend(points.start, points.real, kinds["ReLU"], **how)
+    how: dict[str, Any] = {"steps": 3000, "step": 2.0, "schedule": last, "record_every": 20, "scores": ("sinkhorn",)}
+    flow = ds.descend(start, real, kinds["ReLU"], **how)
     curves["ReLU, smaller last steps"] = (flow.history.steps("sinkhorn"), flow.history["sinkhorn"])
     return [
-        _reduced(_saved(ds.studies.plot_particles(flows, points.real, kinds), "gans_particles.png", 62)),
+        _reduced(_saved(ds.plot_particles(flows, real, kinds), "gans_particles.png", 62)),
         _saved(landscapes.plot_descents(curves), "gans_descent.png", 80),
     ]
 

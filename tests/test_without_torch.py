@@ -86,26 +86,26 @@ print(json.dumps(facts))
 OWN = """
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from timelike.models import Model, learned, options
-from timelike.models.checksums import digest
-from timelike.core.parameters import store
+from timelike.models import Model, options, schema
+from timelike.models.checksums import json_checksum
+from timelike.core.parameters import store_parameters
 
 class Middle(Model):
     power = options.real(above=0)
-    sequences_ = learned.sequences()
-    middle_ = learned.array("*frame")
+    sequences_ = schema.sequences()
+    middle_ = schema.array("*frame")
 
     def __init__(self, *, power=1.0):
-        store(self, locals())
+        store_parameters(self, locals())
 
     def fit(self, X, y=None):
-        with self._fitting():
-            self.sequences_ = self._learn_from(X)
+        with self._atomic_fit():
+            self.sequences_ = self._validate_fit_input(X)
             self.middle_ = (np.abs(self.sequences_.values) ** self.power).mean(axis=0)
         return self
 
     def predict(self, X):
-        return np.array([np.abs(x - self.middle_).sum() for x in self._asked(X)])
+        return np.array([np.abs(x - self.middle_).sum() for x in self._validate_predict_input(X)])
 
 def refusal(call, *kinds):
     try:
@@ -117,7 +117,7 @@ model = Middle(power=2.0).fit(X)
 facts = {"first": refusal(lambda: Middle().predict(new), NotFittedError)}
 facts["bad"] = refusal(lambda: clone(model).set_params(power=-1).fit(X), ValueError)
 facts["unknown"] = refusal(lambda: model.save(folder / "own"), TypeError)
-tl.recognize.__contents__["Middle"] = "__main__"  # as if a room had one more line
+tl.neighbors.__exports__["Middle"] = "__main__"  # as if the package had one more line
 again = loaded("own", model)
 facts["again"] = type(again) is Middle and again.power == 2.0 and again.sequences_.equals(X)
 facts["answers"] = same([again.predict(new)], [model.predict(new)])
@@ -128,7 +128,7 @@ facts["metric"] = refusal(lambda: tl.SiameseGRU, ImportError)
 config = folder / "own" / "config.json"
 words = json.loads(config.read_text()) | {"method": "CausalEncoder"}
 del words["checksum"]
-config.write_text(json.dumps(words | {"checksum": digest(words)}))
+config.write_text(json.dumps(words | {"checksum": json_checksum(words)}))
 facts["loading"] = refusal(lambda: tl.load_model(folder / "own"), ImportError)
 facts["torch"] = sorted(name for name in sys.modules if name.partition(".")[0] in ("torch", "lightning_fabric"))
 print(json.dumps(facts))
@@ -155,9 +155,9 @@ def test_neighbours_clusters_kernels_and_forecasts_are_fitted_saved_and_loaded(t
 
 def test_a_model_of_ones_own_is_written_on_the_base_and_what_needs_torch_says_so(tmp_path):
     facts = told(OWN, tmp_path)
-    assert facts["first"].startswith("NotFittedError: this Middle has learned nothing yet: call fit(X) first")
+    assert facts["first"].startswith("NotFittedError: this Middle is not fitted yet: call fit(X) first")
     assert facts["bad"] == "ValueError: power=-1: expected a finite number greater than 0"
-    assert "Middle, which is not a public name of a room of timelike" in facts["unknown"]
+    assert "Middle, which is not a public name of a package of timelike" in facts["unknown"]
     assert (facts["again"], facts["answers"], facts["middle"]) == (True, True, True)
     for what in ("encoder", "metric", "loading"):
         assert facts[what] == "ModuleNotFoundError: No module named 'torch'"

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 
 import timelike as tl
-from timelike import metric as room
+from timelike import metric
 
 RECURRENT = {"hidden": 8, "max_epochs": 12, "learning_rate": 1e-2, "random_state": 0}
-TAP = {"hidden": 16, "kernels": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3, "random_state": 0}
-ALIGNED = {name: value for name, value in TAP.items() if name != "kernels"}
+TAP = {"hidden": 16, "n_kernels": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3, "random_state": 0}
+ALIGNED = {name: value for name, value in TAP.items() if name != "n_kernels"}
 MAKERS = {
     "siamese": lambda **more: tl.SiameseGRU(**RECURRENT | more),
     "lstm": lambda **more: tl.SiameseGRU(**RECURRENT | {"cell": "lstm"} | more),
@@ -17,19 +17,19 @@ MAKERS = {
     "siamese-paper": lambda **more: tl.SiameseGRU.preset("paper", **RECURRENT | more),
     "coupled-paper": lambda **more: tl.CoupledGRU.preset("paper", **RECURRENT | more),
     "tap": lambda **more: tl.TAP(**TAP | more),
-    "tap-paper": lambda **more: tl.TAP.preset("paper", **TAP | {"per_class": 4} | more),
+    "tap-paper": lambda **more: tl.TAP.preset("paper", **TAP | {"n_per_class": 4} | more),
     "tap-symmetric": lambda **more: tl.TAP(**TAP | {"symmetrize": True} | more),
     "tap-attention": lambda **more: tl.TAP(**TAP | {"variant": "attention", "self_attention": True} | more),
-    "aligned": lambda **more: room.AlignedFrames(
+    "aligned": lambda **more: metric.AlignedFrames(
         **ALIGNED | {"aligner": tl.SoftDTW(gamma=0.1, divergence=True)} | more
     ),
-    "aligned-opw": lambda **more: room.AlignedFrames(**ALIGNED | {"aligner": "opw", "max_epochs": 4} | more),
-    "rvsml": lambda **more: room.RVSML(**{"virtual": 3} | more),
-    "rvsml-opw": lambda **more: room.RVSML(**{"virtual": 3, "aligner": "opw"} | more),
-    "deep": lambda **more: room.DeepRVSML(
-        **{"virtual": 3, "hidden": 16, "max_epochs": 6, "learning_rate": 1e-2, "random_state": 0} | more
+    "aligned-opw": lambda **more: metric.AlignedFrames(**ALIGNED | {"aligner": "opw", "max_epochs": 4} | more),
+    "rvsml": lambda **more: metric.RVSML(**{"n_virtual_frames": 3} | more),
+    "rvsml-opw": lambda **more: metric.RVSML(**{"n_virtual_frames": 3, "aligner": "opw"} | more),
+    "deep": lambda **more: metric.DeepRVSML(
+        **{"n_virtual_frames": 3, "hidden": 16, "max_epochs": 6, "learning_rate": 1e-2, "random_state": 0} | more
     ),
-    "elements": lambda **more: room.ElementWise(
+    "elements": lambda **more: metric.ElementWise(
         **{"hidden": 16, "max_steps": 60, "learning_rate": 3e-3, "random_state": 0} | more
     ),
 }
@@ -59,7 +59,7 @@ def turning(count, seed):
 def coupled_network(hidden=5, channels=2, seed=0, **options):
     """In double precision, with a gate that is not the same everywhere."""
     torch.manual_seed(seed)
-    network = room.CoupledNetwork(channels, hidden=hidden, **options).double()
+    network = metric.CoupledNetwork(channels, hidden=hidden, **options).double()
     with torch.no_grad():
         network.weight_hc.mul_(5)
     return network

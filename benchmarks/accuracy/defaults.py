@@ -169,8 +169,8 @@ def summary(found: tl.evaluate.Comparison) -> Found:
     (row,) = found.rows
     numbers: Found = {name: interval.mean for name, interval in row.scores.items()}
     times = {"fit": row.fit_seconds, "fit cpu": row.fit_cpu_seconds, "predict": row.predict_seconds}
-    said = [words for fold in row.folds for words in fold.said]
-    return numbers | times | {"memory": row.memory, "state": row.state, "why": row.why, "said": said}
+    said = [words for fold in row.folds for words in fold.warnings]
+    return numbers | times | {"memory": row.memory, "state": row.state, "why": row.reason, "said": said}
 
 
 def file_of(data: Path, name: str) -> Path:

@@ -48,7 +48,7 @@ class DLinear(Forecaster):
     def _min_past_steps(self) -> int:
         return int(self.lookback)
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: Any = None) -> None:
         rows = torch.from_numpy(np.asarray(self.cells_.target_rows(sequences).values[:, 0], np.float32))
         self.centre_, self.spread_ = float(rows.mean()), float(rows.std()) or 1.0
         windows = ((rows - self.centre_) / self.spread_).unfold(0, self.lookback + self.horizon, 1)

@@ -85,7 +85,7 @@ def quantile_crps(model: Any, asked: tl.Sequences, origins: Any, plan: Plan, cal
     clock = np.asarray(asked.times)
     times = [clock[:origin] for origin in origins]
     known = np.stack([whole[origin : origin + plan.horizon, 1:] for origin in origins]) if calendar else None
-    found = model.predict(tl.Sequences(pasts, times=times), plan.horizon, known=known)
+    found = model.predict(tl.Sequences(pasts, times=times), plan.horizon, known_covariates=known)
     truth = np.stack([whole[origin : origin + plan.horizon, :1] for origin in origins])
     return crps_of(truth, [np.asarray(found.quantile(q)) for q in QUANTILES])
 

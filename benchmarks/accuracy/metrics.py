@@ -1,4 +1,4 @@
-"""How exact learned metrics are: the rounding of TAP's kernels, and distances in other company.
+"""How exact learned metrics are: the rounding of TAP's kernels, and distances in other batches.
 
     python -m benchmarks.accuracy.metrics
 

@@ -4,8 +4,7 @@
     python -m benchmarks.accuracy.two_sample --data DIR --only level --only drift --budget 30
     python -m benchmarks.accuracy.two_sample --data DIR --only "power/NATOPS*/50/*" --alibi /elsewhere/bin/python
 
-- `level/<kernel>/<design>`: p-values of 1 000 null samples of 20 and 20, 199 permutations; `smallest_positions p`: of
-50 samples
+- `level/<kernel>/<design>`: p-values of 1 000 null samples of 20 and 20, 199 permutations; `smallest p`: of 50 samples
   that are far apart (`two_sample_null`).
 - `drift/level/<stream>`: alarms in 200 streams of 50 batches in which nothing changes; `drift/delay/<change>`: batches
   from a change to the alarm, in 100 streams (`two_sample_drift`).

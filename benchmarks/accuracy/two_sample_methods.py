@@ -97,7 +97,7 @@ def flat(samples: list[Drawn], encoder: Any) -> list[Pair]:
     for pair, known in zip(samples, keys, strict=True):
         for side, names in zip(pair[:2], known, strict=True):
             every.update(zip(names, side, strict=True))
-    vectors = np.asarray(encoder._known(tl.Sequences(list(every.values())), 1), np.float64)
+    vectors = np.asarray(encoder._precompute_items(tl.Sequences(list(every.values())), 1), np.float64)
     place = {key: at for at, key in enumerate(every)}
     return [(vectors[[place[key] for key in x]], vectors[[place[key] for key in y]]) for x, y in keys]
 

@@ -43,7 +43,7 @@ def share(hits: int, of: int) -> str:
 def verdict(hits: int, of: int, bound: float, exact: bool, confidence: float = SURE) -> str:
     """Whether a level is reached, where it should be, or at least kept.
 
-    >>> verdict(50, 1000, 0.05, double=True), verdict(5, 1000, 0.05, double=True), verdict(5, 1000, 0.05, double=False)
+    >>> verdict(50, 1000, 0.05, exact=True), verdict(5, 1000, 0.05, exact=True), verdict(5, 1000, 0.05, exact=False)
     ('yes', 'too few', 'yes')
     """
     low, high = interval(hits, of, confidence)

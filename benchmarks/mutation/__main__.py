@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from benchmarks.mutation import report
-from benchmarks.mutation.mutants import LATER, ROOMS, Mutant, per_room_of, sampled, site_of
+from benchmarks.mutation.mutants import LATER_PACKAGES, PACKAGES, Mutant, sample_size, sampled, site_of
 from benchmarks.mutation.reach import CONTRACT, Reach
 from benchmarks.mutation.verdict import judge
 from benchmarks.mutation.workshop import LIMIT, Workshop
@@ -28,7 +28,7 @@ RESULTS = ROWS / "mutation.json"
 class Mutation(Program[Mutant]):
     """A row is a mutant: caught, hung (which a test notices as well), or survived."""
 
-    paper, table, title, holds = "mutation", "rooms", "What the tests notice", "nothing"
+    paper, table, title, holds = "mutation", "packages", "What the tests notice", "nothing"
     without_data = True
     seeds = 5  # samples: three of the first packages, two of the others
 
@@ -46,7 +46,7 @@ class Mutation(Program[Mutant]):
         parser.add_argument("--control", action="store_true", help="run the tests that caught mutants without any")
 
     def planned(self) -> Iterable[Mutant]:
-        return [mutant for sample in range(self.given.seeds) for mutant in sampled(sample, per_room_of(sample))]
+        return [mutant for sample in range(self.given.seeds) for mutant in sampled(sample, sample_size(sample))]
 
     def run(self, rows: Iterable[Mutant], jobs: int = 1) -> list[Mutant]:
         """Run all rows that are not finished, or only those that survived although they could be caught."""
@@ -79,7 +79,7 @@ class Mutation(Program[Mutant]):
 
     @cached_property
     def reaches(self) -> dict[str, Reach]:
-        return {name: Reach(name, self.scratch) for name in (*ROOMS, *LATER, CONTRACT)}
+        return {name: Reach(name, self.scratch) for name in (*PACKAGES, *LATER_PACKAGES, CONTRACT)}
 
     def systems(self, row: Mutant) -> Iterable[str]:
         return ()
@@ -87,13 +87,13 @@ class Mutation(Program[Mutant]):
     def work(self, row: Mutant) -> Found:
         """Ask the tests of the package, and where they notice nothing those that every package has to pass."""
         site, seconds = site_of(row), self.given.seconds
-        found = judge(self.workshop, self.reaches[row.room], site, seconds)
-        if found["outcome"] == "survived" and row.room in LATER:
+        found = judge(self.workshop, self.reaches[row.package], site, seconds)
+        if found["outcome"] == "survived" and row.package in LATER_PACKAGES:
             own = found
             found = judge(self.workshop, self.reaches[CONTRACT], site, seconds)
             found |= {name: found.get(name, 0) + own.get(name, 0) for name in ("passed", "seconds", "work")}
         before = self.earlier.get(row.key, {}).get("outcome", found["outcome"])
-        place = {"room": row.room, "line": site.node.lineno, "text": site.text}
+        place = {"room": row.package, "line": site.node.lineno, "text": site.text}
         return place | {"at_first": before, "by": "", "how": "", "seconds": 0.0} | found
 
     def seconds(self, row: Mutant) -> float:

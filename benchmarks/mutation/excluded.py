@@ -5,43 +5,41 @@ from __future__ import annotations
 import ast
 
 MESSAGES = {"__repr__", "__str__", "_repr_html_", "__dir__"}  # functions whose whole result is to be read by people
-FOR_TESTS = {"_small"}  # with which arguments the contract tries a method: nobody else calls it
+FOR_TESTS = {"_test_parameters"}  # with which arguments the contract tries a method: nobody else calls it
 
 # how much is done at a time, or when another way to the same numbers is taken: memory and speed, never results
 BLOCKS = {
-    "align/cluster.py": {"_SIDE": "sequences along the side of a tile"},
+    "align/distributed.py": {"_TILE_SIZE": "sequences along the side of a tile"},
     "align/gallery.py": {
-        "_BLOCK": "distances at a time",
-        "_ASKED": "queries at once",
-        "_SELECTED": "distances sorted at a time",
-        "_SHOWN": "rows of a table that is shown",
+        "_BLOCK_DISTANCES": "distances at a time",
+        "_QUERY_BLOCK": "queries at once",
+        "_SELECTION_BLOCK": "distances sorted at a time",
+        "_MAX_LISTED": "rows of a table that is shown",
     },
     "align/gdtw.py": {"_KNOTS_AT_ONCE": "knots solved in one call"},
-    "align/soft_dtw.py": {"_PAIRS": "pairs between two looks for Ctrl-C"},
-    "encode/causal/network.py": {"_TRIED": "rows of a trial product"},
-    "native/causal/twin.py": {"_PIECE": "steps whose taps lie side by side"},
-    "encode/contrasts.py": {"_PIECE": "crops at a time where memory is short"},
-    "encode/crops.py": {
-        "_GROUPS": "calls of the network at most",
-        "_WORTH": "share of padding that one more call must save",
+    "align/soft_dtw.py": {"_MAX_PAIRS": "pairs between two looks for Ctrl-C"},
+    "encode/causal/network.py": {"_N_TRIED_ROWS": "rows of a trial product"},
+    "native/causal/fallback.py": {"_BLOCK_STEPS": "steps whose taps lie side by side"},
+    "encode/objectives/crop_objectives.py": {"_CHUNK_SIZE": "crops at a time where memory is short"},
+    "encode/objectives/crops.py": {
+        "_MAX_CALLS": "calls of the network at most",
+        "_MIN_SAVING": "share of padding that one more call must save",
     },
-    "encode/memory.py": {"_STEPS": "steps of the crop by which a network is measured"},
-    "encode/tloss.py": {"_ROOM": "bytes from which gradients are taken a few crops at a time"},
-    "encode/decisions.py": {"_ITERATIONS": "after which libsvm gives up on a margin that does not exist"},
-    "forecast/separation/answering.py": {
-        "_NUMBERS": "numbers of pasts looked at together",
-        "_DRAWN": "numbers drawn at once",
+    "encode/objectives/activation_memory.py": {"_MEASURED_STEPS": "steps of the crop by which a network is measured"},
+    "encode/crop_encoder.py": {"_MAX_ACTIVATION_BYTES": "bytes from which gradients are taken a few crops at a time"},
+    "encode/heads/numpy_heads.py": {"_MAX_ITERATIONS": "after which libsvm gives up on a margin that does not exist"},
+    "forecast/separation/estimator.py": {"_BLOCK_NUMBERS": "numbers of pasts encoded together"},
+    "forecast/separation/rollout.py": {"_DECODE_NUMBERS": "numbers decoded at once"},
+    "metric/ground/base.py": {"_BLOCK_STEPS": "steps mapped at once"},
+    "metric/pairwise.py": {
+        "BLOCK_NUMBERS": "numbers of a block",
+        "_BATCH_STEPS": "steps at once",
+        "TILE_NUMBERS": "numbers of a tile",
+        "MAX_KEPT_NUMBERS": "numbers kept for a backward pass, beyond which they are computed again",
     },
-    "metric/ground/base.py": {"_STEPS_AT_ONCE": "steps mapped at once"},
-    "metric/pairs.py": {
-        "NUMBERS_AT_ONCE": "numbers of a block",
-        "_STEPS_AT_ONCE": "steps at once",
-        "AT_ONCE": "numbers of a tile",
-        "KEPT": "numbers kept for a backward pass, beyond which they are computed again",
-    },
-    "metric/tap/network.py": {"AT_ONCE": "numbers of a stripe"},
-    "sequences/sampling.py": {"_ORDERS": "random orders that are tried"},
-    "train/descent.py": {"_SHOWN": "ids in a message"},
+    "metric/tap/network.py": {"STRIPE_NUMBERS": "numbers of a stripe"},
+    "sequences/sampling.py": {"_GROUP_ORDERS": "random orders that are tried"},
+    "train/optimizer_step.py": {"_MAX_LISTED": "ids in a message"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Mutants: every change to the files of a room, and seeded samples of them."""
+"""Mutants: every change to the files of a package, and seeded samples of them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from benchmarks.papers.results import Row
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "timelike"
-ROOMS = ("train", "encode", "sequences", "align", "metric")
-LATER = {  # packages of the fourth and the fifth sample, and which of their folders are changed
-    "recognize": ("prototypes", "attacks"),
+PACKAGES = ("train", "encode", "core", "sequences", "align", "metric")
+LATER_PACKAGES = {  # of the fourth and the fifth sample, and which of their folders are changed
+    "prototypes": ("",),
+    "attacks": ("",),
     "forecast": ("srvp", "separation"),
     "distributions": ("",),
 }
@@ -38,7 +39,7 @@ class Mutant(Row):
     nth: int  # of the same change in the same function
 
     @property
-    def room(self) -> str:
+    def package(self) -> str:
         return self.file.split("/", 1)[0]
 
     @property
@@ -47,7 +48,7 @@ class Mutant(Row):
         return self.key.split("/", 1)[1]
 
     def words(self) -> set[str]:
-        return {self.room, self.file, self.operator, f"sample {self.sample}", self.key, self.name}
+        return {self.package, self.file, self.operator, f"sample {self.sample}", self.key, self.name}
 
 
 @dataclass(frozen=True)
@@ -72,42 +73,43 @@ class Site:
         return lines[self.node.lineno - 1].strip()
 
 
-def sampled(sample: int, per_room: int) -> list[Mutant]:
-    """So many of each room, the same ones as long as the code is the same; none that an earlier sample has.
+def sampled(sample: int, per_package: int) -> list[Mutant]:
+    """So many of each package, the same ones as long as the code is the same; none that an earlier sample has.
 
     The lowest hashes are taken: code that changes changes its own mutants only.
     """
-    chosen = []
-    for room in LATER if sample >= _FOURTH else ROOMS:
-        earlier = {m.name for s in range(sample) for m in _ranked(room, s)[: per_room_of(s)]}
-        fresh = [mutant for mutant in _ranked(room, sample) if mutant.name not in earlier]
-        chosen.append(fresh[:per_room])
-    return [mutant for room in chosen for mutant in room]
+    chosen: list[Mutant] = []
+    for package in LATER_PACKAGES if sample >= _FOURTH else PACKAGES:
+        earlier = {m.name for s in range(sample) for m in _ranked(package, s)[: sample_size(s)]}
+        fresh = [mutant for mutant in _ranked(package, sample) if mutant.name not in earlier]
+        chosen += fresh[:per_package]
+    return chosen
 
 
-def per_room_of(sample: int) -> int:
+def sample_size(sample: int) -> int:
     """How many mutants of a package a sample has: the first is to be read, later ones only judge."""
     return 64 if sample == 0 else 54 if sample >= _FOURTH else 24
 
 
 @cache
-def _ranked(room: str, sample: int) -> list[Mutant]:
+def _ranked(package: str, sample: int) -> list[Mutant]:
     def rank(mutant: Mutant) -> str:
         return hashlib.sha256(f"{sample}/{mutant.name}".encode()).hexdigest()
 
-    return sorted((replace(site.mutant, sample=sample) for site in sites(room)), key=rank)
+    return sorted((replace(site.mutant, sample=sample) for site in sites(package)), key=rank)
 
 
 @cache
-def sites(room: str) -> list[Site]:
-    """Every mutant of a room."""
-    files = sorted(path for folder in LATER.get(room, ("",)) for path in (SOURCES / room / folder).rglob("*.py"))
+def sites(package: str) -> list[Site]:
+    """Every mutant of a package."""
+    folders = [SOURCES / package / folder for folder in LATER_PACKAGES.get(package, ("",))]
+    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return [site for path in files for site in _in_file(path.relative_to(SOURCES).as_posix())]
 
 
 def site_of(mutant: Mutant) -> Site:
     """The place of a mutant in the code as it is."""
-    return next(site for site in sites(mutant.room) if site.mutant.name == mutant.name)
+    return next(site for site in sites(mutant.package) if site.mutant.name == mutant.name)
 
 
 def _in_file(file: str) -> Iterator[Site]:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.mutation.mutants import LATER, Site
+from benchmarks.mutation.mutants import LATER_PACKAGES, Site
 from benchmarks.mutation.workshop import FEW, Workshop
 
 CONTRACT = "contract"  # stands where a package does: tests that every package has to pass
@@ -82,7 +82,7 @@ class Reach:
     def _groups(self, root: Path) -> dict[str, list[str]]:
         folders = [root / "tests" / name for name in _FOLDERS.get(self.package, (self.package,))]
         groups = {path.stem: [path] for folder in folders for path in sorted(folder.rglob("test_*.py"))}
-        if self.package in LATER:  # the numbers of presets are typed there, for all packages
+        if self.package in LATER_PACKAGES:  # the numbers of presets are typed there, for all packages
             groups["presets"] = [root / "tests" / "contract" / "test_presets.py"]
         sources = sorted((root / "src" / "timelike" / self.package).rglob("*.py"))
         groups["examples"] = [path for path in sources if ">>>" in path.read_text("utf-8")]

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.mutation.excluded import BLOCKS
-from benchmarks.mutation.mutants import LATER, ROOMS, Site, sites
+from benchmarks.mutation.mutants import LATER_PACKAGES, PACKAGES, Site, sites
 from benchmarks.papers.markdown import table
 from benchmarks.papers.page import no_rows_yet
 from benchmarks.papers.results import Found, Rows, having
@@ -31,7 +31,7 @@ mutant that makes a test run for ever counts as caught if the tests end without 
 were written for those that had survived: of the first sample, what tests caught that were there before (a lower bound:
 where a new test was quicker, slower old ones were not run). Not changed at all are strings, the text of an error or a
 `repr`, annotations, decorators, assertions, what only the contract tests use (`_test_parameters`), and how much is done
-at a time (last list).
+at a time (last list). Files and functions have the names that they had when a row was made.
 """
 _SAMPLES = [
     "First sample",
@@ -41,7 +41,8 @@ _SAMPLES = [
     "Fifth sample, of the same packages, drawn when tests for the fourth were written: its *at first* is the share to "
     "believe for them",
 ]
-_EVERY = (*ROOMS, *LATER)
+_FORMER = ("recognize",)  # what prototypes and attacks were when their rows were made
+_EVERY = (*PACKAGES, *_FORMER, *LATER_PACKAGES)
 
 
 def headline(rows: Rows) -> str:
@@ -73,11 +74,11 @@ def body(rows: Rows) -> str:
 def _sample(rows: Rows, sample: int) -> str:
     mutants = having(rows, sample=sample)
     heading = f"## {_SAMPLES[sample]}"
-    rooms = [(room, [m for m in mutants if m["room"] == room]) for room in _EVERY]
+    packages = [(name, [m for m in mutants if m["room"] == name]) for name in _EVERY]
     operators = [
         (name, [m for m in mutants if m["operator"] == name]) for name in sorted({m["operator"] for m in mutants})
     ]
-    parts = [heading, _shares("package", rooms), _contract(mutants), _shares("operator", operators)]
+    parts = [heading, _shares("package", packages), _contract(mutants), _shares("operator", operators)]
     return "\n\n".join(part for part in [*parts, _survivors(mutants)] if part)
 
 
@@ -158,11 +159,10 @@ def _told(mutant: Found) -> str:
     place = f"`{mutant['file']}` {mutant['line']}" + (f", `{mutant['function']}`" if mutant["function"] else "")
     change = f"- {place}: {_code(mutant['was'])} → {_code(mutant['becomes'])}"
     site = _sites(mutant["room"]).get(name(mutant))
-    if site is None:
-        return f"{change} (since edited or removed)"
     # another one has its name by now where its function was edited: its line tells
-    line = mutant.get("text") or (site.text if site.node.lineno == mutant["line"] else "")
-    return f"{change} in {_code(line)}" if line and line != mutant["was"] else change
+    line = mutant.get("text") or (site.text if site and site.node.lineno == mutant["line"] else "")
+    change += f" in {_code(line)}" if line and line != mutant["was"] else ""
+    return change if site else f"{change} (since renamed, edited or removed)"
 
 
 @cache

@@ -5,7 +5,7 @@
 
 writes tests/peers/expectations.json (numbers only, each with the test it comes from) and the tables between the marks
 of docs/benchmarks/peers.md. The tests run our side of every row. Where a row differs, our number there is that of the
-naive twin in tests/naive, and the row says why, and who is right.
+naive reference in tests/naive, and the row says why, and who is right.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PAGE = ROOT / "docs" / "benchmarks" / "peers.md"
 LIBRARIES = ("aeon", "tslearn", "dtaidistance", "dtw_python")
 
 
-def recorded(row: Expectation, data: dict[str, Any], twins: Any) -> dict[str, Any]:
-    """The row as it is kept; where the two differ, with our number by the naive twin, or None where ours refuses."""
+def recorded(row: Expectation, data: dict[str, Any], references: Any) -> dict[str, Any]:
+    """The row as it is stored; where the two differ, with the naive reference's number, or None where ours refuses."""
     fact: dict[str, Any] = {"test": row.test, "expected": row.expected, "ours": row.ours, "within": row.within}
     if row.why is None:
         return fact
     try:
-        value = np.asarray(eval(row.ours, {"tl": twins, "np": np, **data}), float)
-    except (AssertionError, AttributeError):  # the twin of a distance that needs equal lengths, or has no matrix
+        value = np.asarray(eval(row.ours, {"tl": references, "np": np, **data}), float)
+    except (AssertionError, AttributeError):  # the reference of a distance that needs equal lengths, or has no matrix
         value = np.array(math.inf)
     if np.shape(value) == np.shape(row.expected) and np.allclose(value, row.expected, rtol=0, atol=row.within):
         return fact
@@ -46,11 +46,11 @@ def recorded(row: Expectation, data: dict[str, Any], twins: Any) -> dict[str, An
     return fact | {"our_value": number, "reason": row.why.reason, "right": row.why.right}
 
 
-def library(name: str, twins: Any) -> dict[str, Any]:
+def library(name: str, references: Any) -> dict[str, Any]:
     """Everything that is kept of one library."""
     module = importlib.import_module(f"benchmarks.peer_tests.{name}")
     data = {key: np.asarray(values, float) for key, values in module.series().items()}
-    rows = [recorded(row, data, twins) for row in module.expectations()]
+    rows = [recorded(row, data, references) for row in module.expectations()]
     return {
         "version": version(module.PACKAGE),
         "not_here": module.NOT_HERE,

@@ -36,7 +36,7 @@ def merge_rows(folders: Folders, root: Path, *, again: bool = False) -> dict[str
     """Put the queue's rows into the result files of the tree at `root`; gives the keys that each file received.
 
     A row that the tree has by the same or newer numerics stays as it is. What was merged leaves the queue, so that a
-    row which is later taken out of the tree is made anew; `repeat_notes` also merges what left it before.
+    row which is later taken out of the tree is made anew; `again` also merges what left it before.
     """
     earlier = [path.stem for path in folders.merged.glob("*.json")] if again else []
     received = {}

@@ -64,8 +64,7 @@ class Claim:
     """One claim of a paper beside our rows.
 
     `reached`: our number is at least as good as the paper's, up to the tolerance. `same_direction`: our number is on
-    the same side of the rival by which the paper, or this library, judges it. Both are ignored where `is_own_score` is
-    None.
+    the same side of the rival by which the paper, or this library, judges it. Both are ignored where `ours` is None.
     """
 
     text: str

@@ -224,7 +224,7 @@ def elastic(effort: Effort) -> Iterator[Row]:
     x = np.random.default_rng(0).standard_normal((n, STEPS, CHANNELS)).cumsum(axis=1)
     kernel, given = ds.ExponentialKernel("dtw"), tl.Sequences(x)
     ours, matrix = fastest(lambda: kernel(given), effort.turns)
-    work = f"`Exponential('dtw')`, {n} sequences of {STEPS} × {CHANNELS}, all pairs"
+    work = f"`ExponentialKernel('dtw')`, {n} sequences of {STEPS} × {CHANNELS}, all pairs"
     for name, distance in _distances(x).items():
         theirs, found = fastest(partial(_looped, distance, n), 1)
         assert np.allclose(found, matrix, rtol=1e-4, atol=1e-6), f"{name} has other similarities: nothing is compared"

@@ -55,7 +55,7 @@ TURNS = 5
 WORDS = """A step of training is the loss of a batch, its gradients and the optimiser, at the defaults of `Separation`;
 the peer is the same step as plain torch: autograd through every step of the dynamics, channels of pictures one after
 the other, and AdamW not fused. Frames are predicted in double precision, so that an item is the same to the last bit
-alone and in company. `backtest(refit=True)` is counted in fits: `fit` and `predict` of one Ridge on all of the data.
+alone and in a batch. `backtest(refit=True)` is counted in fits: `fit` and `predict` of one Ridge on all of the data.
 With channels known in advance every step ahead sees other features, and each origin has a factorisation of its own.
 `Analog` is asked 20 times; a loop over all windows is measured on 2,000 of the 100,000 and counted 50-fold."""
 
@@ -201,7 +201,7 @@ SETTINGS: list[tuple[int, int, int, int, dict[str, Any]]] = [
     (10_000, 1, 168, 24, {"alpha": 1.0}),
     (3000, 8, 24, 24, {}),
     (3000, 8, 24, 24, {"alpha": 1.0}),
-    (3000, 3, 24, 24, {"alpha": 1.0, "known": [2]}),
+    (3000, 3, 24, 24, {"alpha": 1.0, "known_channels": [2]}),
     (800, 8, 48, 24, {"alpha": 1.0}),
 ]
 
@@ -212,10 +212,10 @@ def refits(turns: int) -> Iterator[Row]:
         t = np.arange(length)[:, None]
         x = tl.Sequences([np.sin(0.3 * t + np.arange(channels)) + 0.3 * rng.standard_normal((length, channels))])
         model = tl.forecast.Ridge(lags=lags, **given)
-        known = np.zeros((1, horizon, 1)) if "known" in given else None
+        known = np.zeros((1, horizon, 1)) if "known_channels" in given else None
         took = fastest(
             4 * turns,
-            fit=lambda m=model, x=x, h=horizon, k=known: m.fit(x).predict(x, h, known=k),  # type: ignore[misc]
+            fit=lambda m=model, x=x, h=horizon, k=known: m.fit(x).predict(x, h, known_covariates=k),  # type: ignore[misc]
             ours=lambda m=model, x=x, h=horizon: tl.forecast.backtest(m, x, h, n_windows=100, refit=True),  # type: ignore[misc]
         )
         words = ", ".join(f"{name}={value}" for name, value in given.items()) or "alpha=None"

@@ -62,7 +62,7 @@ def compared(name: str, kernel: Any, time: float, points: tuple[Floats, Floats, 
     said = f"f off by {off:.0e}, bound {trained.error:.0e}, {trained.n_products} products"
     work = f"LSGAN of {name}, τ = {time:g}, {len(fake)} + {len(real)} points"
     bar = BAR if len(fake) >= N else None  # small matrices are decomposed in no time
-    spent = fastest(turns, **{solver: lambda kind=kind: kind._solved(gram, game) for solver, kind in both.items()})
+    spent = fastest(turns, **{solver: lambda kind=kind: kind._solve_gram(gram, game) for solver, kind in both.items()})
     yield against(f"{work}, matrix given ({said})", "`eigh`", spent["eigh"], spent["krylov"], bar, milliseconds)
-    spent = fastest(turns, **{solver: lambda kind=kind: kind.against(fake, real) for solver, kind in both.items()})
+    spent = fastest(turns, **{solver: lambda kind=kind: kind.train_critic(fake, real) for solver, kind in both.items()})
     yield against(f"{work}, from points", "`eigh`", spent["eigh"], spent["krylov"], None, milliseconds)

@@ -36,7 +36,7 @@ from benchmarks.speed.kernels_off import without_kernels
 from benchmarks.speed.random_walks import float_walks
 from benchmarks.speed.table import HEAD, Row, against, arguments, load, page, setting, shown
 from benchmarks.speed.timing import timed
-from timelike.encode.crop_encoder import TLossObjective
+from timelike.encode.objectives.crop_objectives import TLossObjective
 from timelike.encode.recurrent import RecurrentNetwork
 from timelike.metric import SiameseNetwork
 

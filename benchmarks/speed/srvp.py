@@ -29,7 +29,7 @@ row says; "mixed" is `precision="bf16-mixed"`, what "auto" takes for pictures on
 run at the speed of the processor in either program, about 80 billion operations a second in single precision and 145 in
 mixed, so that single precision has little to gain. After a training losses differ by more than rounding, as they do
 from seed to seed: three trainings show neither agreement nor harm. Futures are drawn in pieces of 32 frames, one thread
-each, so that an item is the same to the last bit alone and in company."""
+each, so that an item is the same to the last bit alone and in a batch."""
 
 
 class Case(NamedTuple):

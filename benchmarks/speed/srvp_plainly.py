@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from timelike.forecast import SRVPNetwork
+from timelike.forecast.codecs.convolutions import ConvEncoder
 
 VGG = (2, 2, 3, 3)  # convolutions of a stage
 
@@ -26,40 +27,48 @@ VGG = (2, 2, 3, 3)  # convolutions of a stage
 class Plain(nn.Module):
     """The model of chapter 4 with the weights of a network of ours, without skips."""
 
-    parts_of_content: nn.Module
-    content: nn.Module
-    infer_state: nn.Module
-    infer_random: nn.Module
+    content_frame_layer: nn.Module
+    content_layer: nn.Module
+    state_head: nn.Module
+    random_head: nn.Module
     prior: nn.Module
-    move: nn.Module
-    log_scale: nn.Parameter
+    dynamics: nn.Module
+    log_std: nn.Parameter
 
     def __init__(self, ours: SRVPNetwork) -> None:
         super().__init__()
         self.conditioning, self.substeps, self.squash = ours.conditioning, ours.substeps, ours.use_sigmoid
         self.encoder, self.decoder = codec(ours)
-        for part in ("parts_of_content", "content", "infer_state", "infer_random", "prior", "move", "log_scale"):
+        for part in (
+            "content_frame_layer",
+            "content_layer",
+            "state_head",
+            "random_head",
+            "prior",
+            "dynamics",
+            "log_std",
+        ):
             setattr(self, part, copy.deepcopy(getattr(ours, part)))
-        assert ours.filter is not None
-        self.cell = nn.LSTMCell(ours.filter.input_size, ours.filter.hidden_size)
-        copied(ours.filter, self.cell)
+        assert ours.lstm is not None
+        self.cell = nn.LSTMCell(ours.lstm.input_size, ours.lstm.hidden_size)
+        copied(ours.lstm, self.cell)
 
     def loss(self, x: Tensor, chosen: Tensor, beta: float, stillness: float, first: Tensor, random: Tensor) -> Tensor:
         """Eq. 4.9 and 4.10 of frames (batch, time, …), with noise of y_1 and of z; the mean over the batch."""
         codes = [self.encoder(x[:, t]) for t in range(x.shape[1])]
         w = self.content_of(codes, chosen)
-        mean, scale = gaussian(self.infer_state(torch.cat(codes[: self.conditioning], dim=1)))
+        mean, scale = gaussian(self.state_head(torch.cat(codes[: self.conditioning], dim=1)))
         y = mean + scale * first
         loss = divergence(mean, scale, torch.zeros_like(mean), torch.ones_like(scale))
         loss = loss - self.likelihood(x[:, 0], y, w)
         h, c = self.cell(codes[0])
         for t in range(1, x.shape[1]):
             h, c = self.cell(codes[t], (h, c))
-            mean, scale = gaussian(self.infer_random(h))
+            mean, scale = gaussian(self.random_head(h))
             loss = loss + beta * divergence(mean, scale, *gaussian(self.prior(y)))
             z = mean + scale * random[:, t - 1]
             for _ in range(self.substeps):
-                update = self.move(torch.cat([y, z], dim=1)) / self.substeps
+                update = self.dynamics(torch.cat([y, z], dim=1)) / self.substeps
                 loss, y = loss + stillness * update.norm(dim=1), y + update
             loss = loss - self.likelihood(x[:, t], y, w)
         return loss.mean()
@@ -68,13 +77,13 @@ class Plain(nn.Module):
         """Eq. B.14, of some frames of each item."""
         every = torch.stack(codes, dim=1)
         some = torch.stack([item[ids] for item, ids in zip(every, chosen, strict=True)])
-        found: Tensor = self.content(self.parts_of_content(some).sum(dim=1))
+        found: Tensor = self.content_layer(self.content_frame_layer(some).sum(dim=1))
         return found
 
     def likelihood(self, x: Tensor, y: Tensor, w: Tensor) -> Tensor:
         """log N(x; g(y, w), ν) of a frame, (batch,)."""
         drawn = self.decoder(torch.cat([w, y], dim=1))
-        drawn, scale = torch.sigmoid(drawn) if self.squash else drawn, self.log_scale.exp()
+        drawn, scale = torch.sigmoid(drawn) if self.squash else drawn, self.log_std.exp()
         density = -0.5 * ((x - drawn) / scale) ** 2 - scale.log() - 0.5 * math.log(2 * math.pi)
         return density.flatten(1).sum(dim=1)
 
@@ -99,7 +108,7 @@ def codec(ours: SRVPNetwork) -> tuple[nn.Module, nn.Module]:
         return copy.deepcopy(ours.encoder), copy.deepcopy(ours.decoder)
     look: Any = ours.encoder
     widths = [stage_width(stage) for stage in look.stages]
-    ends, side = (ours.frame[0], look.last.out_features), look.shape.code[0]
+    ends, side = (ours.frame[0], look.code_layer.out_features), look.shape.code_size[0]
     made = (dcgan if ours.codec == "dcgan" else vgg)(widths, ends, ours.n_state + ours.n_content, side)
     copied(ours.encoder, made[0])
     copied(ours.decoder, made[1])
@@ -165,8 +174,8 @@ def copied(source: nn.Module, target: nn.Module) -> None:
 def numbers(module: nn.Module) -> Iterator[Tensor]:
     """Weights and running statistics, sorted by layers as they are called."""
     layers = [layer for layer in module.modules() if not any(True for _ in layer.children())]
-    if hasattr(module, "last"):  # in ours the last layer is made before the stages' own are listed
-        layers.sort(key=lambda layer: layer is module.last)
+    if isinstance(module, ConvEncoder):  # in ours the last layer is made before the stages' own are listed
+        layers.sort(key=lambda layer: layer is module.code_layer)
     for layer in layers:
         yield from layer.parameters()
         yield from layer.buffers()

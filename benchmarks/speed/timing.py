@@ -30,8 +30,7 @@ def timed(job: Job) -> Timed:
 def best(job: Job, repeats: int = 5, *, lasting: float = 0.0, rest: float = 0.0) -> float:
     """Seconds of the fastest call after one that does not count, and a rest.
 
-    What is quick is called until it has taken `content_over_time` seconds, at most 200 times: the machine is not always
-    quiet.
+    What is quick is called until it has taken `lasting` seconds, at most 200 times: the machine is not always quiet.
     """
     job()
     time.sleep(rest)

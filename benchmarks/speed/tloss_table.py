@@ -26,7 +26,7 @@ from benchmarks.papers.clock import duration
 from benchmarks.papers.markdown import table
 from benchmarks.papers.tloss.data import BATCH, Known, Problem, known_sets, problem, shortest, steps
 from benchmarks.speed.table import assemble, load, setting
-from timelike.encode.crop_encoder import TLossObjective
+from timelike.encode.objectives.crop_objectives import TLossObjective
 
 BAR = 8 * 3600  # seconds
 TIMED, ENCODED = 12, 60  # training steps, series

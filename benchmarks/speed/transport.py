@@ -48,7 +48,7 @@ def pot(metric: Any, x: Floats, y: Floats, method: str) -> Timed:
 
     def cost() -> float:
         frames = ot.dist(x, y)
-        ground = frames + metric._scaling().prior(len(x), len(y))
+        ground = frames + metric._solver_options().prior(len(x), len(y))
         plan = ot.sinkhorn(
             weights, weights, ground - ground.min(), metric.regularization, method, stopThr=1e-9, numItermax=100_000
         )

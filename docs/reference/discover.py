@@ -1,6 +1,6 @@
-"""A hook of mkdocs that makes one reference page per room, from the room's public names, and the table of file formats.
+"""A hook of mkdocs that makes one reference page per package, from its public names, and the table of file formats.
 
-A method that is added to a room's `__init__` is in the reference at the next build, and nothing here changes.
+A method that is added to a package's `__init__` is in the reference at the next build, and nothing here changes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ def pages() -> dict[str, str]:
     import timelike
 
     made: dict[str, str] = {}
-    rooms = [name for name in timelike.align.__all__ if inspect.ismodule(getattr(timelike, name))]
-    for name in sorted(rooms):
+    packages = [name for name in timelike.__all__ if inspect.ismodule(getattr(timelike, name))]
+    for name in sorted(packages):
         _document(getattr(timelike, name), made)
     return made
 
 
 def _document(module: ModuleType, made: dict[str, str]) -> None:
-    """The page of one module, and pages for the packages inside it that it offers by name."""
+    """The page of one module, and pages for the packages among its public names."""
     name = module.__name__
     blocks = [f"# {name}", _words(module)]
     inner = [getattr(module, entry) for entry in module.__all__]
@@ -45,7 +45,7 @@ def _document(module: ModuleType, made: dict[str, str]) -> None:
 
 
 def _whole(entry: Any) -> str:
-    """The base of all models is shown with what its descendants do not repeat (`filters` in mkdocs.yml)."""
+    """The base of all models is shown with the members that its subclasses do not repeat (`filters` in mkdocs.yml)."""
     from timelike.models import Model
 
     return '\n    options:\n      filters: ["!^_"]' if entry is Model else ""
@@ -76,16 +76,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Put the table of file formats where a page asks for it."""
+    """Insert the table of file formats where a page has the marker `<!-- formats -->`."""
     return markdown.replace("<!-- formats -->", formats()) if "<!-- formats -->" in markdown else markdown
 
 
 def formats() -> str:
-    """Every suffix and what has no place in such a file, as Markdown."""
+    """Every suffix and what such a file cannot hold, as Markdown."""
     from timelike.sequences.io.formats import FORMATS
 
-    rows = ["| suffix | has no place for |", "|---|---|"]
+    rows = ["| suffix | cannot hold |", "|---|---|"]
     for suffix, known in FORMATS.items():
-        lacks = [word.replace("_", " ") for word in known.load_module().LACKS[suffix]]
+        lacks = [word.replace("_", " ") for word in known.load_module().UNSUPPORTED[suffix]]
         rows.append(f"| `{suffix}` | {', '.join(lacks) or '–'} |")
     return "\n".join(rows)

@@ -1,13 +1,12 @@
 """timelike learns which sequences are alike, how they line up in time, and what comes next."""
 
-from __future__ import annotations
+# names with an underscore: what this module imports for itself must not be reachable as `timelike.NAME`
+import typing as _typing
+from importlib import import_module as _import_module
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from ._exports import package_names as _package_names, top_level_names as _top_level_names
 
-from ._exports import package_names, top_level_names
-
-if TYPE_CHECKING:  # for type checkers; at run time the packages say what they offer at the top
+if _typing.TYPE_CHECKING:  # for type checkers; at run time each package declares its names at the top
     from . import (
         align as align,
         attacks as attacks,
@@ -76,28 +75,27 @@ if TYPE_CHECKING:  # for type checkers; at run time the packages say what they o
     from .verify import Verifier as Verifier
 
 __version__ = "0.1.0"
-_NOT_LISTED = ("cli", "core")  # a program, and what the packages build on
 
 
-if not TYPE_CHECKING:  # a checker would take every name for one that exists
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for one that exists
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> _typing.Any:
         if name in _listed_modules():
-            return import_module(f".{name}", __name__)
+            return _import_module(f".{name}", __name__)
         if name == "__all__":
-            return [*sorted(top_level_names()), *_listed_modules()]
-        homes = {} if name.startswith("_") else top_level_names()
+            return [*sorted(_top_level_names()), *_listed_modules()]
+        homes = {} if name.startswith("_") else _top_level_names()
         if name not in homes:
             raise AttributeError(f"module 'timelike' has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        value = getattr(_import_module(homes[name]), name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*top_level_names(), *_listed_modules(), "__version__"])
+    return sorted([*_top_level_names(), *_listed_modules(), "__version__"])
 
 
 def _listed_modules() -> tuple[str, ...]:
     """The packages, and the index of torch modules."""
-    return (*(package for package in package_names() if package not in _NOT_LISTED), "nn")
+    return (*_package_names(), "nn")

@@ -11,22 +11,24 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
 
+_INTERNAL = ("cli", "core")  # the command line, and what the other packages share: not part of the public API
+
 
 def lazy_exports(
     package: str, *, top: tuple[str, ...] = ()
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """`__all__`, `__getattr__` and `__dir__` of a package whose public names stand in its `if TYPE_CHECKING:` imports.
+    """`__all__`, `__getattr__` and `__dir__` of a package, from the imports in its `if TYPE_CHECKING:` block.
 
-    One line makes a name public: for type checkers, for `from timelike.package import name`, for the reference pages,
-    for models that are saved and loaded by it, and for the contract tests. Nothing is imported before it is used, so a
-    package that needs torch costs nothing to those who use another. The names in `top` are also at the top, as
+    One line there makes a name public: for type checkers, for `from timelike.package import name`, for the reference
+    pages, for models that are saved and loaded by it, and for the contract tests. Nothing is imported before it is
+    used, so a package that needs torch costs nothing to users of another. The names in `top` are also available as
     `timelike.NAME`.
     """
     module, table = sys.modules[package], _read_exports(package)
     unknown = set(top) - table.keys()
     if unknown:
-        raise ImportError(f"{package} offers {min(unknown)!r} at the top, which is not among its names")
-    # kept in the package, so that there is one table however often this module is imported
+        raise ImportError(f"{package} lists {min(unknown)!r} in top=, which is not one of its public names")
+    # stored in the package, so that there is one table even if this module is imported twice
     vars(module).update(__exports__=table, __top_level__=frozenset(top))
 
     def load(name: str) -> Any:
@@ -51,17 +53,17 @@ def public_names(package: str) -> dict[str, str]:
 
 @cache
 def package_names() -> tuple[str, ...]:
-    """The packages inside this one.
+    """The public packages inside this one.
 
-    >>> "align" in package_names()
-    True
+    >>> "align" in package_names(), "core" in package_names()
+    (True, False)
     """
     places = sys.modules[__name__.rpartition(".")[0]].__path__
-    return tuple(sorted(module.name for module in iter_modules(places) if module.ispkg))
+    return tuple(sorted(one.name for one in iter_modules(places) if one.ispkg and one.name not in _INTERNAL))
 
 
 def top_level_names() -> dict[str, str]:
-    """The names at the top, and the package each comes from."""
+    """The names available as `timelike.NAME`, and the package each comes from."""
     names: dict[str, str] = {}
     for package in package_names():
         module = import_module(f"timelike.{package}")
@@ -70,7 +72,7 @@ def top_level_names() -> dict[str, str]:
 
 
 def public_packages() -> list[str]:
-    """Every package, and every package that one of them offers by name, such as `timelike.metric.losses`."""
+    """Every public package, and every package among its public names, such as `timelike.metric.losses`."""
     packages = []
     for name in package_names():
         package = f"timelike.{name}"
@@ -93,17 +95,21 @@ def _load_name(package: str, home: str, name: str) -> Any:
 
 
 def _read_exports(package: str) -> dict[str, str]:
-    """Names and modules of `from .module import Name as Name`, as they stand in the source of the package."""
+    """Names and modules of the lines `from .module import Name as Name` in the source of the package."""
     spec = sys.modules[package].__spec__
     assert spec is not None
     source = spec.loader.get_source(package)  # type: ignore[union-attr]
     if source is None:
-        raise ImportError(f"{package} is installed without its source, from which its names are read: install it whole")
+        raise ImportError(
+            f"{package} is installed without its source, from which its public names are read: reinstall timelike"
+        )
     table: dict[str, str] = {}
     for block in ast.parse(source).body:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             for line in block.body:
-                if isinstance(line, ast.ImportFrom) and line.level:  # names of others are for type checkers alone
+                if (
+                    isinstance(line, ast.ImportFrom) and line.level
+                ):  # imports from other libraries are for type checkers only
                     table |= _import_homes(package, line)
     return table
 

@@ -11,8 +11,8 @@ from naive import elastic
 
 COSTS = ["sqeuclidean", "euclidean", "manhattan"]
 
-# our metric, its twin
-TWINS = {
+# our metric, its naive reference
+REFERENCES = {
     **{cost: (tl.DTW(cost=cost, missing="ignore"), {"cost": cost}) for cost in COSTS},
     "root length": (tl.DTW(root=True, normalize="length", missing="ignore"), {"root": True, "normalize": "length"}),
     "symmetric2": (tl.DTW(step="symmetric2", missing="ignore"), {"corner": 2}),
@@ -37,7 +37,7 @@ def agrees(metric, expected, x, y):
     return True
 
 
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", REFERENCES)
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32),
@@ -47,7 +47,7 @@ def agrees(metric, expected, x, y):
     window=st.sampled_from([None, 2, 0.3]),
 )
 def test_the_distance_is_that_of_the_definition(name, seed, channels, share, coarse, window):
-    metric, options = TWINS[name]
+    metric, options = REFERENCES[name]
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 12, 2)
     x, y = holes(rng, n, channels, share, coarse), holes(rng, m, channels, share, coarse)

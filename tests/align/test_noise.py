@@ -70,7 +70,7 @@ def test_times_stay_and_the_dtype_is_that_of_the_distances():
     seen = []
 
     class Watching(Later):
-        def _fill(self, x, y, out, threads, report):
+        def _fill_matrix(self, x, y, out, threads, report):
             seen.append((x.values.dtype, x.times, out.dtype))
             super()._fill(x, y, out, threads, report)
 

@@ -1,4 +1,4 @@
-"""Transport alignments against plain twins, POT, and what must hold of any plan."""
+"""Transport alignments against naive references, POT, and what must hold of any plan."""
 
 import math
 
@@ -8,6 +8,7 @@ import pytest
 
 import timelike as tl
 from naive import transport as naive
+from timelike.core import memory
 from timelike.native import COSTS
 
 RNG = np.random.default_rng(5)
@@ -231,7 +232,7 @@ def test_a_deviation_beyond_all_bounds_is_a_flat_prior_or_refused():
 
 @pytest.mark.parametrize("metric", [tl.Sinkhorn(), tl.OPW(), tl.align.TCOT(), tl.OT()])
 def test_steps_that_memory_cannot_pair_are_refused_before_anything_is_allocated(metric, monkeypatch):
-    monkeypatch.setattr(tl.align.distance_matrix, "memory", lambda: 1 << 30)
+    monkeypatch.setattr(memory, "total_memory", lambda: 1 << 30)
     long, longer = np.zeros(30_000), np.zeros(60_000)
     for call in (lambda: metric.distance(long, longer), lambda: metric.align(long, longer)):
         with pytest.raises(MemoryError, match="30000 and 60000 steps needs .* GiB and this machine has 1.0: resample"):
@@ -249,8 +250,8 @@ def test_a_failed_allocation_says_what_was_needed(monkeypatch):
 
 def test_threads_that_would_not_fit_beside_each_other_are_left_out(monkeypatch):
     x = [np.zeros((2000, 1)) for _ in range(4)]
-    room = 2 * 8 * 4 * 2000 * 2000  # for two workers
-    monkeypatch.setattr(tl.align.transport, "memory", lambda: room + 1)
+    enough = 2 * 8 * 4 * 2000 * 2000  # for two workers
+    monkeypatch.setattr(tl.align.transport, "total_memory", lambda: enough + 1)
     used = []
     monkeypatch.setattr(
         tl.align.transport.native,

@@ -127,7 +127,7 @@ def compared(p, seed, names=INPUTS):
     weights = torch.tensor(rng.normal(size=len(p.x)))
     ways = {name: direction(p, name, rng) for name in names}
     ways = {name: along for name, along in ways.items() if along is not None}
-    moved = {name: [p.step_states(name, step * along) for step in SIDES] for name, along in ways.items()}
+    moved = {name: [p.moved(name, step * along) for step in SIDES] for name, along in ways.items()}
     room = {name: all(one.feasible() for one in some) for name, some in moved.items()}
     batch = [p, *(one for name in ways if room[name] for one in moved[name])]
     found, gradient = values(batch, weights), slopes(p, weights)

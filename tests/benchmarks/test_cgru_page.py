@@ -6,7 +6,7 @@ from benchmarks.papers.cgru import findings, pairing, report
 
 
 def rows(**scores):
-    """`coupling=[0.5, 0.7]` are the scores of seeds 0 and 1; what is told of epochs and noise is the same for all."""
+    """`coupled=[0.5, 0.7]` are the scores of seeds 0 and 1; what is told of epochs and noise is the same for all."""
     found = {}
     for method, values in scores.items():
         name = method.replace("coupled3", "coupled-3")

@@ -83,10 +83,10 @@ def test_ranks_are_over_the_methods_and_sets_with_most_numbers():
     several = {(f"set {i}", method): 0.5 + i / 100 for i in range(5) for method in ("x", "y")}
     few = {("set 0", "z"): 0.3, ("set 1", "z"): 0.2}
     found = report._ranking(rows(several | few), ["x", "y", "z"], "accuracy")
-    assert (found.methods, len(found.sets)) == (("x", "y"), 5)  # ten numbers beside six
+    assert (found.methods, len(found.data_sets)) == (("x", "y"), 5)  # ten numbers beside six
     more = {(f"set {i}", "z"): 0.3 for i in range(4)}
     found = report._ranking(rows(several | more), ["x", "y", "z"], "accuracy")
-    assert (found.methods, len(found.sets)) == (("x", "y", "z"), 4)
+    assert (found.methods, len(found.data_sets)) == (("x", "y", "z"), 4)
     assert report._ranking(rows(few), ["x", "y", "z"], "accuracy") is None
 
 

@@ -18,10 +18,11 @@ from benchmarks.papers.gantk import (
     networks,
     particles,
     particles_report,
+    settings,
 )
 from scipy.special import erf
 
-from timelike.distributions import LSGAN, RBF, studies
+from timelike.distributions import LSGAN, RBF
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {
@@ -248,5 +249,5 @@ def test_an_error_above_what_is_asked_is_not_met():
 
 def test_kernels_of_the_programs_are_those_of_the_library():
     for name, (activation, bias) in closed_forms.NETWORKS.items():
-        kernel = studies.thesis_kernel(name)
+        kernel = settings.thesis_kernel(name)
         assert (kernel.activation, kernel.bias, kernel.depth) == (activation, bias, 3)

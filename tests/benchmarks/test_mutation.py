@@ -35,27 +35,27 @@ def test_an_expression_is_changed_in_every_way_that_is_listed(code, expected):
     assert becomes(code) == expected
 
 
-@pytest.mark.parametrize("room", [*mutants.ROOMS, *mutants.LATER])
-def test_every_mutant_is_a_program_that_differs_from_the_library_and_from_the_others(room):
-    sites = mutants.sites(room)
+@pytest.mark.parametrize("package", [*mutants.PACKAGES, *mutants.LATER_PACKAGES])
+def test_every_mutant_is_a_program_that_differs_from_the_library_and_from_the_others(package):
+    sites = mutants.sites(package)
     for site in sites[::100]:
         original = (mutants.SOURCES / site.mutant.file).read_text(encoding="utf-8")
         assert ast.dump(ast.parse(site.source)) != ast.dump(ast.parse(original)), site.mutant
     assert len({site.mutant.name for site in sites}) == len(sites)
 
 
-def test_a_sample_has_as_many_of_each_room_and_none_of_an_earlier_one():
+def test_a_sample_has_as_many_of_each_package_and_none_of_an_earlier_one():
     first, second = mutants.sampled(0, 64), mutants.sampled(1, 24)
     for sample, size in ((first, 64), (second, 24)):
-        assert [sum(mutant.room == room for mutant in sample) for room in mutants.ROOMS] == [size] * 5
+        assert [sum(m.package == package for m in sample) for package in mutants.PACKAGES] == [size] * 6
     assert not {mutant.name for mutant in first} & {mutant.name for mutant in second}
 
 
 def test_the_fourth_sample_is_of_other_packages():
-    fourth = mutants.sampled(3, mutants.per_room_of(3))
+    fourth = mutants.sampled(3, mutants.sample_size(3))
     assert len(fourth) >= 150
-    assert {mutant.room for mutant in fourth} == {"recognize", "forecast", "distributions"}
-    assert {mutant.file.split("/")[1] for mutant in fourth if mutant.room == "forecast"} == {"srvp", "separation"}
+    assert {mutant.package for mutant in fourth} == {"prototypes", "attacks", "forecast", "distributions"}
+    assert {mutant.file.split("/")[1] for mutant in fourth if mutant.package == "forecast"} == {"srvp", "separation"}
 
 
 def test_what_is_never_changed_is_there():

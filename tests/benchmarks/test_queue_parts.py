@@ -282,14 +282,14 @@ def test_every_pattern_of_the_order_matches_a_planned_row(entry):
     assert entry.minutes > 0
     assert entry.why.endswith(".")
     if entry.program == EVERY:
-        assert not entry.select
+        assert not entry.only
         return
     kind = load_program(entry.module)
     try:
         rows = list(open_program(kind, entry.arguments).planned())
     except FileNotFoundError as error:
         pytest.skip(f"{entry.program} plans by the files that there are: {error}")
-    for pattern in entry.select or [None]:
+    for pattern in entry.only or [None]:
         assert command.chosen(rows, pattern and [pattern])
 
 

@@ -198,7 +198,7 @@ def dense(system, x):
     for s in range(n):
         for t in range(n):
             moved = sum(power[s - u] @ power[t - u].T for u in range(1, min(s, t) + 1))
-            block = power[s] @ power[t].T + system.step_states**2 * (moved if min(s, t) else np.zeros((size, size)))
+            block = power[s] @ power[t].T + system.moved**2 * (moved if min(s, t) else np.zeros((size, size)))
             cover[s * size : (s + 1) * size, t * size : (t + 1) * size] = block
     emission = np.kron(np.eye(n), system.emission)
     whole = emission @ cover @ emission.T + system.seen**2 * np.eye(n * len(system.emission))

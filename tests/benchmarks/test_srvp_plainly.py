@@ -10,9 +10,9 @@ from timelike.forecast.srvp import network as parts, objective
 HOW = {"conditioning": 2, "n_state": 3, "n_random": 2, "n_content": 4, "n_code": 5, "hidden": 6, "motion_hidden": 7}
 CASES = {
     "perceptron": (3, {"codec": "perceptron"}),
-    "perceptron, two substeps": (3, {"codec": "perceptron", "substeps": 2, "scale": 0.5}),
-    "dcgan": ((1, 16, 16), {"codec": "dcgan", "filters": 3, "squash": True}),
-    "dcgan, colours": ((3, 32, 32), {"codec": "dcgan", "filters": 3, "squash": True}),
+    "perceptron, two substeps": (3, {"codec": "perceptron", "substeps": 2, "observation_std": 0.5}),
+    "dcgan": ((1, 16, 16), {"codec": "dcgan", "filters": 3, "use_sigmoid": True}),
+    "dcgan, colours": ((3, 32, 32), {"codec": "dcgan", "filters": 3, "use_sigmoid": True}),
     "vgg": ((1, 16, 16), {"codec": "vgg", "filters": 4, "substeps": 2}),
 }
 
@@ -44,11 +44,11 @@ def ours(monkeypatch, network, x, chosen, first, random, beta=2.0, stillness=0.3
 
 def names(network, plain):
     """Parameters of both in one order."""
-    for part in ("look", "draw"):
-        other = plain.encoder if part == "look" else plain.decoder
+    for part in ("encoder", "decoder"):
+        other = plain.encoder if part == "encoder" else plain.decoder
         yield from zip(srvp_plainly.numbers(getattr(network, part)), srvp_plainly.numbers(other), strict=True)
-    yield from zip(network.filter.parameters(), plain.cell.parameters(), strict=True)
-    for part in ("parts_of_content", "content", "infer_state", "infer_random", "prior", "move"):
+    yield from zip(network.lstm.parameters(), plain.cell.parameters(), strict=True)
+    for part in ("content_frame_layer", "content_layer", "state_head", "random_head", "prior", "dynamics"):
         yield from zip(getattr(network, part).parameters(), getattr(plain, part).parameters(), strict=True)
 
 

@@ -41,7 +41,7 @@ def test_the_demo_classifies_real_data_and_writes_a_report(run, tmp_path, monkey
 def test_describe_says_what_a_file_holds(run, file):
     result = run("describe", file)
     assert result.exit_code == 0
-    for words in ("2 sequences, lengths 2 to 3, 1 channel", "20 % of values", "down (1)", "up (1)", "suspicious"):
+    for words in ("2 sequences, lengths 2 to 3, 1 channel", "20 % of values", "down (1)", "up (1)", "quality issues"):
         assert words in result.output
 
 

@@ -82,8 +82,8 @@ def test_the_inertia_is_about_that_of_tslearn():
     train, _ = tl.load("GunPoint")
     short = train.resample(40)
     start = short[[0, 7, 20]]
-    theirs = TimeSeriesKMeans(3, metric="dtw", init=start.padded().values, max_iter=20, max_iter_barycenter=20).fit(
-        short.padded().values
+    theirs = TimeSeriesKMeans(3, metric="dtw", init=start.pad().values, max_iter=20, max_iter_barycenter=20).fit(
+        short.pad().values
     )
     ours = tl.KMeans(3, init=start, max_iter=20, barycenter_iter=20).fit(short)
     assert ours.inertia_ <= 1.05 * theirs.inertia_ * len(short)  # theirs is a mean

@@ -35,7 +35,7 @@ ASIDE = {
     "stream",
     "network",
     "metric",
-    "lyapunov",
+    "lyapunov_exponent",
     "solution",
     "report",
     "get_feature_names_out",
@@ -187,7 +187,7 @@ def _critic(kind, fake, real, z):
 
 
 def _augmented(kind, x, X):
-    made = kind((Jitter(), Blur())) if kind.__name__ in ("Chain", "Choice") else kind()
+    made = kind((Jitter(), Blur())) if kind.__name__ in ("Compose", "RandomChoice") else kind()
     found = made(tl.Sequences(X), random_state=0)
     return [*made(x, random_state=0), found.sequences, found.alignments]
 
@@ -254,7 +254,7 @@ def _recognized(samples):
 
 
 def _drifting(samples):
-    stream = copy.deepcopy(fitted(tl.distributions.Drift)).stream(window=3, batch=2)
+    stream = copy.deepcopy(fitted(tl.distributions.Drift)).stream(window=3, batch_size=2)
     return [stream.push(sample) for sample in samples] if count_axes(samples) else stream.push(samples)
 
 
@@ -295,24 +295,24 @@ def _seeded(function, **more):
 
 
 SCORE_CALLS = {
-    **dict.fromkeys(("accuracy", "balanced_accuracy", "confusion", "correct", "macro_f1"), MEMBERS),
+    **dict.fromkeys(("accuracy", "balanced_accuracy", "confusion_matrix", "is_correct", "macro_f1"), MEMBERS),
     "classification_scores": (_seeded(score.classification_scores, n_resamples=20), MEMBERS),
-    **{name: {"truth": LABELS, "clusters": CODES} for name in ("adjusted_rand", "mutual_information", "purity")},
+    **{name: {"truth": LABELS, "clusters": CODES} for name in ("adjusted_rand", "normalized_mutual_info", "purity")},
     **dict.fromkeys(
         (
             "average_precision",
             "mean_average_precision",
             "nearest_accuracy",
-            "nearest_correct",
-            "precision_at",
+            "is_nearest_correct",
+            "precision_at_k",
             "r_precision",
-            "recall_at",
+            "recall_at_k",
         ),
         RANKED,
     ),
     **dict.fromkeys(("mae", "mse"), NUMBERS),
     **dict.fromkeys(("crps", "energy_score"), DRAWN),
-    **{name: (partial(getattr(score, name), score="mse"), DRAWN) for name in ("best_first", "best_of")},
+    **{name: (partial(getattr(score, name), score="mse"), DRAWN) for name in ("rank_samples", "best_of_n")},
     **dict.fromkeys(("brier_score", "expected_calibration_error", "negative_log_likelihood", "reliability"), JUDGED),
     **dict.fromkeys(("equal_error_rate", "minimum_cost", "verification_errors"), PAIRED),
     **{
@@ -328,13 +328,16 @@ SCORE_CALLS = {
     **{name: {"distances": _distances(), "clusters": CODES} for name in ("silhouette", "silhouette_samples")},
     **{
         name: {"known": _vectors()[:, 0], "unknown": _vectors(shift=1.0)[:, 1]}
-        for name in ("novelty_auroc", "novelty_errors", "unknowns_accepted")
+        for name in ("novelty_auroc", "novelty_errors", "unknown_accept_rate")
     },
-    **{name: (partial(getattr(score, name), h=2), {"scores": SCORES}) for name in ("at", "up_to")},
+    **{name: (partial(getattr(score, name), h=2), {"scores": SCORES}) for name in ("at_step", "mean_to_step")},
     **{name: {"truth": _frames(), "forecast": _frames() ** 2} for name in ("psnr", "ssim")},
     "bootstrap": (_seeded(score.bootstrap, n_resamples=20), {"values": _vectors()[:, 0]}),
-    "cliques": {"mean_ranks": np.array([1.0, 2.0, 2.5]), "apart": np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], bool)},
-    "corrected_t": (partial(score.corrected_t_test, overlap=0.2), {"differences": _vectors()[:, 0]}),
+    "cliques": {
+        "mean_ranks": np.array([1.0, 2.0, 2.5]),
+        "significant": np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], bool),
+    },
+    "corrected_t_test": (partial(score.corrected_t_test, overlap=0.2), {"differences": _vectors()[:, 0]}),
     "coverage": {"truth": _vectors(), "low": _vectors() - 1, "high": _vectors() + 1},
     "critical_difference": (lambda: score.critical_difference(3, 8), {}),
     "crps_quantiles": {
@@ -343,12 +346,12 @@ SCORE_CALLS = {
         "levels": np.array([0.2, 0.8]),
     },
     "frechet_distance": BETWEEN,
-    "friedman": {"scores": SCORES},
+    "friedman_test": {"scores": SCORES},
     "fvd": (
         partial(score.fvd, features=lambda clips: np.asarray(clips).reshape(len(clips), -1)[:, ::40]),
         {"truth": _frames(6), "forecasts": _frames(6)[None] ** 2},
     ),
-    "holm": {"p_values": np.array([0.01, 0.2, 0.03])},
+    "holm_correction": {"p_values": np.array([0.01, 0.2, 0.03])},
     "horizon_scores": (
         lambda truth, forecast: score.horizon_scores(truth, {"ours": forecast}),
         {"truth": _frames(), "forecast": _frames() ** 2},
@@ -360,27 +363,27 @@ SCORE_CALLS = {
         {"truth": _frames(), "forecast": _frames() ** 2},
     ),
     "mase": {**NUMBERS, "training": _vectors()[:, ::-1].copy()},
-    "mcnemar": {"first": SAME, "second": SAME[::-1].copy()},
+    "mcnemar_test": {"first": SAME, "second": SAME[::-1].copy()},
     "open_set_curve": {"known": _vectors()[:, 0], "correct": SAME, "unknown": _vectors()[:, 1]},
-    "p_of_draws": {"differences": _vectors()[:, 0]},
+    "bootstrap_p_value": {"differences": _vectors()[:, 0]},
     "paired_bootstrap": (
         _seeded(partial(score.paired_bootstrap, score.accuracy), n_resamples=20),
         {"truth": LABELS, "first": ANSWER, "second": ANSWER[::-1].copy()},
     ),
-    "pairs_apart": {"scores": SCORES},
-    "permutation": (
+    "significant_pairs": {"scores": SCORES},
+    "permutation_test": (
         _seeded(score.permutation_test, n_permutations=50),
         {"first": SCORES[:, 0], "second": SCORES[:, 1]},
     ),
-    "pinball": (partial(score.pinball_loss, q=0.3), {"truth": _vectors(), "quantile": _vectors(shift=0.5)}),
-    "ranks": {"scores": SCORES},
+    "pinball_loss": (partial(score.pinball_loss, q=0.3), {"truth": _vectors(), "quantile": _vectors(shift=0.5)}),
+    "method_ranks": {"scores": SCORES},
     "resampled_errors": (
         _resampled,
         {"distances": _vectors()[:, 0], "same": SAME, "subjects": np.stack([CODES, CODES[::-1] + 1], axis=1)},
     ),
     "skill": {"score": SCORES, "reference": SCORES + 1},
     "temperature": {"logits": _vectors()[:, :2], "truth": CODES % 2},
-    "width": {"low": _vectors() - 1, "high": _vectors() + 1},
+    "interval_width": {"low": _vectors() - 1, "high": _vectors() + 1},
 }
 
 RECOGNIZED = {"X": [np.array(x) for x in data(tl.Prototypes)], "y": np.array(data(tl.Prototypes).labels)}
@@ -402,35 +405,34 @@ FUNCTIONS = {
     "distributions.sinkhorn_divergence": Call(tl.distributions.sinkhorn_divergence, BETWEEN),
     "distributions.train_generator": Call(_generated, {"real": _vectors()}),
     "distributions.empirical_ntk": Call(_tangent, {"x": _vectors(5), "y": _vectors(4)}),
-    "distributions.studies.digits": Call(
-        lambda images: tl.distributions.studies.digits(images, 6, random_state=0).real, {"images": _digits()}
-    ),
-    "distributions.studies.dirac_moves": Call(
-        lambda points: tl.distributions.studies.dirac_moves(IPM(RBF(width=1.0)), points),
+    "distributions.dirac_moves": Call(
+        lambda points: tl.distributions.dirac_moves(IPM(RBF(width=1.0)), points),
         {"points": _vectors(3)[:, :2].copy()},
     ),
-    "recognize.attacks.robustness": Call(
+    "attacks.robustness": Call(
         lambda X, y: robustness(fitted(tl.Prototypes), X, y, FGSM(0.1), random_state=0), RECOGNIZED
     ),
-    "sequences.as_one": Call(lambda value: tl.sequences.as_single_sequence(value, "x"), {"value": _series(5)}),
+    "sequences.as_single_sequence": Call(
+        lambda value: tl.sequences.as_single_sequence(value, "x"), {"value": _series(5)}
+    ),
     "sequences.as_sequences": Call(lambda value: tl.sequences.as_sequences(value, "X"), {"value": _ragged()}),
-    "sequences.generate.draw_digits": Call(
+    "sequences.generate.rasterize_digits": Call(
         partial(rasterize_digits, size=12),
         {"patches": _digits()[:4, :4, :4].reshape(2, 2, 4, 4), "positions": _positions()},
     ),
-    "train.per_class": Call(
+    "train.class_batches": Call(
         lambda labels: list(tl.train.class_batches(labels, 2, np.random.default_rng(0))), {"labels": LABELS}
     ),
     "distributions.witness": Call(lambda x, y: tl.distributions.witness(x, y, RBF())(x), BETWEEN),
     "forecast.backtest": Call(
         lambda X: tl.forecast.backtest(tl.forecast.Persistence(), X, 2, n_windows=2).scores, {"X": _ragged()}
     ),
-    "recognize.compare": Call(
+    "evaluate.compare": Call(
         lambda X, y: tl.compare(X, y, methods={"1-NN": tl.Neighbors()}, cv=2, random_state=0).rows[0].scores,
         {"X": _equal(), "y": LABELS},
     ),
-    "recognize.elbow": Call(lambda X: tl.cluster.elbow(tl.KMeans(random_state=0), X, (1, 2)), {"X": _ragged()}),
-    "recognize.evaluate_episodes": Call(
+    "cluster.elbow": Call(lambda X: tl.cluster.elbow(tl.KMeans(random_state=0), X, (1, 2)), {"X": _ragged()}),
+    "evaluate.few_shot": Call(
         lambda X, y: tl.evaluate.few_shot(tl.DTW(), X, y, n_way=2, n_query=1, n_tasks=4, random_state=0).accuracy,
         {"X": _equal(), "y": LABELS},
     ),
@@ -455,7 +457,7 @@ VALUES = {
         _seeded(tl.distributions.ClassifierTest, n_permutations=9)().test, {"X": _equal(12), "Y": _equal(10)}
     ),
     **{
-        f"{kind.__name__}.against": Call(
+        f"{kind.__name__}.train_critic": Call(
             partial(_critic, kind), {"fake": _vectors(), "real": _vectors(shift=1.0), "z": _vectors(4)}
         )
         for kind in DISCRIMINATORS

@@ -1,4 +1,4 @@
-"""Every public method of every room, found by itself, with a small example of each and data that suits it."""
+"""Every public method of every package, found by itself, with a small example of each and data that suits it."""
 
 import inspect
 from functools import cache
@@ -21,7 +21,9 @@ PLAIN_METRICS = [kind for kind in METHODS.values() if issubclass(kind, Metric) a
 LOSSES = [kind for kind in METHODS.values() if issubclass(kind, Loss)]
 MODELS = [kind for kind in METHODS.values() if issubclass(kind, Model)]
 LEARNED_METRICS = [kind for kind in MODELS if issubclass(kind, Metric)]
-SINGLE = [kind for kind in MODELS if getattr(kind, "_single", False)]  # of images or vectors, which have no time
+SINGLE = [
+    kind for kind in MODELS if getattr(kind, "_is_single_frame", False)
+]  # of images or vectors, which have no time
 FORECASTERS = [kind for kind in MODELS if issubclass(kind, Forecaster)]
 ALIGNERS = [kind for kind in METHODS.values() if issubclass(kind, Aligner)]
 DISCRIMINATORS = [kind for kind in METHODS.values() if issubclass(kind, Discriminator)]
@@ -29,13 +31,14 @@ ATTACKS = [kind for kind in METHODS.values() if issubclass(kind, Attack)]
 AUGMENTATIONS = [kind for kind in METHODS.values() if issubclass(kind, Augmentation)]
 
 # options by which most methods become small; a method for which they are not enough says more in `_test_parameters`
-SIZES = {"hidden": 4, "layers": 1, "kernels": 2, "virtual": 2, "filters": 2, "n_seen": 3, "n_negatives": 2, "k": 2}
-FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5}
+SIZES = {"hidden": 4, "layers": 1, "n_layers": 1, "n_kernels": 2, "n_virtual_frames": 2, "filters": 2}
+SIZES |= {"n_frame_features": 3, "n_content_frames": 3, "n_negatives": 2, "k": 2}
+FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced_size": 5}
 PAST = 12  # steps more that forecasters are given, which need a past and a future
 BUDGETS = {"max_epochs": 1, "max_steps": 2, "max_iterations": 2, "n_init": 1, "random_state": 0}
 SMALL = SIZES | FEATURES | BUDGETS
 MATRICES = ("pairwise", "norm_ratio", "scores")  # an answer for every pair
-VERBS = ("encode", "transform", "predict", "predict_proba", "mapped", "mean_pooled", "typicality", *MATRICES)
+VERBS = ("encode", "transform", "predict", "predict_proba", "transform_frames", "pool_frames", "typicality", *MATRICES)
 FUTURES = [(kind, "predict") for kind in FORECASTERS]
 
 

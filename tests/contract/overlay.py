@@ -1,4 +1,4 @@
-"""A copy of the library with four methods more, each added as CONTRIBUTING says: its file, and one line in its room."""
+"""A copy of the library with four methods more, each added as CONTRIBUTING says: its file, and one line in its package."""
 
 import os
 import re
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Addition(NamedTuple):
-    room: str
+    package: str
     file: str
     name: str
     source: str
@@ -35,23 +35,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import native
+from ..core.parameters import check_float
 from ..sequences import Sequences
-from ..sequences.arguments import real
-from .elastic import Elastic
+from .elastic import ElasticDistance
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ToyDistance(Elastic):
+class ToyDistance(ElasticDistance):
     """D(i, j) = ‖x_i − y_j‖² + min(D(i−1, j−1), D(i−1, j) + price, D(i, j−1) + price)."""
 
     price: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real(self.price, "price", 0.0)
+        check_float(self.price, "price", 0.0)
 
     def _program(self, x: Sequences, y: Sequences) -> native.Program:
-        return native.Program(rule="amerced", first=self.price, window=self._bound)
+        return native.Program(rule="amerced", first=self.price, band=self._warping_band)
 '''
 
 LOSS = '''
@@ -64,8 +64,8 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...sequences.arguments import real
-from .base import Loss, Pairs, mean_where
+from ...core.parameters import check_float
+from .base import BatchPairs, Loss, masked_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +75,11 @@ class ToyLoss(Loss):
     margin: float = 0.3
 
     def __post_init__(self) -> None:
-        real(self.margin, "margin", 0.0)
+        check_float(self.margin, "margin", 0.0)
 
-    def queries(self, pairs: Pairs) -> Tensor:
+    def query_losses(self, pairs: BatchPairs) -> Tensor:
         """One hinge for each query."""
-        near, far = (mean_where(pairs.distances, side) for side in (pairs.positive, pairs.negative))
+        near, far = (masked_mean(pairs.distances, side) for side in (pairs.positive, pairs.negative))
         return F.relu(near - far + self.margin)
 '''
 
@@ -96,13 +96,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..core.parameters import store_parameters
 from ..models import options
 from ..sequences import Sequences
-from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
-from ..train import Batch, Objective, Trained, shuffled
+from ..train import Batch, Objective, Trained, shuffled_batches
 from ..train.processes import Accelerator, Precision
-from ..train.trained import exact, torch_threads
+from ..train.base import double_precision_copy, torch_threads
 from .base import Encoder, StandardizedStream
 
 
@@ -132,8 +132,8 @@ class ToldMean(Objective):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Any:
         """Every sequence once."""
-        for ids in shuffled(len(self.ready), 8, rng):
-            x, lengths = self.ready[ids].tensor()
+        for ids in shuffled_batches(len(self.ready), 8, rng):
+            x, lengths = self.ready[ids].to_tensor()
             means = torch.stack([one[:n].mean(0) for one, n in zip(x, lengths.tolist(), strict=True)])
             yield Batch(ids, x=x, lengths=lengths, means=means)
 
@@ -145,9 +145,9 @@ class ToldMean(Objective):
 class ToyEncoder(Trained, Encoder):
     """Vectors that know the mean of their sequence; `progress` and the other options of training are as everywhere."""
 
-    n_features = options.whole(1)
+    n_features = options.integer(1)
     learning_rate = options.real(above=0, role="free")
-    max_steps = options.whole(1, "free")
+    max_steps = options.integer(1, "free")
 
     network_: Averaging
 
@@ -165,26 +165,26 @@ class ToyEncoder(Trained, Encoder):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _network(self, frame: tuple[int, ...]) -> nn.Module:
+    def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         return Averaging(math.prod(frame), self.n_features)
 
-    def _objective(self, ready: Sequences, targets: None) -> ToldMean:
+    def _make_objective(self, ready: Sequences, targets: None) -> ToldMean:
         return ToldMean(self.network_, ready, self.learning_rate)
 
-    def _limits(self, objective: Any) -> dict[str, Any]:
+    def _fit_options(self, objective: Any) -> dict[str, Any]:
         return {"max_steps": self.max_steps}
 
     def _encode(self, sequences: Sequences, threads: int) -> Any:
-        x, lengths = self._ready(sequences, "X").tensor()
+        x, lengths = self._standardize(sequences, "X").to_tensor()
         with torch_threads(threads), torch.no_grad():
-            return exact(self.network_)(x.double(), lengths).numpy().astype(np.float32)
+            return double_precision_copy(self.network_)(x.double(), lengths).numpy().astype(np.float32)
 
     def stream(self) -> ToyStream:
         """One new sample in, the vector of everything so far out."""
         self._require_fitted()
-        return ToyStream(self.network_, *self.moments_)
+        return ToyStream(self.network_, *self.scaler_)
 
 
 class ToyStream(StandardizedStream):
@@ -211,15 +211,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..core.parameters import store_parameters
 from ..models import options
-from ..sequences.arguments import store
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import LearnedMetric
-from .comparer import Comparer, Features
+from .distance_network import DistanceNetwork, Features
 
 
-class MeanNetwork(Comparer):
+class MeanNetwork(DistanceNetwork):
     """‖mean_t tanh(W x_t + b) − mean_t tanh(W y_t + b)‖₂."""
 
     def __init__(self, n_channels: int, hidden: int) -> None:
@@ -232,7 +232,7 @@ class MeanNetwork(Comparer):
         steps = torch.tanh(self.layer(torch.where(there, x, 0.0)))  # nan times 0 would be nan
         return Features((steps * there).sum(1, keepdim=True) / lengths[:, None, None], torch.ones_like(lengths))
 
-    def rows(self, x: Features, y: Features) -> Tensor:
+    def pair_distances(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
         return torch.linalg.vector_norm(x.values[:, 0] - y.values[:, 0], dim=-1)
 
@@ -240,14 +240,14 @@ class MeanNetwork(Comparer):
 class ToyMetric(LearnedMetric):
     """The distance of means that are learned; `progress` and the other options of training are as everywhere."""
 
-    hidden = options.whole(1)
+    hidden = options.integer(1)
 
     def __init__(
         self,
         *,
         hidden: int = 4,
         loss: Any = "contrastive",
-        per_class: int | None = None,
+        n_per_class: int | None = None,
         learning_rate: float = 1e-2,
         weight_decay: float = 0.0,
         max_epochs: int | None = 2,
@@ -261,9 +261,9 @@ class ToyMetric(LearnedMetric):
         precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 
-    def _comparer(self, n_channels: int) -> Comparer:
+    def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
         return MeanNetwork(n_channels, self.hidden)
 '''
 
@@ -284,22 +284,22 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuildRedirectin
 
 def build(folder, *, announced=True):
     """A folder for PYTHONPATH in which the library has the additions; not `announced`, it lacks their lines."""
-    package = folder / "timelike"
-    shutil.copytree(Path(timelike.__file__).parent, package)  # with what is compiled already
+    library = folder / "timelike"
+    shutil.copytree(Path(timelike.__file__).parent, library)  # with what is compiled already
     if native.machine.kernels is not None:
         kernels = Path(native.machine.kernels.__file__)
-        shutil.copy2(kernels, package / "native" / kernels.name)
+        shutil.copy2(kernels, library / "native" / kernels.name)
     (folder / "sitecustomize.py").write_text(FIRST)
     for one in ADDITIONS:
-        room = package / one.room
-        (room / f"{one.file}.py").write_text(one.source.lstrip(), encoding="utf-8")
+        folder_of = library / one.package
+        (folder_of / f"{one.file}.py").write_text(one.source.lstrip(), encoding="utf-8")
         if announced:
-            _add_line(room / "__init__.py", one.line)
+            _add_line(folder_of / "__init__.py", one.line)
     return folder
 
 
 def _add_line(file, line):
-    """Under the last of the room's public names."""
+    """Under the last of the package's public names."""
     text = file.read_text(encoding="utf-8")
     changed, times = re.subn(r"^if TYPE_CHECKING:.*\n(?:    .*\n)+", lambda found: found[0] + line, text, flags=re.M)
     assert times == 1, f"{file} has no list of names"

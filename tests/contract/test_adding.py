@@ -1,4 +1,4 @@
-"""A method is added by its file and one line in its room: four toys are, and the contract is run on them."""
+"""A method is added by its file and one line in its package: four toys are, and the contract is run on them."""
 
 import json
 import re
@@ -27,7 +27,7 @@ import timelike as tl
 from timelike.metric import losses
 
 facts = {"file": tl.__file__, "missing": [], "refused": {}}
-for place, name in ((tl, "ToyDistance"), (tl, "ToyEncoder"), (tl, "ToyMetric"), (losses, "ToyLoss")):
+for place, name in ((tl.align, "ToyDistance"), (tl.encode, "ToyEncoder"), (tl.metric, "ToyMetric"), (losses, "ToyLoss")):
     try:
         getattr(place, name)
     except AttributeError:

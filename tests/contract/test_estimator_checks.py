@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of every estimator of every room, with the reason for each that is expected to fail."""
+"""scikit-learn's own checks of every estimator of every package, with the reason for each that is expected to fail."""
 
 import re
 
@@ -120,7 +120,7 @@ def test_nothing_but_the_reasons_given_makes_a_check_fail(estimator, check):
     check(estimator)
 
 
-def test_estimators_of_every_room_are_checked():
+def test_estimators_of_every_package_are_checked():
     assert {tl.Neighbors, tl.KMedoids, tl.CausalEncoder, tl.EmbeddingRegressor, tl.TAP} < set(map(type, ESTIMATORS))
     assert [tl.encode.FrameEncoder, tl.encode.ImageEncoder] == IMAGES
     assert [tl.encode.VectorEncoder] == VECTORS

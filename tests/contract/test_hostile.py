@@ -22,7 +22,7 @@ import timelike as tl
 from contract.calls import CHANGING, FUNCTIONS, VALUES, arguments, leaves, owner, verbs
 from contract.discover import MODELS, PLAIN_METRICS, fitted, small
 from contract.test_kernels import KERNELS, data as kernel_data, example
-from timelike.distributions import studies
+from timelike.distributions import dirac_moves
 from timelike.sequences.generate import rasterize_digits
 
 LONG = "x" * 10_000  # a label that no message may repeat
@@ -282,7 +282,7 @@ def attempt(target, rng):
             how = "left as it is"  # what cannot even be made
         told.append(f"{name}: {how}")
     call = target.make()
-    before, state = _copied(list(given.values())), _state(call) if target.change_statistics else {}
+    before, state = _copied(list(given.values())), _state(call) if target.changes else {}
     begin, problem = time.process_time(), None  # not the hour: other processes may be at work
     try:
         call(**given)
@@ -294,7 +294,7 @@ def attempt(target, rng):
             problem = f"{type(error).__name__} that is not ours, from {frame.filename}:{frame.lineno}: {error!s:.200}"
         elif len(str(error)) > MOST and not (target.name.endswith(".score") and _in_scikit(error)):
             problem = f"a message of {len(str(error))} characters: {error!s:.200}"
-        elif target.change_statistics and not _same_state(state, _state(call)):
+        elif target.changes and not _same_state(state, _state(call)):
             problem = f"half fitted after {error!s:.200}"
     except MemoryError as error:  # ours say how much there is, and how to ask for less
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -429,8 +429,7 @@ META = torch.empty(4, 2, device="meta")
         ),
         (lambda: rasterize_digits(META, np.zeros((1, 1, 1, 2))), "patches is a tensor on the meta device"),
         (lambda: rasterize_digits(np.ones((1, 1, 2, 2)), META), "positions is a tensor on the meta device"),
-        (lambda: studies.digits(META, 2), "images is a tensor on the meta device"),
-        (lambda: studies.dirac_moves(tl.distributions.RBF(width=1.0), META), "points is a tensor on the meta device"),
+        (lambda: dirac_moves(tl.distributions.RBF(width=1.0), META), "points is a tensor on the meta device"),
         (lambda: tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), np.ones((2, 2)) * 1j), "x is complex"),
         (lambda: train_generator(sparse.csr_matrix(np.eye(3))), "real is a sparse csr_matrix"),
         (
@@ -464,15 +463,12 @@ def train_generator(real):
 def test_tensors_with_gradients_are_read_as_their_numbers():
     numbers = SLOPED.detach().numpy()
     kernel = tl.distributions.RBF(width=1.0)
-    np.testing.assert_array_equal(studies.dirac_moves(kernel, SLOPED), studies.dirac_moves(kernel, numbers))
+    np.testing.assert_array_equal(dirac_moves(kernel, SLOPED), dirac_moves(kernel, numbers))
     patches = torch.ones(1, 1, 2, 2, requires_grad=True)
     np.testing.assert_array_equal(rasterize_digits(patches, np.zeros((1, 1, 1, 2)), size=4).sum(), 4)
     found = tl.distributions.empirical_ntk(torch.nn.Linear(2, 1), SLOPED)
     assert found.requires_grad
     np.testing.assert_allclose(found.detach(), np.full((4, 4), 3.0))  # x·y and the bias
-    images = torch.rand(3, 5, 5, requires_grad=True)
-    expected = studies.digits(images.detach().numpy(), 2, random_state=0).real
-    np.testing.assert_array_equal(studies.digits(images, 2, random_state=0).real, expected)
 
 
 def test_no_message_repeats_a_label_of_ten_thousand_characters():

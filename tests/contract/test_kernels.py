@@ -1,4 +1,4 @@
-"""Every public kernel, found by itself, keeps what kernels promise: symmetry, company, blocks, settling, files, tests."""
+"""Every public kernel, found by itself, keeps what kernels promise: symmetry, batch composition, blocks, options, files, tests."""
 
 import dataclasses
 from functools import cache
@@ -29,16 +29,16 @@ def linear():
 
 # arguments of kernels that are made of something; all others are made without any
 NEEDED = {
-    "Embedded": lambda: {"encoder": tl.Rocket(n_features=40, random_state=0), "kernel": RBF()},
-    "Empirical": lambda: {"module": linear()},
-    "Learned": lambda: {"model": prototypes()},
+    "EncoderKernel": lambda: {"encoder": tl.Rocket(n_features=40, random_state=0), "kernel": RBF()},
+    "EmpiricalNTK": lambda: {"module": linear()},
+    "PrototypesKernel": lambda: {"model": prototypes()},
     "Product": lambda: {"parts": (RBF(), Laplacian())},
-    "Scaled": lambda: {"kernel": RBF(), "factor": 2.0},
+    "ScaledKernel": lambda: {"kernel": RBF(), "factor": 2.0},
     "Sum": lambda: {"parts": (RBF(), Laplacian())},
 }
 
 
-HELD = {"Empirical"}  # made of somebody's torch module, which no file can hold
+HELD = {"EmpiricalNTK"}  # made of somebody's torch module, which no file can hold
 
 
 def example(kind):
@@ -48,7 +48,7 @@ def example(kind):
 def data(kernel, n=12, seed=0):
     """Vectors with copies among them, or sequences of unequal lengths."""
     rng = np.random.default_rng(seed)
-    if kernel.over == "vectors":
+    if kernel.domain == "vectors":
         found = rng.standard_normal((n, 3))
         found[-1] = found[0]
         return found
@@ -56,11 +56,13 @@ def data(kernel, n=12, seed=0):
 
 
 def known(kernel, X):
-    return kernel._known(validate_sample(X, "x", kernel.over), "x")
+    return kernel._precompute_items(validate_sample(X, "x", kernel.domain), "x")
 
 
 def test_there_are_kernels_of_every_kind_to_test():
-    assert {"RBF", "Linear", "Exponential", "Embedded", "Learned", "Sum"} <= {kind.__name__ for kind in KERNELS}
+    assert {"RBF", "Linear", "ExponentialKernel", "EncoderKernel", "PrototypesKernel", "Sum"} <= {
+        kind.__name__ for kind in KERNELS
+    }
 
 
 @pytest.mark.parametrize("kind", KERNELS)
@@ -68,19 +70,19 @@ class TestEveryKernel:
     def test_it_is_a_frozen_value_that_says_what_it_compares(self, kind):
         kernel = example(kind)
         assert dataclasses.is_dataclass(kernel)
-        assert kernel.over in ("vectors", "sequences")
-        assert kernel.definite == (kernel.indefinite == "")
+        assert kernel.domain in ("vectors", "sequences")
+        assert kernel.is_definite == (kernel.indefinite_reason == "")
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(kernel, dataclasses.fields(kernel)[0].name, 1)
 
     def test_settling_leaves_nothing_open_and_gives_the_matrix_of_the_sample(self, kind):
         kernel, X = example(kind), data(example(kind))
-        sample = validate_sample(X, "x", kernel.over)
+        sample = validate_sample(X, "x", kernel.domain)
         ready, matrix = kernel.resolve_with_matrix(sample)
-        assert not ready.open
+        assert not ready.has_open_options
         np.testing.assert_array_equal(matrix, matrix.T)
         assert np.isfinite(matrix).all()
-        np.testing.assert_allclose(ready._between(known(ready, X), None), matrix, rtol=1e-12)
+        np.testing.assert_allclose(ready._kernel_matrix(known(ready, X), None), matrix, rtol=1e-12)
         np.testing.assert_allclose(kernel(X), matrix, rtol=1e-12)
 
     def test_a_definite_one_has_no_eigenvalue_below_zero(self, kind):
@@ -88,10 +90,13 @@ class TestEveryKernel:
         if kernel.is_definite:
             assert np.linalg.eigvalsh(kernel(X)).min() > -1e-9
 
-    def test_company_changes_no_similarity(self, kind):
+    def test_other_items_change_no_similarity(self, kind):
         kernel, X = example(kind), data(example(kind))
-        ready = kernel.ready(validate_sample(X, "x", kernel.over))
-        whole, some = ready._between(known(ready, X), None), ready._between(known(ready, X[:5]), known(ready, X[3:]))
+        ready = kernel.resolve(validate_sample(X, "x", kernel.domain))
+        whole, some = (
+            ready._kernel_matrix(known(ready, X), None),
+            ready._kernel_matrix(known(ready, X[:5]), known(ready, X[3:])),
+        )
         np.testing.assert_allclose(some, whole[:5, 3:], rtol=1e-9, atol=1e-12)
         paired = ready._paired_similarities(known(ready, X[:5]), known(ready, X[5:10]))
         np.testing.assert_allclose(paired, np.diagonal(whole[:5, 5:10]), rtol=1e-9, atol=1e-12)
@@ -109,8 +114,8 @@ class TestEveryKernel:
         found = TwoSample(kernel, n_permutations=39, random_state=0).test(X, Y)
         assert 1 / 40 <= found.p_value <= 1
         assert found.p_value == (1 + (found.null >= found.statistic).sum()) / 40
-        for name in ("WHOLE", "BLOCK"):
-            monkeypatch.setattr(f"timelike.distributions.blocks.{name}", 60)
+        for name in ("MAX_MATRIX_ENTRIES", "BLOCK_ENTRIES"):
+            monkeypatch.setattr(f"timelike.distributions.kernels.matrix_blocks.{name}", 60)
         small = TwoSample(kernel, n_permutations=39, random_state=0).test(X, Y)
         np.testing.assert_allclose(small.null, found.null, rtol=1e-6, atol=1e-9)
 
@@ -121,7 +126,7 @@ class TestEveryKernel:
 
     def test_it_comes_back_from_a_folder_without_pickle(self, kind, tmp_path):
         kernel, X = example(kind), data(example(kind))
-        ready = kernel.ready(pool_samples([validate_sample(X, "x", kernel.over)]))
+        ready = kernel.resolve(pool_samples([validate_sample(X, "x", kernel.domain)]))
         if kind.__name__ in HELD:
             with pytest.raises(TypeError, match="which no file can hold"):
                 tl.save_model(ready, tmp_path / "kernel")
@@ -135,7 +140,7 @@ class TestEveryKernel:
         kernel = example(kind)
         X = [np.array(x) for x in data(kernel)]
         X[2][1] = np.nan
-        given = np.array(X) if kernel.over == "vectors" else X
+        given = np.array(X) if kernel.domain == "vectors" else X
         if kernel._takes_missing():
             assert np.isfinite(kernel(given)).all()
         else:

@@ -257,10 +257,10 @@ def public_names():
 def test_no_public_function_is_left_out():
     """Those that take no arrays are listed here: they make values, draw figures of others' answers, or hash bytes."""
     others = {
-        "distributions.as_discriminator", "distributions.of", "distributions.studies.dirac_fields",
-        "distributions.studies.landscapes", "distributions.studies.particles", "distributions.studies.pictures",
-        "distributions.studies.profiles", "forecast.passage", "forecast.swaps", "metric.losses.adapted",
-        "models.fingerprint", "models.save_model", "recognize.attacks.suite",
+        "attacks.suite", "distributions.as_discriminator", "distributions.plot_dirac_fields",
+        "distributions.plot_landscapes", "distributions.plot_particle_images",
+        "distributions.plot_particles", "distributions.plot_profiles", "forecast.latent_interpolation",
+        "forecast.swap_grid", "metric.losses.adapt_loss", "models.fingerprint", "models.save_model",
     }  # fmt: skip
     public = {name for name, found in public_names() if inspect.isfunction(found) and _takes_arrays(found)}
     assert public - set(FUNCTIONS) == others
@@ -334,11 +334,11 @@ def test_a_loss_answers_the_same_for_tensors_in_any_order(kind):
     distances, labels = torch.rand(6, 6), torch.tensor([0, 0, 1, 1, 2, 2])
     found = [kind()(x, labels.repeat_interleave(2)[::2]) for x in (distances, transposed(distances))]
     assert torch.equal(found[1], found[0])
-    if kind.pairs is not Loss.pair_loss:
+    if kind.pair_loss is not Loss.pair_loss:
         same = torch.tensor([True, False, True, False, False, True])
         single = distances.repeat_interleave(2, 1)[0, ::2]
         assert not single.is_contiguous()
-        assert torch.equal(kind().pairs(single, same), kind().pairs(distances[0], same))
+        assert torch.equal(kind().pair_loss(single, same), kind().pair_loss(distances[0], same))
 
 
 def test_functions_of_tensors_answer_the_same_in_any_order():

@@ -1,4 +1,4 @@
-"""Every metric of every room, learned or not, found by itself, keeps the promises of the base class."""
+"""Every metric of every package, learned or not, found by itself, keeps the promises of the base class."""
 
 import dataclasses
 
@@ -135,7 +135,7 @@ class TestEveryMetric:
             np.testing.assert_allclose(found.distances[query], whole[query, nearest], rtol=1e-4, atol=1e-5)
 
     def test_inputs_are_left_alone(self, kind, some):
-        x = np.array(some.padded().values)
+        x = np.array(some.pad().values)
         before = x.copy()
         metric_of(kind).pairwise(x)
         np.testing.assert_array_equal(x, before)

@@ -1,4 +1,4 @@
-"""Every estimator of every room, found by itself, keeps the promises of the base of what is fitted."""
+"""Every estimator of every package, found by itself, keeps the promises of the base of what is fitted."""
 
 import copy
 import inspect
@@ -33,7 +33,7 @@ def learn(model, X):
     return model.fit(X, targets(type(model), X))
 
 
-def test_there_are_estimators_of_every_room_to_test():
+def test_there_are_estimators_of_every_package_to_test():
     assert {
         tl.Neighbors,
         tl.KMeans,
@@ -44,7 +44,10 @@ def test_there_are_estimators_of_every_room_to_test():
     } < set(MODELS)
     assert {tl.forecast.Persistence, tl.forecast.Ridge, tl.Separation} < set(FORECASTERS)
     assert {kind.__module__.split(".")[1] for kind in MODELS} >= {
-        "recognize",
+        "cluster",
+        "neighbors",
+        "prototypes",
+        "verify",
         "encode",
         "metric",
         "forecast",
@@ -131,7 +134,7 @@ class TestEveryModel:
         X = data(kind, seed=5)
         same(answers(pickle.loads(pickle.dumps(fitted(kind))), X), answers(fitted(kind), X))
 
-    def test_company_changes_no_answer(self, kind):
+    def test_other_items_change_no_answer(self, kind):
         X = data(kind, (9, 4, 9, 7, 12, 1, 3, 40), seed=5)
         chosen = [4, 0, 7, 2]
         whole, some = answers(fitted(kind), X), answers(fitted(kind), X[chosen])
@@ -168,7 +171,7 @@ class TestEveryModel:
                     getattr(fitted(kind), verb)(other)
 
     def test_inputs_are_left_alone(self, kind):
-        x = np.array(data(kind).padded().values)
+        x = np.array(data(kind).pad().values)
         before = x.copy()
         model = small(kind).fit(x, targets(kind, data(kind)))
         answers(model, x)
@@ -221,7 +224,7 @@ class TestEveryTrainedModel:
         network = learn(small(kind), data(kind)).network_
         if not issubclass(kind, Encoder) and not isinstance(network, DistanceNetwork):
             pytest.skip("its network sees frames, not sequences")
-        x, lengths = fitted(kind)._ready(data(kind, seed=5)).tensor()
+        x, lengths = fitted(kind)._standardize(data(kind, seed=5)).to_tensor()
         more = torch.full((len(x), 5, *x.shape[2:]), filling)
         padded = torch.cat([x, more], dim=1)
         for i, length in enumerate(lengths.tolist()):
@@ -241,11 +244,11 @@ class TestEveryTrainedModel:
         for plain, other in zip(*found, strict=True):
             torch.testing.assert_close(other, plain, rtol=1e-4, atol=1e-5)
 
-    def test_the_exact_twin_is_kept_until_a_weight_changes(self, kind):
+    def test_the_double_precision_copy_is_kept_until_a_weight_changes(self, kind):
         from timelike.train.base import double_precision_copy
 
         network = learn(small(kind), data(kind)).network_
-        twin = double_precision_copy(network)
-        assert double_precision_copy(network) is twin
+        copied = double_precision_copy(network)
+        assert double_precision_copy(network) is copied
         next(network.parameters()).data.mul_(1.5)
-        assert double_precision_copy(network) is not twin
+        assert double_precision_copy(network) is not copied

@@ -11,37 +11,50 @@ import timelike as tl
 from timelike.models import Model
 from timelike.train import History, LinearDecay, Milestones
 
-_OFF = {"shortcut": False, "drawn": "thesis", "standardize": False}
+_OFF = {"shortcut": False, "initialization": "thesis", "standardize": False}
 _SRVP = {
     "B.3.1": {"n_content": 256, "n_code": 128, "hidden": 256, "motion_hidden": 512, "output": "sigmoid"},
-    "B.3.2": {"learning_rate": 3e-4, "betas": (0.9, 0.999), "stillness": 1},
+    "B.3.2": {"learning_rate": 3e-4, "betas": (0.9, 0.999), "motion_penalty": 1},
     "4.2": {"motion": "residual"},
     "authors": {"filters": 64},
-    "ours": {**_OFF, "decay": 0.0, "autoencoding": 0.0, "invariance": 0.0, "delays": False},
+    "ours": {**_OFF, "weight_decay": 0.0, "autoencoding_weight": 0.0, "invariance_weight": 0.0, "delays": False},
 }
 _SRVP_DIGITS = {
     "B.2": {"conditioning": 5, "chunk": 15},
-    "B.3.1 digits": {"codec": "dcgan", "n_seen": 5, "n_state": 20, "n_random": 20, "gain": 1.41, "substeps": 1},
-    "B.3.2 digits": {"batch_size": 128, "beta": 2, "observed": 1},
+    "B.3.1 digits": {
+        "codec": "dcgan",
+        "n_content_frames": 5,
+        "n_state": 20,
+        "n_random": 20,
+        "gain": 1.41,
+        "substeps": 1,
+    },
+    "B.3.2 digits": {"batch_size": 128, "beta": 2, "observation_std": 1},
 }
 _VIDEO = {"codec": "vgg", "skips": True, "n_state": 50, "n_random": 50, "substeps": 2}
 _SEPARATION = {
     "C.5.2": {"solver": "residual", "tied": False, "filters": 64},
-    "C.5.3": {"prediction": 45},
+    "C.5.3": {"prediction_weight": 45},
     "ours": {
         **_OFF,
-        "renewed": False,
+        "reencode": False,
         "validation": 0,
         "jitter": 0,
-        "decay": 0,
-        "intervals": 1,
+        "weight_decay": 0,
+        "n_invariance_intervals": 1,
     },
 }
 _WAVES = {
     "C.5.2": {"solver": "residual", "tied": False, "combine": "multiply", "codec": "perceptron", "output": "sigmoid"},
     "C.5.2 sizes": {"n_content": 32, "n_state": 32, "blocks": 3, "dynamics_hidden": 512, "gain": 0.71, "layers": 2},
-    "C.5.3": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "prediction": 45, "autoencoding": 1, "invariance": 45},
-    "C.5.3 too": {"smallness": 1e-3, "batch_size": 128, "schedule": "constant"},
+    "C.5.3": {
+        "learning_rate": 4e-4,
+        "betas": (0.9, 0.99),
+        "prediction_weight": 45,
+        "autoencoding_weight": 1,
+        "invariance_weight": 45,
+    },
+    "C.5.3 too": {"state_penalty": 1e-3, "batch_size": 128, "schedule": "constant"},
     "C.4.1": {"conditioning": 5, "chunk": 25},
     "authors": {"max_steps": 18_750},  # of 250 epochs
 }
@@ -60,13 +73,13 @@ _FRAMES = {
         "perturb": False,
         "max_frames": None,
         "n_outputs": None,  # as many as the frames have
-        "per_class": None,  # batches as they come
+        "n_per_class": None,  # batches as they come
         "gradient_clip": None,
         "validation": 0.2,
     },
 }
-_TWINS = {
-    "4.1": {"hidden": 20, "learning_rate": 1e-3, "weight_decay": 1e-4, "per_class": 6, "loss": "structural"},
+_RECURRENT = {
+    "4.1": {"hidden": 20, "learning_rate": 1e-3, "weight_decay": 1e-4, "n_per_class": 6, "loss": "structural"},
     "4.1 too": {"schedule": "plateau"},  # halved after 10 epochs without progress
     "ours": {
         "front": None,
@@ -87,44 +100,44 @@ _TLOSS = {
 PAPERS = {
     # Monteiro et al., 2021; what the paper leaves open is that of the authors' program
     ("Prototypes", "paper"): {
-        "3": {"similarity": "learned", "averaging": "moving", "momentum": 0.9, "auxiliary": "plain"},
+        "3": {"similarity_fn": "learned", "averaging": "moving", "momentum": 0.9, "auxiliary": "plain"},
         "authors": {
             "learning_rate": 1e-4,
             "weight_decay": 5e-4,
             "batch_size": 64,
             "max_epochs": 500,
-            "schedule": "steps",  # × 0.1 at epoch 200
+            "schedule": "milestones",  # × 0.1 at epoch 200
             "optimizer": "adam",
-            "smoothing": 0.2,
+            "label_smoothing": 0.2,
             "soft_pairs": True,
-            "per_class": 5,
+            "n_per_class": 5,
             "hidden": 512,
             "dropout": 0.25,
             "symmetrize": False,
         },
-        "ours": {"beside": [], "perturb": False, "n_prototypes": 1},
+        "ours": {"extra_encoders": [], "perturb": False, "n_prototypes": 1},
     },
     # "Sequence metric learning as synchronization of recurrent neural networks", 2021
     ("SiameseGRU", "paper"): {
-        **_TWINS,
+        **_RECURRENT,
         "eq. 5": {"readout": "last", "n_outputs": None, "normalize": False, "cell": "gru"},
     },
     ("CoupledGRU", "paper"): {
-        **_TWINS,
-        "4.1 coupling": {"coupling_penalty": 0.01, "penalized": "norm", "coupling_bias": 0},
+        **_RECURRENT,
+        "4.1 coupling": {"coupling_penalty": 0.01, "penalty_term": "norm", "coupling_bias": 0},
         "eq. 5": {"sync": "last"},
     },
     # Su and Wen, 2022
     ("AlignedFrames", "paper"): _FRAMES,
-    ("TAP", "paper"): {**_FRAMES, "3.1": {"kernels": 30, "variant": "cnn", "symmetrize": False}},
+    ("TAP", "paper"): {**_FRAMES, "3.1": {"n_kernels": 30, "variant": "cnn", "symmetrize": False}},
     # Franceschi, 2022, chapter 3: the appendix swaps 160 and 320
     ("CausalEncoder", "thesis"): {
         **_TLOSS,
         "A.1.3 network": {
             "channels": 40,
             "depth": 10,
-            "kernel": 3,
-            "reduced": 160,
+            "kernel_size": 3,
+            "reduced_size": 160,
             "n_features": 320,
             "n_negatives": 10,
         },
@@ -145,22 +158,32 @@ PAPERS = {
     ("SRVP", "kth"): {
         **_SRVP,
         "B.2.3": {"conditioning": 10, "chunk": 20},
-        "B.3.1 KTH": {**_VIDEO, "n_seen": 3, "gain": 1.2},
-        "B.3.2 KTH": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 150_000 + 50_000},
+        "B.3.1 KTH": {**_VIDEO, "n_content_frames": 3, "gain": 1.2},
+        "B.3.2 KTH": {"batch_size": 100, "observation_std": (4e-2) ** 0.5, "beta": 1, "max_steps": 150_000 + 50_000},
         "B.3.2 fall": {"schedule": LinearDecay(share=1 / 4)},
     },
     ("SRVP", "human"): {
         **_SRVP,
         "B.2.4": {"conditioning": 8, "chunk": 16},
-        "B.3.1 Human3.6M": {**_VIDEO, "n_seen": 3, "gain": 1.2},
-        "B.3.2 Human3.6M": {"batch_size": 100, "observed": (4e-2) ** 0.5, "beta": 1, "max_steps": 325_000 + 25_000},
+        "B.3.1 Human3.6M": {**_VIDEO, "n_content_frames": 3, "gain": 1.2},
+        "B.3.2 Human3.6M": {
+            "batch_size": 100,
+            "observation_std": (4e-2) ** 0.5,
+            "beta": 1,
+            "max_steps": 325_000 + 25_000,
+        },
         "B.3.2 fall": {"schedule": LinearDecay(share=1 / 14)},
     },
     ("SRVP", "bair"): {
         **_SRVP,
         "B.2.5": {"conditioning": 2, "chunk": 12},
-        "B.3.1 BAIR": {**_VIDEO, "n_seen": 2, "gain": 1.41},
-        "B.3.2 BAIR": {"batch_size": 192, "observed": (1 / 2) ** 0.5, "beta": 1, "max_steps": 1_000_000 + 500_000},
+        "B.3.1 BAIR": {**_VIDEO, "n_content_frames": 2, "gain": 1.41},
+        "B.3.2 BAIR": {
+            "batch_size": 192,
+            "observation_std": (1 / 2) ** 0.5,
+            "beta": 1,
+            "max_steps": 1_000_000 + 500_000,
+        },
         "B.3.2 fall": {"schedule": LinearDecay(share=1 / 3)},
     },
     # chapter 5
@@ -178,13 +201,13 @@ PAPERS = {
         **_SEPARATION,
         **_SST,
         "C.5.2 maps": {"maps": True, "n_content": 196, "n_state": 64, "blocks": 2, "dynamics_hidden": 128, "gain": 0.2},
-        "C.5.3 maps": {"autoencoding": 0.1, "invariance": 100, "smallness": 5e-6},
+        "C.5.3 maps": {"autoencoding_weight": 0.1, "invariance_weight": 100, "state_penalty": 5e-6},
     },
     ("Separation", "sst-linear"): {
         **_SEPARATION,
         **_SST,
         "C.5.2 linear": {"n_content": 256, "n_state": 256, "blocks": 3, "dynamics_hidden": 1024, "gain": 0.71},
-        "C.5.3 linear": {"autoencoding": 10, "invariance": 45, "smallness": 1e-2},
+        "C.5.3 linear": {"autoencoding_weight": 10, "invariance_weight": 45, "state_penalty": 1e-2},
     },
     ("Separation", "digits"): {
         **_SEPARATION,
@@ -192,7 +215,7 @@ PAPERS = {
         "C.5.2 digits": {"codec": "dcgan", "n_content": 128, "n_state": 20, "blocks": 1, "output": "sigmoid"},
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 1.41},
         "C.5.3 digits": {"learning_rate": 4e-4, "betas": (0.5, 0.99), "batch_size": 128, "max_steps": 1_250_000},
-        "C.5.3 losses": {"autoencoding": 10, "invariance": 45, "smallness": 1e-3},
+        "C.5.3 losses": {"autoencoding_weight": 10, "invariance_weight": 45, "state_penalty": 1e-3},
         # divided by 2 at epochs 300, 400, 500, 600 and 700 of 800
         "C.5.3 falls": {"schedule": Milestones(milestones=(0.375, 0.5, 0.625, 0.75, 0.875), gamma=0.5)},
     },
@@ -202,7 +225,7 @@ PAPERS = {
         "C.5.2 chairs": {"codec": "resnet", "n_content": 128, "n_state": 10, "blocks": 1, "output": "sigmoid"},
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 0.71},
         "C.5.3 chairs": {"learning_rate": 4e-4, "betas": (0.9, 0.99), "batch_size": 128, "schedule": "constant"},
-        "C.5.3 losses": {"autoencoding": 1, "invariance": 1, "smallness": 1e-3},
+        "C.5.3 losses": {"autoencoding_weight": 1, "invariance_weight": 1, "state_penalty": 1e-3},
         "ours, steps": {"max_steps": None},  # 120 epochs of data that are not here
     },
     ("Separation", "taxi"): {
@@ -211,7 +234,7 @@ PAPERS = {
         "C.5.2 taxi": {"codec": "vgg", "n_content": 128, "n_state": 20, "blocks": 1, "skips": False},
         "C.5.2 dynamics": {"dynamics_hidden": 512, "gain": 0.71},
         "C.5.3 taxi": {"learning_rate": 4e-5, "betas": (0.9, 0.99), "batch_size": 100},
-        "C.5.3 losses": {"autoencoding": 45, "invariance": 1e-4, "smallness": 1e-3},
+        "C.5.3 losses": {"autoencoding_weight": 45, "invariance_weight": 1e-4, "state_penalty": 1e-3},
         # divided by 5 at epochs 250, 300, 350, 400 and 450 of 550
         "C.5.3 falls": {"schedule": Milestones(milestones=(5 / 11, 6 / 11, 7 / 11, 8 / 11, 9 / 11), gamma=0.2)},
         "ours, steps": {"max_steps": None, "output": "sigmoid"},  # 550 epochs; flows are scaled to [0, 1]
@@ -221,7 +244,7 @@ PAPERS = {
 
 def presets():
     """Those of every public model, by the names of the model and of the preset."""
-    packages = (tl.encode, tl.metric, tl.recognize, tl.forecast, tl.distributions)
+    packages = (tl.encode, tl.metric, tl.prototypes, tl.verify, tl.forecast, tl.distributions)
     public = {name: getattr(package, name) for package in packages for name in dir(package)}
     kinds = [kind for kind in public.values() if isinstance(kind, type) and issubclass(kind, Model)]
     return {(kind.__name__, name): (kind, options) for kind in kinds for name, options in kind._presets.items()}
@@ -253,7 +276,7 @@ def test_a_preset_has_the_papers_numbers_and_no_others(key):
 
 def test_a_changed_or_unlisted_number_would_fail(monkeypatch):
     kind, options = presets()["SRVP", "kth"]
-    for other in ({"observed": 0.04}, {"substeps": 1}, {"layers": 3}):
+    for other in ({"observation_std": 0.04}, {"substeps": 1}, {"layers": 3}):
         monkeypatch.setattr(kind, "_presets", {"kth": {**options, **other}})
         with pytest.raises(AssertionError):
             test_a_preset_has_the_papers_numbers_and_no_others(("SRVP", "kth"))

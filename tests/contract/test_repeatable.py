@@ -16,7 +16,7 @@ MAY_READ_CLOCKS = {  # to end what hangs, or to stop a process some time after i
     "native/test_machine.py",
     "toy_repository.py",
     "train/killed.py",
-    "train/test_ctrl_c.py",
+    "train/test_interrupts.py",
 }
 
 

@@ -7,7 +7,7 @@ import timelike as tl
 from contract.discover import LEARNED_METRICS, PLAIN_METRICS, data, fitted
 
 
-@pytest.mark.filterwarnings("ignore::timelike.recognize.CalibrationWarning")  # two classes promise little
+@pytest.mark.filterwarnings("ignore::timelike.score.CalibrationWarning")  # two classes promise little
 @pytest.mark.parametrize("kind", [*PLAIN_METRICS, *LEARNED_METRICS])
 def test_every_metric_is_a_gate(kind, tmp_path):
     learned = kind in LEARNED_METRICS

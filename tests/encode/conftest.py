@@ -5,7 +5,15 @@ import pytest
 
 import timelike as tl
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {
+    "n_features": 6,
+    "channels": 4,
+    "depth": 3,
+    "reduced_size": 5,
+    "n_negatives": 2,
+    "max_steps": 4,
+    "random_state": 0,
+}
 
 
 @pytest.fixture

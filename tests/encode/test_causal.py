@@ -1,4 +1,4 @@
-"""The causal encoder: what it learns, and how it gets on with scikit-learn, folders and other rooms."""
+"""The causal encoder: what it learns, and its use with scikit-learn, saved models and other packages."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,15 @@ from tampering import read_config, write_config
 from timelike import train
 from timelike.encode import crop_encoder
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {
+    "n_features": 6,
+    "channels": 4,
+    "depth": 3,
+    "reduced_size": 5,
+    "n_negatives": 2,
+    "max_steps": 4,
+    "random_state": 0,
+}
 
 
 def test_it_learns(ragged):
@@ -78,11 +86,13 @@ def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_ter
     """By the sizes of the network: 40 channels in ten blocks and 160 in the last make about 7 kB a step."""
     seen = []
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    monkeypatch.setattr(train.base, "fit", lambda objective, **_: seen.append(objective.by_terms) or train.History())
+    monkeypatch.setattr(
+        train.base, "fit", lambda objective, **_: seen.append(objective.is_low_memory) or train.History()
+    )
     thesis = tl.CausalEncoder.preset("thesis")
     steps = (2 << 30) / (120 * 4 * (10 * 3 * 40 + 4 * 160))  # that 2 GiB hold, of 120 crops
-    for length, by_terms in ((0.7 * steps, None), (1.4 * steps, None), (1.4 * steps, False), (5, True)):
-        clone(thesis).set_params(by_terms=by_terms).fit(np.zeros((1, int(length))))
+    for length, low_memory in ((0.7 * steps, None), (1.4 * steps, None), (1.4 * steps, False), (5, True)):
+        clone(thesis).set_params(low_memory=low_memory).fit(np.zeros((1, int(length))))
     assert seen == [False, True, False, True]
     few = thesis.set_params(n_negatives=1, batch_size=2)  # six crops
     few.fit(np.zeros((1, int(1.4 * steps))))
@@ -120,7 +130,7 @@ def test_a_checkpoint_of_other_sequences_or_other_crops_is_refused(ragged, tmp_p
     for changed in ({"n_negatives": 3}, {"batch_size": 2}):
         with pytest.raises(ValueError, match=f"has another {next(iter(changed))}, "):
             tl.CausalEncoder(**options | changed).fit(ragged)
-    again = tl.CausalEncoder(**options | {"learning_rate": 1e-4, "by_terms": True, "max_steps": 6})
+    again = tl.CausalEncoder(**options | {"learning_rate": 1e-4, "low_memory": True, "max_steps": 6})
     assert again.fit(tl.Sequences(list(ragged))).history_.n_steps == 6  # what may change in a pause
     assert first.history_.n_steps == 4
 
@@ -188,7 +198,7 @@ def test_vectors_have_names_for_tables(ragged):
         ({"n_negatives": 0}, ValueError),
         ({"n_features": 2.5}, TypeError),
         ({"depth": -1}, ValueError),
-        ({"kernel": 0}, ValueError),
+        ({"kernel_size": 0}, ValueError),
         ({"learning_rate": 0}, ValueError),
         ({"max_steps": -1}, ValueError),
         ({"max_time": 0}, ValueError),
@@ -199,9 +209,9 @@ def test_vectors_have_names_for_tables(ragged):
         ({"patience": 0}, ValueError),
         ({"vectors": "white"}, ValueError),
         ({"geometry": "angle"}, ValueError),
-        ({"schedule": "cosine"}, ValueError),
+        ({"schedule": "cycle"}, ValueError),
         ({"standardize": "no"}, TypeError),
-        ({"by_terms": "no"}, TypeError),
+        ({"low_memory": "no"}, TypeError),
     ],
 )
 def test_a_wrong_option_is_named(ragged, options, kind):

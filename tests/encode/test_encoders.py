@@ -73,7 +73,7 @@ def test_it_is_a_metric(encoder_and_data):
 def test_it_says_what_is_wrong(encoder_and_data, tmp_path):
     encoder, data = encoder_and_data
     for call in (encoder.encode, encoder.transform, lambda _: encoder.stream()):
-        with pytest.raises(NotFittedError, match="has learned nothing yet: call fit"):
+        with pytest.raises(NotFittedError, match="is not fitted yet: call fit"):
             call(data)
     with pytest.raises(NotFittedError):
         encoder.save(tmp_path / "model")
@@ -123,15 +123,15 @@ def test_a_combination_is_of_a_list_with_something_in_it(none, ragged):
 
 @pytest.mark.parametrize("frame", [(1, 4, 12), (1, 12, 4), (2, 5, 9)])
 def test_frames_need_not_be_square(frame):
-    network = encode.FrameNetwork(frame, n_frame_features=3, n_features=4, channels=2, depth=1, reduced=2)
+    network = encode.FrameNetwork(frame, n_frame_features=3, n_features=4, channels=2, depth=1, reduced_size=2)
     assert network(torch.zeros(2, 3, math.prod(frame))).shape == (2, 4)
 
 
 @pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.encode.FrameEncoder, tl.RecurrentEncoder])
 def test_numbers_of_things_begin_at_one_and_depth_and_steps_at_none(kind, images, ragged):
     data = images if kind is tl.encode.FrameEncoder else ragged
-    counts = {"n_features", "channels", "reduced", "kernel", "n_negatives", "batch_size", "patience"}
-    counts |= {"filters", "n_seen", "hidden", "layers"}
+    counts = {"n_features", "channels", "reduced_size", "kernel_size", "n_negatives", "batch_size", "patience"}
+    counts |= {"filters", "n_frame_features", "hidden", "n_layers"}
     least = dict.fromkeys(counts, 1) | {"depth": 0, "max_steps": 0}
     for name in set(least) & set(kind().get_params()):
         with pytest.raises(ValueError, match=f"{name}=.*: expected at least {least[name]}"):

@@ -9,7 +9,7 @@ from timelike.encode import Encoder
 from timelike.encode.base import normalize_vectors
 from timelike.encode.whitening import Whitener
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "max_steps": 3, "random_state": 0}
+SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced_size": 5, "max_steps": 3, "random_state": 0}
 
 
 @pytest.fixture

@@ -17,7 +17,15 @@ from timelike.encode.heads import model_selection, numpy_heads, ridge_loo
 from timelike.encode.heads.numpy_heads import LinearHead, LogisticHead, NearestHead, SVMHead
 from timelike.encode.heads.ridge_loo import fit_ridge_loo
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced": 5, "n_negatives": 2, "max_steps": 4, "random_state": 0}
+SMALL = {
+    "n_features": 6,
+    "channels": 4,
+    "depth": 3,
+    "reduced_size": 5,
+    "n_negatives": 2,
+    "max_steps": 4,
+    "random_state": 0,
+}
 
 
 def cloud(n_classes, n=45):
@@ -267,7 +275,7 @@ def test_at_its_defaults_it_takes_what_is_missing(waves):
 def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
     small = tl.CausalEncoder(**SMALL)
     for kind in (tl.EmbeddingClassifier, tl.EmbeddingRegressor):
-        with pytest.raises(NotFittedError, match="has learned nothing yet"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
             kind(small).predict(waves)
         with pytest.raises(ValueError, match="head='magic': expected one of"):
             kind(small, head="magic").fit(waves, np.arange(60) % 2)

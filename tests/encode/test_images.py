@@ -36,7 +36,7 @@ class TestNetworks:
     def test_half_of_the_channels_of_lenet_are_dropped_as_a_whole(self):
         network = tl.encode.ImageEncoder(random_state=0).network((1, 28, 28)).train()
         torch.manual_seed(0)
-        channels = network.look[:7](torch.randn(200, 1, 28, 28)).amax((2, 3))
+        channels = network.backbone[:7](torch.randn(200, 1, 28, 28)).amax((2, 3))
         assert 0.4 < float((channels == 0).float().mean()) < 0.6
 
     @pytest.mark.parametrize("dropout", [0.0, 0.25])
@@ -193,7 +193,7 @@ def _fitted(kind, X):
         (lambda: _fitted(tl.encode.ImageEncoder, IMAGES).stream().push(np.zeros((12, 10))), r"sample has shape \(12, 10\)"),
         (lambda: tl.encode.ImageEncoder(architecture="vgg").fit(IMAGES), r"architecture='vgg': expected one of 'lenet'"),
         (lambda: tl.encode.ImageEncoder(shift=0.7).fit(IMAGES), r"shift=0.7"),
-        (lambda: tl.encode.VectorEncoder(mask_share=1.0).fit(VECTORS), r"masked=1.0"),
+        (lambda: tl.encode.VectorEncoder(mask_share=1.0).fit(VECTORS), r"mask_share=1.0"),
         (lambda: tl.nn.ImageNetwork((28, 28)), r"frame=\(28, 28\): .*\(channel, height, width\)"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Comparisons: scores against scikit-learn and the room `score`, folds, what may be a method, tests, files, pictures."""
+"""Comparisons: scores against scikit-learn and the package `score`, folds, what may be a method, tests, files, pictures."""
 
 import json
 import re
@@ -101,7 +101,7 @@ def test_a_metric_that_came_fitted_is_used_as_it_is_and_said_to_be():
     X, others = waves(), waves(8, seed=3)
     encoder = tl.encode.StatisticsEncoder().fit(others)
     found = compared(X, {"given": encoder}, metric="map", cv=2)
-    assert "came fitted" in found.rows[0].why
+    assert "came fitted" in found.rows[0].reason
     assert found.best() is encoder
 
 
@@ -284,7 +284,7 @@ def test_a_perfect_regressor_has_no_error_whatever_it_answers_in(made):
 def test_answers_that_cannot_be_scored_are_a_failed_row(made, words):
     row = regressed(made)
     assert row.state == "failed"
-    assert re.search(words, row.why), row.why
+    assert re.search(words, row.reason), row.reason
 
 
 def test_classes_in_a_column_are_classes_and_a_table_of_them_is_a_failed_row():
@@ -292,7 +292,7 @@ def test_classes_in_a_column_are_classes_and_a_table_of_them_is_a_failed_row():
     columns, table = (compared(X, {"c": Shaped(shape=shape)}, cv=2).rows[0] for shape in ((-1, 1), (1, -1)))
     assert columns.scores["accuracy"].mean == compared(X, {"c": Constant()}, cv=2).rows[0].scores["accuracy"].mean
     assert table.state == "failed"
-    assert "shape (1, 12) for 12 sequences: expected (12,), one class each" in table.why
+    assert "shape (1, 12) for 12 sequences: expected (12,), one class each" in table.reason
 
 
 class Shaped(Constant):
@@ -407,7 +407,7 @@ def test_an_edited_checkpoint_is_refused(tmp_path):
     compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")
     (one, _) = sorted((tmp_path / "kept").glob("c-*.json"))
     text = one.read_text()
-    for broken, words in ((text[:-9], "is no JSON"), (text.replace('"judged"', '"judge"'), "lacks 'judged'")):
+    for broken, words in ((text[:-9], "is no JSON"), (text.replace('"result"', '"resul"'), "lacks 'result'")):
         one.write_text(broken)
         with pytest.raises(ValueError, match=words):
             compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")

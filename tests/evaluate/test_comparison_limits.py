@@ -24,7 +24,7 @@ def test_a_method_that_does_not_fit_into_what_is_left_is_a_row_that_says_so():
     rows = {row.method: row for row in found.rows}
     assert rows["constant"].state == "finished"
     assert rows["slow"].state in ("skipped", "unfinished")
-    assert "not in the budget" in rows["slow"].why
+    assert "not in the budget" in rows["slow"].reason
     assert Slow.fits < 5
 
 
@@ -38,7 +38,7 @@ def test_a_budget_too_small_for_any_method_runs_the_cheapest_and_says_so():
 def test_methods_that_can_be_limited_train_within_the_budget():
     found = compared(waves(), {"limited": Limited()}, budget=1.0, cv=2)
     assert 0 < Limited.told[0] < 60
-    assert found.rows[0].why.startswith("had ")
+    assert found.rows[0].reason.startswith("had ")
     compared(waves(), {"limited": Limited()}, budget=60.0, cv=2)
     assert Limited.told[0] == 120.0
     compared(waves(), {"limited": Limited(max_time=3.0, random_state=7)}, budget=1.0, cv=2)
@@ -51,7 +51,7 @@ def test_methods_that_can_be_limited_train_within_the_budget():
 def test_a_method_that_is_not_done_when_the_budget_is_spent_is_ended():
     found = compared(waves(), {"quick": tl.Euclidean(), "endless": Euclidean()}, budget=0.3 / 60, cv=2)
     row = next(row for row in found.rows if row.method == "endless")
-    assert (row.state, row.why) == ("skipped", "not in the budget: it ended while it was at work")
+    assert (row.state, row.reason) == ("skipped", "not in the budget: it ended while it was at work")
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
@@ -70,10 +70,10 @@ def test_the_cheapest_comes_first_whatever_the_order():
 
 def test_what_was_measured_corrects_what_is_expected():
     speed = SpeedTracker()
-    assert speed.expected("other", 2.0) == 2.0
+    assert speed.estimate("other", 2.0) == 2.0
     speed.record("first", 1.0, 3.0)
-    assert speed.expected("first", 1.0) == 3.0
-    assert speed.expected("other", 2.0) == 6.0
+    assert speed.estimate("first", 1.0) == 3.0
+    assert speed.estimate("other", 2.0) == 6.0
 
 
 def test_without_a_budget_it_is_said_how_long_it_will_take(capsys):
@@ -207,7 +207,7 @@ def test_arguments_of_the_wrong_kind_are_refused_by_name(more, words):
 def test_a_method_that_fails_is_a_row_that_says_why():
     found = compared(waves(), {"failing": Failing(), "dtw": tl.DTW()}, cv=2)
     row = next(row for row in found.rows if row.method == "failing")
-    assert (row.state, row.why) == ("failed", "failed in fold 1 of 2: RuntimeError: no luck | today")
+    assert (row.state, row.reason) == ("failed", "failed in fold 1 of 2: RuntimeError: no luck | today")
     assert "no luck / today" in found.table()
     nothing = compared(waves(), {"failing": Failing()}, cv=2)
     with pytest.raises(ValueError, match="no method has finished.*no luck"):
@@ -219,7 +219,7 @@ def test_a_method_that_fails_is_a_row_that_says_why():
 
 def test_a_warning_of_a_method_stands_in_its_row():
     found = compared(waves(), {"warns": Warns()}, cv=2)
-    assert found.rows[0].folds[0].said == ("learned nothing",)
+    assert found.rows[0].folds[0].warnings == ("learned nothing",)
     assert "learned nothing" in found.table()
 
 
@@ -242,11 +242,11 @@ def test_missing_values_are_left_out_where_that_is_possible_and_interpolated_els
     X = holes()
     methods = ["dtw", "msm", "1-NN DTW", "statistics + forest"]
     found = compared(X, methods, cv=2, metric=("accuracy", "map"))
-    why = {row.method: row.why for row in found.rows if row.state == "finished"}
+    reasons = {row.method: row.reason for row in found.rows if row.state == "finished"}
     taken = takes_missing(tl.encode.StatisticsEncoder())
     filled = "missing values interpolated"
     expected = {"dtw": "", "msm": filled, "1-NN DTW": "", "statistics + forest": "" if taken else filled}
-    assert why == expected
+    assert reasons == expected
     assert f"for {sum(map(bool, expected.values()))} of 4 methods, which cannot take them" in str(found)
     rows = {row.method: row for row in found.rows}
     by_hand = {"dtw": (X, tl.DTW(missing="ignore")), "msm": (X.interpolate(), tl.MSM())}
@@ -304,7 +304,7 @@ def test_what_cannot_prepare_is_refused():
             compared(waves(), ["euclidean"], prepare=wrong)
     row = compared(waves(), ["euclidean"], cv=2, prepare=tl.prepare.Windows(5)).rows[0]
     assert row.state == "failed"
-    assert "expected one of each" in row.why
+    assert "expected one of each" in row.reason
 
 
 def test_a_checkpoint_knows_what_prepared_its_sequences(tmp_path):
@@ -315,12 +315,12 @@ def test_a_checkpoint_knows_what_prepared_its_sequences(tmp_path):
 
 def test_errors_name_ids_and_not_positions_inside_a_fold():
     X = holes()
-    why = compared(X, {"boasting": Boasting()}, cv=2).rows[0].why
-    item = re.search(r"sequence \d+ \(id '(wave \d+)'\) is missing \(nan\) at time step (\d+)", why)
+    reason = compared(X, {"boasting": Boasting()}, cv=2).rows[0].reason
+    item = re.search(r"sequence \d+ \(id '(wave \d+)'\) is missing \(nan\) at time step (\d+)", reason)
     assert np.isnan(X[X.ids.tolist().index(item[1])][int(item[2])]).any()
     plain = tl.Sequences([np.array(one) for one in X], labels=X.labels)  # called by their places in X
-    why = compared(plain, {"boasting": Boasting()}, cv=2).rows[0].why
-    item = re.search(r"sequence \d+ \(id (\d+)\) is missing \(nan\) at time step (\d+)", why)
+    reason = compared(plain, {"boasting": Boasting()}, cv=2).rows[0].reason
+    item = re.search(r"sequence \d+ \(id (\d+)\) is missing \(nan\) at time step (\d+)", reason)
     assert np.isnan(plain[int(item[1])][int(item[2])]).any()
 
 

@@ -43,9 +43,9 @@ class Spy(Baseline):
         store_parameters(self, locals())
 
     def _min_past_steps(self):
-        return self.min_past_steps
+        return self.need
 
-    def _fit_sequences(self, sequences):
+    def _fit_sequences(self, sequences, source=None):
         Spy.seen.append(("fit", sequences))
         self.last_ = float(np.nanmax(sequences.values))
 
@@ -194,7 +194,7 @@ def test_a_method_that_rolls_is_asked_once_by_a_copy_fitted_before_the_first_ori
     class Rolling(Spy):
         calls: list = []  # noqa: RUF012
 
-        def _rolling(self, sequences, windows, horizon, known=None):
+        def _forecast_rolling(self, sequences, windows, horizon, known=None):
             self.calls.append((self.last_, windows))
             return repeat_rows(self._last_rows(windows.pasts, 1)[:, 0], horizon)
 
@@ -287,15 +287,15 @@ def test_skill_is_paired_with_the_baseline():
     assert (skill["mae"].mean, skill["mae"].low, skill["mae"].high) == pytest.approx((0.5, 0.5, 0.5))
     assert skill["mse"].mean == pytest.approx(0.75)
     np.testing.assert_allclose(found.skill_per_step("mse").mean, 0.75)
-    np.testing.assert_allclose(found.per_step("mae", of="baseline").mean, [1, 2, 3, 4])
-    assert found.at_step(2, of="baseline")["mae"].mean == 2
+    np.testing.assert_allclose(found.per_step("mae", method="baseline").mean, [1, 2, 3, 4])
+    assert found.at_step(2, method="baseline")["mae"].mean == 2
 
 
 def test_a_paired_interval_is_narrower_than_the_two_apart():
     rng = np.random.default_rng(0)
     X = tl.Sequences([np.cumsum(0.5 + rng.standard_normal(40)) * scale for scale in rng.gamma(1.0, size=12)])
     found = backtest(tl.forecast.Mean(), X, 3, n_windows=20, baseline="persistence", random_state=0)
-    ours, theirs = found.mean_to_step(), found.mean_to_step(of="baseline")
+    ours, theirs = found.mean_to_step(), found.mean_to_step(method="baseline")
     apart = 1 - ours["mse"].high / theirs["mse"].low, 1 - ours["mse"].low / theirs["mse"].high
     skill = found.skill()["mse"]
     assert skill.high - skill.low < (apart[1] - apart[0]) / 2
@@ -313,8 +313,8 @@ def test_without_a_baseline_there_is_no_skill():
     found = backtest(Persistence(), walks([20, 20]), 3, n_windows=4)
     with pytest.raises(ValueError, match='backtest\\(…, baseline="persistence"\\)'):
         found.skill()
-    with pytest.raises(ValueError, match='of="baseline": there was no baseline'):
-        found.per_step(of="baseline")
+    with pytest.raises(ValueError, match='method="baseline": there was no baseline'):
+        found.per_step(method="baseline")
     only = backtest(Persistence(), walks([20, 20]), 3, n_windows=4, scores="psnr", baseline="persistence")
     with pytest.raises(ValueError, match="there is no skill by psnr"):
         only.skill()
@@ -346,9 +346,9 @@ def test_a_calibrated_model_has_coverage_width_and_the_crps_of_its_samples():
 
 def test_a_method_that_draws_is_judged_by_its_own_samples():
     class Drawn(Persistence):
-        _draws = True
+        _is_probabilistic = True
 
-        def _continued(self, past, request):
+        def _predict_rows(self, past, request):
             center = super()._predict_rows(past, request).center
             noise = request.rng.standard_normal((request.n_samples, *center.shape))
             return Futures(None, center + noise)
@@ -367,11 +367,11 @@ def test_a_method_that_draws_is_judged_by_its_own_samples():
 class Knows(Persistence):
     """Takes channels that are known in advance, and forecasts their sum."""
 
-    def __init__(self, *, known=None):
+    def __init__(self, *, known_channels=None):
         store_parameters(self, locals())
 
     def _predict_rows(self, past, request):
-        return Futures(np.repeat(request.known.sum(axis=2, keepdims=True), self.cells_.n_cells, axis=2))
+        return Futures(np.repeat(request.known_covariates.sum(axis=2, keepdims=True), self.cells_.n_cells, axis=2))
 
 
 @pytest.mark.parametrize("fitted", [False, True])
@@ -629,7 +629,7 @@ def test_what_makes_no_sense_is_refused(change, error, words):
 
 def test_a_model_that_cannot_be_fitted_so_early_says_on_what():
     class Picky(Spy):
-        def _learn(self, sequences):
+        def _fit_sequences(self, sequences, source=None):
             raise ValueError("too short")
 
     with pytest.raises(ValueError, match="too short") as caught:

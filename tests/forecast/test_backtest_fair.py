@@ -80,7 +80,9 @@ def test_a_rival_that_does_not_forecast_what_the_model_does_is_refused_at_the_do
     theirs = Analog(k=2, window=4, known_channels=rival)
     if fitted:
         theirs.fit(X)
-    with pytest.raises(ValueError, match="Analog with known=.* does not forecast all channels that Ridge with known="):
+    with pytest.raises(
+        ValueError, match="Analog with known_channels=.* does not forecast all channels that Ridge with known_channels="
+    ):
         backtest(Ridge(lags=4, known_channels=model), X, 4, n_windows=3, baseline=theirs)
 
 
@@ -152,17 +154,17 @@ def test_several_rivals_stand_in_one_table():
     for name, rival in zip(names, (Persistence(), SeasonalNaive(12), Ridge(), Analog(), Mean()), strict=True):
         alone = backtest(Climatology(12), X, 3, n_windows=4, baseline=rival, random_state=0)
         np.testing.assert_array_equal(found.references[name]["mse"], alone.reference["mse"])
-        assert found.skill(against=name) == alone.skill()
-        np.testing.assert_array_equal(found.skill_per_step("mae", against=name).low, alone.skill_per_step("mae").low)
-        assert found.at_step(2, of=name) == alone.at_step(2, of="baseline")
+        assert found.skill(reference=name) == alone.skill()
+        np.testing.assert_array_equal(found.skill_per_step("mae", reference=name).low, alone.skill_per_step("mae").low)
+        assert found.at_step(2, method=name) == alone.at_step(2, method="baseline")
     header, _, *rows = found.table().splitlines()
     assert [cell.strip() for cell in header.split("|")[7:-1]] == [f"skill against {name}" for name in names]
     assert [row.split("|")[2].strip() for row in rows[:6]] == ["Climatology", *names]
     assert len(found.plot("mse").axes[0].lines) == 6
     back = Backtest.from_json(found.to_json())
     assert str(back) == str(found)
-    with pytest.raises(ValueError, match="against='AR': expected one of 'baseline', 'Persistence', 'SeasonalNaive'"):
-        found.skill(against="AR")
+    with pytest.raises(ValueError, match="reference='AR': expected one of 'baseline', 'Persistence', 'SeasonalNaive'"):
+        found.skill(reference="AR")
 
 
 def test_rivals_of_one_name_are_told_apart():
@@ -219,9 +221,9 @@ def test_no_window_that_is_left_in_was_learned_from():
     seen = []
 
     class Noting(Mean):
-        def _learn(self, sequences):
+        def _fit_sequences(self, sequences, source=None):
             seen.append(sequences.values.max())
-            super()._learn(sequences)
+            super()._fit_sequences(sequences, source)
 
     clocks = [np.arange(40.0), np.arange(10.0), 30 + np.arange(8.0)]
     found = backtest(Noting(), tl.Sequences(clocks, times=clocks), 3, n_windows=9)
@@ -325,7 +327,7 @@ def test_a_checkpoint_tells_arguments_of_scores_apart(tmp_path):
 
 @pytest.mark.parametrize("named", [lambda t, f, per: score.mse(t, f, per=per), partial(score.mse, weights=object())])
 def test_a_checkpoint_of_functions_that_have_no_name_of_their_own_is_refused(tmp_path, named):
-    with pytest.raises(ValueError, match=r"checkpoint: the score '.*' .*cannot be told from another"):
+    with pytest.raises(ValueError, match=r"checkpoint: the score '.*' .*cannot be identified"):
         backtest(Persistence(), noisy([20] * 2), 3, n_windows=2, scores=named, checkpoint=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
 
@@ -357,7 +359,7 @@ def test_batches_are_as_large_as_the_futures_there_really_are(monkeypatch):
     asked = []
 
     class Noting(Persistence):
-        def _continued(self, past, request):
+        def _predict_rows(self, past, request):
             asked.append(len(past))
             return super()._predict_rows(past, request)
 

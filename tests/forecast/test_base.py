@@ -67,10 +67,10 @@ def test_channels_are_known_by_name_or_by_place_counted_from_either_end():
 @pytest.mark.parametrize(
     ("known", "kind", "said"),
     [
-        ("hour", TypeError, r"known='hour': expected a list of channels, such as known=\['hour'\]"),
-        (3, TypeError, "known=3: expected a list"),
-        ([1.0], TypeError, "known holds 1.0: expected names or positions"),
-        ([True], TypeError, "known holds True"),
+        ("hour", TypeError, r"known_channels='hour': expected a list of channels, such as known_channels=\['hour'\]"),
+        (3, TypeError, "known_channels=3: expected a list"),
+        ([1.0], TypeError, "known_channels holds 1.0: expected names or positions"),
+        ([True], TypeError, "known_channels holds True"),
         (["hours"], ValueError, "there is no channel 'hours'; X has 'load', 'hour', 'day', 'rain'"),
         ([4], ValueError, "there is no channel 4: X has 4"),
         ([-5], ValueError, "there is no channel -5"),
@@ -98,14 +98,20 @@ def test_what_is_known_over_the_horizon_is_asked_for_and_checked():
         model.predict(X, 5, known_covariates=np.zeros((3, 9, 2))).mean,
         model.predict(X, 5, known_covariates=np.zeros((3, 5, 2))).mean,
     )
-    with pytest.raises(ValueError, match=r"known=None: .*fitted with known=\['rain', 'hour'\]; .*\(item, 5, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"known_covariates=None: .*fitted with known_channels=\['rain', 'hour'\]; .*\(item, 5, 2\)"
+    ):
         model.predict(X, 5)
     for wrong in (np.zeros((3, 4, 2)), np.zeros((2, 5, 2)), np.zeros((3, 5, 3))):
-        with pytest.raises(ValueError, match=r"known has .*: expected 3 of at least 5 steps and frames \(2,\)"):
+        with pytest.raises(
+            ValueError, match=r"known_covariates has .*: expected 3 of at least 5 steps and frames \(2,\)"
+        ):
             model.predict(X, 5, known_covariates=wrong)
     with pytest.raises(ValueError, match=r"known.*missing"):
         model.predict(X, 5, known_covariates=np.full((3, 5, 2), np.nan))
-    with pytest.raises(ValueError, match="known is given, but this Persistence was fitted without known channels"):
+    with pytest.raises(
+        ValueError, match="known_covariates is given, but this Persistence was fitted without known_channels"
+    ):
         Persistence().fit(X).predict(X, 5, known_covariates=np.zeros((3, 5, 2)))
 
 

@@ -185,7 +185,7 @@ class TestKnown:
             np.testing.assert_allclose(found.mean.ravel(), 10 * np.array(known))
 
     def test_a_metric_that_learns_cannot_see_the_horizon(self):
-        with pytest.raises(ValueError, match=r"known=\[1\]: .* learns from the window alone"):
+        with pytest.raises(ValueError, match=r"known_channels=\[1\]: .* learns from the window alone"):
             Analog(tl.Rocket(n_features=84, random_state=0), known_channels=[1]).fit(walks(50))
 
 

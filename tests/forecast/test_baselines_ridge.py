@@ -178,7 +178,9 @@ class TestKnown:
 
     def test_without_the_plan_it_says_what_to_give(self):
         model = Ridge(lags=1, known_channels=[0]).fit(series(20))
-        with pytest.raises(ValueError, match=r"known=None: .*known=\[0\]; give their values over the horizon"):
+        with pytest.raises(
+            ValueError, match=r"known_covariates=None: .*known_channels=\[0\]; give their values over the horizon"
+        ):
             model.predict(series(20), 3)
 
 
@@ -191,7 +193,7 @@ def refitted(model, train, windows, horizon, known=None):
     for row, (item, origin) in enumerate(zip(windows.item, windows.origin, strict=True)):
         one = clone(model).fit(tl.Sequences(cut(train, origin)))
         ahead = None if known is None else known[row : row + 1]
-        found.append(one.predict([train[item][:origin]], horizon, known=ahead).mean[0])
+        found.append(one.predict([train[item][:origin]], horizon, known_covariates=ahead).mean[0])
     return np.stack(found)
 
 
@@ -348,7 +350,8 @@ class TestBadInput:
         Ridge(lags=9).fit(series(10))
 
     @pytest.mark.parametrize(
-        ("options", "words"), [({"lags": 0}, "lags=0"), ({"alpha": 0.0}, r"alpha=0\.0"), ({"known": "x"}, "known='x'")]
+        ("options", "words"),
+        [({"lags": 0}, "lags=0"), ({"alpha": 0.0}, r"alpha=0\.0"), ({"known_channels": "x"}, "known_channels='x'")],
     )
     def test_options_are_refused_by_name(self, options, words):
         with pytest.raises((TypeError, ValueError), match=words):

@@ -245,7 +245,7 @@ def test_frames_too_large_for_all_counts_of_draws_keep_their_windows(monkeypatch
         (2 * 36, [1, 100], 36),
         (20, [1, 100], len(select_windows(tl.Sequences(x), 1, 1, 10).item)),
     ):
-        monkeypatch.setattr("timelike.forecast.calibrating._MAX_ERRORS", room * per_window)
+        monkeypatch.setattr("timelike.forecast.base._MAX_ERRORS", room * per_window)
         model = Draws().fit(x).calibrate(x, horizon=1)
         every = [*model.shorter_calibrations_, model.calibration_]
         assert [one.n_samples for one in every] == counts
@@ -261,7 +261,7 @@ def test_frames_too_large_for_all_counts_of_draws_keep_their_windows(monkeypatch
 def test_pieces_change_no_error(monkeypatch):
     x = np.random.default_rng(0).standard_normal((6, 5, 2))
     whole = Persistence().fit(x).calibrate(x).calibration_.errors
-    monkeypatch.setattr("timelike.forecast.calibrating._BLOCK_NUMBERS", 20)
+    monkeypatch.setattr("timelike.forecast.calibration._BLOCK_NUMBERS", 20)
     np.testing.assert_array_equal(Persistence().fit(x).calibrate(x).calibration_.errors, whole)
 
 
@@ -297,8 +297,8 @@ def test_backtest_intervals_of_means_of_draws_cover_what_they_say():
 
 def test_calibrating_says_how_long_it_takes_where_that_is_long(capsys, monkeypatch):
     now = iter(np.arange(0.0, 1000.0, 2.0))
-    monkeypatch.setattr("timelike.forecast.countdown.time", SimpleNamespace(monotonic=lambda: next(now)))
-    monkeypatch.setattr("timelike.forecast.calibrating._BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("timelike.core.progress.time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr("timelike.forecast.calibration._BLOCK_NUMBERS", 1)
     x = np.random.default_rng(0).standard_normal((5, 5))
     Persistence().fit(x).calibrate(x, horizon=1)
     assert capsys.readouterr().err == "Persistence.calibrate: 20 windows, about 40 s; progress=True shows a bar\n"

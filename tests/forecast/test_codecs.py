@@ -48,7 +48,7 @@ def test_pictures_of_any_size_come_back_in_their_size(kind, maps, skips, height,
     look, draw = codec(kind, (height, width), maps=maps, skips=skips)
     with torch.no_grad():
         code, seen = look(torch.randn(2, 2, height, width))
-        assert code.shape == ((2, 3, *look.shape.code) if maps else (2, 3))
+        assert code.shape == ((2, 3, *look.shape.code_size) if maps else (2, 3))
         assert draw(code, seen).shape == (2, 1, height, width)
 
 

@@ -23,17 +23,17 @@ SIZES = {
                   "filters": 64, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 1.41},
     SeparationNetwork: {"n_content": 32, "n_state": 32, "hidden": 128, "dynamics_hidden": 128, "filters": 64,
                         "layers": 2, "conditioning": 5, "blocks": 1, "gain": 0.71},
-    SeparationWeights: {"prediction": 45.0, "autoencoding": 1.0, "invariance": 45.0, "smallness": 1e-3},
-    tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "n_code": 64, "n_seen": 5, "hidden": 128,
+    SeparationWeights: {"prediction": 45.0, "autoencoding": 1.0, "invariance": 45.0, "state_penalty": 1e-3},
+    tl.SRVP: {"n_state": 48, "n_random": 8, "n_content": 32, "n_code": 64, "n_content_frames": 5, "hidden": 128,
               "motion_hidden": 128, "filters": 16, "layers": 2, "conditioning": 5, "substeps": 1, "gain": 0.2,
-              "beta": 1.0, "stillness": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3, "n_sprites": 2,
-              "haste": (1.0, 1.0), "invariance": 0.0, "autoencoding": 0.0, "scale": 1.0, "decay": 0.0,
+              "beta": 1.0, "motion_penalty": 0.1, "drift": 0.0, "batch_size": 64, "learning_rate": 5e-3, "n_sprites": 2,
+              "delay_penalty": (1.0, 1.0), "invariance_weight": 0.0, "autoencoding_weight": 0.0, "scale": 1.0, "weight_decay": 0.0,
               "betas": (0.9, 0.999), "validation": 0.0, "skips": False, "shortcut": True, "delays": False,
               "standardize": True, "devices": 1},
     tl.Separation: {"n_content": 32, "n_state": 32, "hidden": 128, "dynamics_hidden": 128, "filters": 16, "layers": 2,
-                    "conditioning": 5, "blocks": 1, "gain": 0.71, "prediction": 45.0, "autoencoding": 1.0,
-                    "invariance": 45.0, "smallness": 1e-3, "intervals": 1, "batch_size": 64, "learning_rate": 3e-3,
-                    "scale": 1.0, "decay": 0.0, "betas": (0.9, 0.99), "validation": 0.0, "content": True,
+                    "conditioning": 5, "blocks": 1, "gain": 0.71, "prediction_weight": 45.0, "autoencoding_weight": 1.0,
+                    "invariance_weight": 45.0, "state_penalty": 1e-3, "n_invariance_intervals": 1, "batch_size": 64, "learning_rate": 3e-3,
+                    "scale": 1.0, "weight_decay": 0.0, "betas": (0.9, 0.99), "validation": 0.0, "content": True,
                     "skips": False, "maps": False, "shortcut": True, "tied": False, "offset": False,
                     "standardize": True, "devices": 1},
 }  # fmt: skip
@@ -82,10 +82,10 @@ def test_codecs_are_drawn_as_the_thesis_says_where_that_is_wished(codec):
     for kind in kinds:
         for drawn in ("torch", "thesis"):
             torch.manual_seed(0)
-            network = kind(frame, codec=codec, filters=8, drawn=drawn)
-            for name in ("look", "look_at_content", "look_at_state", "draw"):
+            network = kind(frame, codec=codec, filters=8, initialization=drawn)
+            for name in ("encoder", "content_encoder", "state_encoder", "decoder"):
                 if hasattr(network, name):
-                    as_told = drawn == "thesis" and (codec, name) != ("sprites", "draw")
+                    as_told = drawn == "thesis" and (codec, name) != ("sprites", "decoder")
                     weights = weights_of(getattr(network, name))
                     assert (float(weights.std()) == pytest.approx(0.02, rel=0.05)) == as_told, name
 
@@ -110,11 +110,15 @@ def test_the_bound_is_its_parts_in_the_units_of_the_data():
 WHOLE, COUNT, WEIGHT, ABOVE_0 = ((1, 0),), ((0, -1),), ((0, -1),), ((1e-300, 0),)
 RANGES = {
     tl.SRVP: {
-        **dict.fromkeys(["n_state", "n_code", "n_seen", "hidden", "filters", "n_sprites", "motion_hidden"], WHOLE),
+        **dict.fromkeys(
+            ["n_state", "n_code", "n_content_frames", "hidden", "filters", "n_sprites", "motion_hidden"], WHOLE
+        ),
         **dict.fromkeys(["conditioning", "batch_size", "max_steps", "patience"], WHOLE),
         **dict.fromkeys(["n_random", "n_content", "layers"], COUNT),
-        **dict.fromkeys(["beta", "stillness", "drift", "decay", "invariance", "autoencoding"], WEIGHT),
-        **dict.fromkeys(["gain", "observed", "learning_rate", "max_time"], ABOVE_0),
+        **dict.fromkeys(
+            ["beta", "motion_penalty", "drift", "weight_decay", "invariance_weight", "autoencoding_weight"], WEIGHT
+        ),
+        **dict.fromkeys(["gain", "observation_std", "learning_rate", "max_time"], ABOVE_0),
         "chunk": ((2, 1),),
         "substeps": ((1, 0), (2**10, 2**10 + 1)),
         "scale": ((1e-300, 0), (1e6, 1.1e6)),
@@ -123,10 +127,10 @@ RANGES = {
     tl.Separation: {
         **dict.fromkeys(["n_content", "n_state", "hidden", "decoder_hidden", "filters", "dynamics_hidden"], WHOLE),
         **dict.fromkeys(["layers", "decoder_layers"], COUNT),
-        **dict.fromkeys(["autoencoding", "invariance", "smallness", "jitter"], WEIGHT),
-        **dict.fromkeys(["gain", "prediction"], ABOVE_0),
+        **dict.fromkeys(["autoencoding_weight", "invariance_weight", "state_penalty", "jitter"], WEIGHT),
+        **dict.fromkeys(["gain", "prediction_weight"], ABOVE_0),
         "blocks": ((1, 0),),
-        "intervals": ((1, 0), (2**20, 2**20 + 1)),
+        "n_invariance_intervals": ((1, 0), (2**20, 2**20 + 1)),
         "scale": ((1e-300, 0), (1e6, 1.1e6)),
     },
 }

@@ -53,7 +53,7 @@ def test_residual_blocks_are_applied_one_after_the_other(tied, substeps, frames,
         found = ResidualDynamics(blocks, 3)(start(), spans, forcing, frames=frames, parts=substeps)
         for item in range(3):
             force = None if forcing is None else forcing[item]
-            expected = naive.step_states(start()[item], blocks, 3, spans[item], force, substeps, frames)
+            expected = naive.moved(start()[item], blocks, 3, spans[item], force, substeps, frames)
             torch.testing.assert_close(found[item], torch.stack(expected), rtol=1e-12, atol=1e-12)
 
 
@@ -182,7 +182,7 @@ def test_no_steps_are_no_states():
 )
 def test_a_step_that_cannot_be_divided_so_is_refused(move, frames, parts, said):
     with pytest.raises(ValueError, match=said):
-        move.refuse(frames, parts)
+        move.validate_substeps(frames, parts)
 
 
 @pytest.mark.parametrize(("frames", "parts"), [(6, 6), (2, 6), (1, None), (3, None)])

@@ -63,7 +63,7 @@ def test_double_precision_is_drawn_in_double_precision(drawn):
     if model.skips:
         pytest.skip("the stages' maps would have to be made up")
     with torch.no_grad():
-        few, many = network.draw(code[:1], []), network.draw(code.repeat(20, 1), [])
+        few, many = network.decoder(code[:1], []), network.decoder(code.repeat(20, 1), [])
     assert few.dtype == torch.float64
     torch.testing.assert_close(few[0], many[0], rtol=1e-12, atol=1e-12)
 

@@ -10,8 +10,9 @@ from sklearn.base import clone
 
 import timelike as tl
 from naive import separation as naive
-from timelike.forecast.separation import reencoding, rollout
+from timelike.forecast.separation import estimator, reencoding, rollout
 from timelike.sequences import generate
+from timelike.train.base import double_precision_copy
 
 RNG = np.random.default_rng(0)
 TINY = {"conditioning": 3, "hidden": 6, "layers": 1, "dynamics_hidden": 6, "n_content": 4, "n_state": 3, "filters": 2}
@@ -128,7 +129,7 @@ def test_an_irregular_clock_moves_the_state_by_the_real_time_step():
 
 def naively(model, x, horizon, spans=None, known=None, ahead=None):
     """Forecasts of one past from the parts of the network."""
-    network = rollout.double_precision_copy(model.network_)
+    network = double_precision_copy(model.network_)
     window = torch.from_numpy(
         ((x[-network.conditioning :] - model.scaler_.mean) / model.scaler_.scale).astype(np.float32)
     )
@@ -151,10 +152,10 @@ def test_a_forecast_is_the_roll_out_of_the_last_window(name):
 def test_a_forecast_with_known_channels_and_an_uneven_clock_is_that_roll_out_too(offset, long):
     times = np.random.default_rng(3).choice([1.0, long], (5, 12)).cumsum(axis=1)
     X = tl.Sequences(RNG.standard_normal((5, 12, 3)), times=times)
-    model = tiny(known=[1], blocks=2, offset=offset).fit(X)
+    model = tiny(known_channels=[1], blocks=2, offset=offset).fit(X)
     assert model.network_.n_clock == (0 if offset else 2)
     ahead = RNG.standard_normal((5, 4, 1))
-    found = model.predict(X, 4, known=ahead).mean
+    found = model.predict(X, 4, known_covariates=ahead).mean
     mean, scale = model.known_scaler_
     for i, x in enumerate(X):
         known, future = (torch.from_numpy((one - mean) / scale) for one in (x[-3:, 1:2], ahead[i]))
@@ -167,10 +168,10 @@ def test_a_forecast_with_known_channels_and_an_uneven_clock_is_that_roll_out_too
 def test_frames_between_steps_change_none_at_the_steps_with_known_channels_either(n_known):
     """What is known holds for a whole step: of two frames for each, the second is that of the step."""
     X = RNG.standard_normal((3, 12, 1 + n_known))
-    model = tiny(known=list(range(1, 1 + n_known)), blocks=2).fit(X)
+    model = tiny(known_channels=list(range(1, 1 + n_known)), blocks=2).fit(X)
     ahead = RNG.standard_normal((3, 4, n_known))
-    whole = model.predict(X, 4, known=ahead, substeps=4).mean
-    finer = model.predict(X, 4, known=ahead, substeps=4, frames_per_step=2).mean
+    whole = model.predict(X, 4, known_covariates=ahead, substeps=4).mean
+    finer = model.predict(X, 4, known_covariates=ahead, substeps=4, frames_per_step=2).mean
     assert finer.shape == (3, 8, 1)
     np.testing.assert_allclose(finer[:, 1::2], whole, rtol=1e-6)
 
@@ -178,11 +179,11 @@ def test_frames_between_steps_change_none_at_the_steps_with_known_channels_eithe
 def test_what_is_known_acts_from_its_step_on():
     X = RNG.standard_normal((4, 12, 3))
     for options in ({}, {"offset": True}, {"solver": "gru"}):
-        model = tiny(known=[2], **options).fit(X)
+        model = tiny(known_channels=[2], **options).fit(X)
         ahead = np.zeros((4, 6, 1))
-        plain = model.predict(X, 6, known=ahead).mean
+        plain = model.predict(X, 6, known_covariates=ahead).mean
         ahead[:, 3] = 5.0
-        changed = np.abs(model.predict(X, 6, known=ahead).mean - plain).max(axis=(0, 2))
+        changed = np.abs(model.predict(X, 6, known_covariates=ahead).mean - plain).max(axis=(0, 2))
         assert (changed > 0).tolist() == [False] * 3 + [True] * 3
 
 
@@ -203,17 +204,17 @@ def test_long_futures_in_pieces_are_the_same(name, monkeypatch):
     whole = model.predict(X, 17).mean
     np.testing.assert_array_equal(model.predict(X, 5).mean, whole[:, :5])  # a longer horizon changes no earlier step
     for numbers in (1, 1000):
-        for limit in ("_NUMBERS", "_DRAWN"):
-            monkeypatch.setattr(rollout, limit, numbers)
+        monkeypatch.setattr(estimator, "_BLOCK_NUMBERS", numbers)
+        monkeypatch.setattr(rollout, "_DECODE_NUMBERS", numbers)
         np.testing.assert_array_equal(model.predict(X, 17).mean, whole)
 
 
 def test_pieces_are_small_whatever_the_horizon(monkeypatch):
     monkeypatch.setattr(rollout, "_DECODE_NUMBERS", 200)
     model, sizes = tiny().fit(fields("plain")), []
-    network = rollout.double_precision_copy(model.network_)
-    drawn = network.drawn
-    monkeypatch.setattr(network, "drawn", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
+    network = double_precision_copy(model.network_)
+    drawn = network.decode
+    monkeypatch.setattr(network, "decode", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
     model.predict(fields("plain"), 100)
     assert sum(sizes) == 5 * 100 * 2
     assert max(sizes) <= 200
@@ -224,18 +225,18 @@ def test_a_long_sequence_is_reconstructed_in_small_pieces(monkeypatch):
     model = tiny().fit(X)
     whole = model.reconstruct(X).values
     monkeypatch.setattr(rollout, "_DECODE_NUMBERS", 200)
-    network, sizes = rollout.double_precision_copy(model.network_), []
-    drawn, state_of = network.drawn, network.state_of
-    monkeypatch.setattr(network, "drawn", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
-    monkeypatch.setattr(network, "state_of", lambda *given: sizes.append(given[0].numel()) or state_of(*given))
+    network, sizes = double_precision_copy(model.network_), []
+    drawn, state_of = network.decode, network.encode_state
+    monkeypatch.setattr(network, "decode", lambda *given: sizes.append(drawn(*given).numel()) or drawn(*given))
+    monkeypatch.setattr(network, "encode_state", lambda *given: sizes.append(given[0].numel()) or state_of(*given))
     np.testing.assert_array_equal(model.reconstruct(X).values, whole)
     assert max(sizes) <= 200
     assert len(sizes) < 20  # and no smaller than that
 
 
 def test_the_work_is_that_of_the_horizon():
-    model, calls = tiny(blocks=2, renewed=False).fit(fields("plain")), []
-    for block in rollout.double_precision_copy(model.network_).dynamics.blocks:
+    model, calls = tiny(blocks=2, reencode=False).fit(fields("plain")), []
+    for block in double_precision_copy(model.network_).dynamics.blocks:
         block.register_forward_hook(lambda *_: calls.append(1))
     counts = []
     for horizon in (1, 10, 100):
@@ -248,7 +249,7 @@ def test_the_work_is_that_of_the_horizon():
 @pytest.mark.parametrize("options", [{}, {"offset": True}, {"output": "sigmoid"}], ids=str)
 def test_beyond_the_trained_length_the_state_is_read_off_the_forecast(options):
     X = 1 / (1 + np.exp(-fields("plain")))
-    model = tiny(renewed=True, **options).fit(X)
+    model = tiny(reencode=True, **options).fit(X)
     past, reach = X[:, :6], model.chunk_ - model.conditioning
     found = model.predict(past, 2 * reach + 1).mean
     for begin in (0, reach, 2 * reach):  # content of the past, motion of the past and of what was forecast by then
@@ -256,7 +257,7 @@ def test_beyond_the_trained_length_the_state_is_read_off_the_forecast(options):
         steps = min(reach, found.shape[1] - begin)
         expected = model.swap(past, moved, steps).mean
         np.testing.assert_allclose(found[:, begin : begin + steps], expected, rtol=1e-5, atol=1e-6)
-    plain = model.set_params(renewed=False).predict(past, 2 * reach + 1).mean
+    plain = model.set_params(reencode=False).predict(past, 2 * reach + 1).mean
     np.testing.assert_array_equal(plain[:, :reach], found[:, :reach])
     assert not np.allclose(plain[:, reach:], found[:, reach:], rtol=1e-3)
 
@@ -270,7 +271,7 @@ def test_states_are_renewed_where_that_is_better_on_what_is_learned_from():
     truth = np.stack([X[i, t : t + horizon] for i, t in windows])[:, reach:]
     errors = [
         np.mean(
-            (model.set_params(renewed=way).predict([X[i, :t] for i, t in windows], horizon).mean[:, reach:] - truth)
+            (model.set_params(reencode=way).predict([X[i, :t] for i, t in windows], horizon).mean[:, reach:] - truth)
             ** 2
         )
         for way in (True, False)
@@ -278,7 +279,7 @@ def test_states_are_renewed_where_that_is_better_on_what_is_learned_from():
     close = abs(errors[0] - errors[1]) < 0.05 * max(errors)  # others, which end before the horizon, are looked at too
     assert close or model.reencode_ == (errors[0] <= errors[1])
     assert tiny(chunk=8).fit(X[:, :8]).reencode_  # too short to tell
-    assert not tiny(chunk=8, renewed=False).fit(X).reencode_
+    assert not tiny(chunk=8, reencode=False).fit(X).reencode_
 
 
 @pytest.mark.parametrize(("beyond", "expected"), [((0.1, 0.2), True), ((0.2, 0.2), True), ((0.2, 0.1), False)])
@@ -322,7 +323,7 @@ def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
     X = tl.Sequences(fields("plain"))
     kept = []
     for renewed in (None, True, False):
-        model = tiny(renewed=renewed).fit(X)
+        model = tiny(reencode=renewed).fit(X)
         kept.append(
             model._closing_steps(model._make_chunk_objective(model.chunk_, model._pack_frames(X), None, None), X)
         )
@@ -334,7 +335,7 @@ def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
 def test_whether_to_renew_is_tried_on_64_windows_at_most(n_windows, monkeypatch):
     """A sequence has as many windows as steps after the first three; both ways are tried on the same ones."""
     X = fields("plain", n=1, length=3 + n_windows)
-    model, tried = tiny(chunk=8, renewed=False).fit(X), []
+    model, tried = tiny(chunk=8, reencode=False).fit(X), []
     predict = model.predict
     monkeypatch.setattr(
         model, "predict", lambda past, *given, **more: tried.append(past) or predict(past, *given, **more)
@@ -388,12 +389,12 @@ def test_states_are_read_off_windows_and_moved_on_at_the_end(name):
     found, size, offset = model.states(X), model.conditioning, VARIANTS[name].get("offset", False)
     assert found.lengths.tolist() == [n - size if offset else n for n in lengths]
     assert found.labels.tolist() == X.labels.tolist()
-    network, ready = rollout.double_precision_copy(model.network_), model.scaler_.applied(X)
+    network, ready = double_precision_copy(model.network_), model.scaler_.transform(X)
     for one, states, times in zip(ready, found, np.split(found.times, found.offsets[1:-1]), strict=True):
         x = torch.from_numpy(np.array(one)).double()
         np.testing.assert_array_equal(times, 0.5 * np.arange(size if offset else 0, len(x)))
         with torch.no_grad():
-            read = [network.state_of(x[None, i : i + size])[0] for i in range(len(x) - size + (0 if offset else 1))]
+            read = [network.encode_state(x[None, i : i + size])[0] for i in range(len(x) - size + (0 if offset else 1))]
             if not offset and size > 1:
                 read += list(network.dynamics(read[-1][None], torch.ones(1, size - 1, dtype=torch.float64))[0])
         np.testing.assert_allclose(states, torch.stack(read).numpy(), rtol=1e-5, atol=1e-6)
@@ -402,11 +403,11 @@ def test_states_are_read_off_windows_and_moved_on_at_the_end(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_code_is_the_content_of_the_last_window_and_the_last_state(name):
     model, X = fitted(name), ragged(name)
-    found, network = model.encode(X), rollout.double_precision_copy(model.network_)
-    for row, one, states in zip(found, model.scaler_.applied(X), model.states(X), strict=True):
+    found, network = model.encode(X), double_precision_copy(model.network_)
+    for row, one, states in zip(found, model.scaler_.transform(X), model.states(X), strict=True):
         window = torch.from_numpy(np.array(one[-model.conditioning :])).double()[None]
         with torch.no_grad():
-            code, last = network.encode_content(window).code, network.state_of(window)[0]
+            code, last = network.encode_content(window).code, network.encode_state(window)[0]
         expected = [] if code is None else [code.numpy().ravel()]
         expected.append(last.numpy().ravel() if network.offset else np.asarray(states[-1]).ravel())
         np.testing.assert_allclose(row, np.concatenate(expected), rtol=1e-5, atol=1e-6)
@@ -416,14 +417,14 @@ def test_a_code_is_the_content_of_the_last_window_and_the_last_state(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_reconstruction_is_drawn_from_the_first_content_and_all_states(name):
     model, X = fitted(name), ragged(name)
-    found, network = model.reconstruct(X), rollout.double_precision_copy(model.network_)
+    found, network = model.reconstruct(X), double_precision_copy(model.network_)
     states = model.states(X)
     assert found.lengths.tolist() == states.lengths.tolist()
     assert found.frame == X.frame
-    for again, one, y in zip(found, model.scaler_.applied(X), states, strict=True):
+    for again, one, y in zip(found, model.scaler_.transform(X), states, strict=True):
         window = torch.from_numpy(np.array(one[: model.conditioning])).double()[None]
         with torch.no_grad():
-            drawn = network.drawn(network.encode_content(window), torch.from_numpy(np.array(y)).double()[None])[
+            drawn = network.decode(network.encode_content(window), torch.from_numpy(np.array(y)).double()[None])[
                 0
             ].numpy()
         np.testing.assert_allclose(again, drawn * model.scaler_.scale + model.scaler_.mean, rtol=1e-4, atol=1e-4)
@@ -439,14 +440,14 @@ def test_a_swap_takes_the_content_of_the_one_and_the_motion_of_the_other():
     model, X = fitted("plain"), fields("plain", seed=6)
     a, b = X[:2], X[2:4]
     found = model.swap(a, b, 4)
-    network = rollout.double_precision_copy(model.network_)
+    network = double_precision_copy(model.network_)
     ready = [
         torch.from_numpy(((x[:, -3:] - model.scaler_.mean) / model.scaler_.scale).astype(np.float32)).double()
         for x in (a, b)
     ]
     with torch.no_grad():
-        states = network.dynamics(network.state_of(ready[1]), torch.ones(2, 6, dtype=torch.float64))[:, 2:]
-        drawn = network.drawn(network.encode_content(ready[0]), states).numpy()
+        states = network.dynamics(network.encode_state(ready[1]), torch.ones(2, 6, dtype=torch.float64))[:, 2:]
+        drawn = network.decode(network.encode_content(ready[0]), states).numpy()
     np.testing.assert_allclose(found.mean, drawn * model.scaler_.scale + model.scaler_.mean, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(found.past.values, b.reshape(-1, 2))
     without = fitted("without content")
@@ -532,14 +533,14 @@ def test_equal_seeds_learn_the_same_and_others_do_not():
 
 def test_an_equation_that_blows_up_says_so():
     X = fields("plain")
-    model = tiny(renewed=False).fit(X)
+    model = tiny(reencode=False).fit(X)
     with torch.no_grad():
         for weight in model.network_.dynamics.parameters():
             weight.mul_(1e4)
     with pytest.raises(ArithmeticError, match=r"sequence \d is not finite before step \d+: .* has blown up"):
         model.predict(X, 300)
     with pytest.raises(ArithmeticError, match=r"is not finite before step"):  # too large for what is answered
-        tiny(renewed=False).fit(X).swap(1e30 * X, 1e30 * X, 300)
+        tiny(reencode=False).fit(X).swap(1e30 * X, 1e30 * X, 300)
 
 
 def test_a_solver_that_blows_up_says_so():

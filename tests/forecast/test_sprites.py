@@ -33,12 +33,12 @@ def softmax(logits):
 def looped(module, row):
     """One picture, pixel by pixel: every place of the middle, by its weight, lays the whole patch there."""
     height, width = module.size
-    n_channels, tall, wide = module.patch
+    n_channels, tall, wide = module.patch_shape
     content = row[: module.n_content] if module.n_content else row
     state = row[module.n_content :]
     with torch.no_grad():
-        places = module.where(state).reshape(module.n_sprites, height + width).numpy()
-        patches = module.what(content).reshape(module.n_sprites, n_channels, tall, wide).numpy()
+        places = module.position_head(state).reshape(module.n_sprites, height + width).numpy()
+        patches = module.patch_head(content).reshape(module.n_sprites, n_channels, tall, wide).numpy()
         picture = module.background(content).reshape(n_channels, height, width).numpy().copy()
     for place, patch in zip(places, patches, strict=True):
         down, across = softmax(place[:height]), softmax(place[height:])
@@ -73,13 +73,13 @@ def test_pictures_are_patches_laid_by_their_weights(shape):
 def test_a_certain_place_has_the_patch_as_it_is_and_borders_cut_it_off(row, column):
     module = sprites(n_sprites=1)
     with torch.no_grad():
-        for weight in module.where.parameters():
+        for weight in module.position_head.parameters():
             weight.zero_()
-        module.where.layers[-1].bias[row] = 1000.0
-        module.where.layers[-1].bias[8 + column] = 1000.0
+        module.position_head.layers[-1].bias[row] = 1000.0
+        module.position_head.layers[-1].bias[8 + column] = 1000.0
     code = torch.randn(1, 5, dtype=torch.float64)
     with torch.no_grad():
-        patch = module.what(code[:, :3]).reshape(4, 3)
+        patch = module.patch_head(code[:, :3]).reshape(4, 3)
         behind = module.background(code[:, :3]).reshape(8, 6)
         whole = torch.zeros(8 + 4, 6 + 3, dtype=torch.float64)  # with room for what hangs over
         whole[row : row + 4, column : column + 3] = patch

@@ -10,7 +10,7 @@ from scipy.stats import norm
 import timelike as tl
 from naive import srvp as naive
 from timelike.forecast import SRVPNetwork
-from timelike.forecast.srvp.network import SRVPContent
+from timelike.forecast.codecs.content import Content
 from timelike.forecast.srvp.objective import compute_bound
 from timelike.train.base import double_precision_copy
 
@@ -72,7 +72,7 @@ def test_the_bound_is_that_of_loops(monkeypatch, substeps, n_content):
         found = compute_bound(network, x, codes, content)
     for i in range(4):
         with torch.no_grad():
-            expected = naive.evidence_bound(network, x[i], chosen[i].tolist(), first[i], random[i])
+            expected = naive.bound(network, x[i], chosen[i].tolist(), first[i], random[i])
         torch.testing.assert_close(torch.stack([part[i] for part in found]), torch.tensor(expected, dtype=x.dtype))
     assert float(found.elbo[0]) == pytest.approx(float(found.likelihood[0] - found.first_kl[0] - found.random_kl[0]))
 
@@ -132,9 +132,9 @@ def test_the_bound_is_below_exact_evidence_and_reaches_it_with_the_exact_posteri
     def bounds(mean, scale):
         from timelike.forecast.srvp.network import DiagonalGaussian
 
-        network.state_of = lambda codes: DiagonalGaussian(mean[None], scale[None])
+        network.first_state_posterior = lambda codes: DiagonalGaussian(mean[None], scale[None])
         codes = network.encode_frames(x)[0]
-        drawn = [float(compute_bound(network, x, codes, SRVPContent(None, [])).elbo.detach()) for _ in range(2000)]
+        drawn = [float(compute_bound(network, x, codes, Content(None, [])).elbo.detach()) for _ in range(2000)]
         return np.mean(drawn), 4 * np.std(drawn) / np.sqrt(len(drawn))
 
     torch.manual_seed(0)
@@ -169,11 +169,11 @@ def test_equal_pasts_have_different_futures(fitted, swings):
 
 
 @pytest.mark.parametrize("numbers", [1, 40, 100])
-@pytest.mark.parametrize("module", ["answering", "looking"])
+@pytest.mark.parametrize("module", ["rollout", "inference"])
 def test_many_samples_in_pieces_are_those_at_once(fitted, swings, monkeypatch, module, numbers):
     """Some samples at a time, and some steps of all of them at a time."""
     whole = fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples
-    monkeypatch.setattr(f"timelike.forecast.srvp.{module}.NUMBERS", numbers)
+    monkeypatch.setattr(f"timelike.forecast.srvp.{module}.BLOCK_NUMBERS", numbers)
     np.testing.assert_array_equal(fitted.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples, whole)
 
 
@@ -276,7 +276,7 @@ def test_numbers_far_from_one_keep_their_digits(swings, scale, offset):
 
 
 def test_a_deviation_that_is_given_stays(swings):
-    model = tl.SRVP(**SMALL | {"observed": 0.3}).fit(swings)
+    model = tl.SRVP(**SMALL | {"observation_std": 0.3}).fit(swings)
     assert model.network_.observation_std.item() == pytest.approx(0.3)
 
 
@@ -375,7 +375,7 @@ def naive_futures(model, pasts, noises, horizon, frames, parts, contents=None):
     random = random.reshape(len(first), -1, network.n_random)
     for row in range(len(first)):
         past = (torch.from_numpy(pasts[row % len(pasts)][-size:]) - mean) / scale
-        given = [past, min(model.n_seen, size), first[row], random[row], horizon, frames, parts]
+        given = [past, min(model.n_content_frames, size), first[row], random[row], horizon, frames, parts]
         if contents is not None:
             given.append((torch.from_numpy(contents[row % len(pasts)][-size:]) - mean) / scale)
         with torch.no_grad():
@@ -390,7 +390,9 @@ def naive_futures(model, pasts, noises, horizon, frames, parts, contents=None):
 )
 def test_only_the_future_is_moved_at_another_step_than_in_training(swings, noises, trained, frames, asked):
     """With a past of five frames, whose four steps would end elsewhere if they were divided otherwise."""
-    model = tl.SRVP(substeps=trained, gain=1.5, **SMALL | {"n_seen": 3}).fit(swings)  # small moves would hide it
+    model = tl.SRVP(substeps=trained, gain=1.5, **SMALL | {"n_content_frames": 3}).fit(
+        swings
+    )  # small moves would hide it
     pasts = swings[:3, :9]
     found = model.predict(pasts, 3, n_samples=2, frames_per_step=frames, substeps=asked, random_state=0).samples
     parts = trained if asked is None else asked
@@ -403,7 +405,9 @@ def test_only_the_future_is_moved_at_another_step_than_in_training(swings, noise
 
 @pytest.mark.parametrize("skips", [True, False])
 def test_futures_have_the_skips_of_the_last_frame_and_the_content_of_the_last_frames(clips, noises, skips):
-    model = tl.SRVP(codec="dcgan", skips=skips, gain=1.5, **SMALL | {"conditioning": 4, "n_seen": 2}).fit(clips)
+    model = tl.SRVP(codec="dcgan", skips=skips, gain=1.5, **SMALL | {"conditioning": 4, "n_content_frames": 2}).fit(
+        clips
+    )
     pasts = clips[:2, :7]
     found = model.predict(pasts, 2, n_samples=2, random_state=0).samples
     np.testing.assert_allclose(found, naive_futures(model, pasts, noises, 2, 1, 1), rtol=1e-5, atol=1e-5)
@@ -411,7 +415,7 @@ def test_futures_have_the_skips_of_the_last_frame_and_the_content_of_the_last_fr
 
 def test_another_first_frame_leaves_the_content_and_another_last_one_does_not(clips):
     """Of five frames the first one is no part of w or of the skips, so that codes of a past alone say nothing new."""
-    model = tl.SRVP(codec="dcgan", skips=True, **SMALL | {"n_seen": 2}).fit(clips)
+    model = tl.SRVP(codec="dcgan", skips=True, **SMALL | {"n_content_frames": 2}).fit(clips)
     network = double_precision_copy(model.network_)
     frames = model._double_frames(tl.Sequences(clips[:1, :5]))
     content = model._encode_frames(network, frames)[1]
@@ -428,7 +432,7 @@ def test_another_first_frame_leaves_the_content_and_another_last_one_does_not(cl
 def test_a_swap_has_the_content_of_one_past_and_the_states_of_the_other(swings, clips, noises, pictures):
     how = {"codec": "dcgan", "skips": True} if pictures else {}
     X = clips if pictures else swings
-    model = tl.SRVP(gain=1.5, **SMALL | how | {"conditioning": 3, "n_seen": 2}).fit(X)
+    model = tl.SRVP(gain=1.5, **SMALL | how | {"conditioning": 3, "n_content_frames": 2}).fit(X)
     contents, dynamics = X[:2, :6], X[3:5, 1:8]
     found = model.swap(contents, dynamics, 2, n_samples=2, random_state=0).samples
     expected = naive_futures(model, dynamics, noises, 2, 1, 1, contents)
@@ -439,7 +443,7 @@ def test_a_swap_has_the_content_of_one_past_and_the_states_of_the_other(swings, 
 def test_a_reconstruction_is_that_of_loops(swings, clips, substeps, pictures):
     how = {"codec": "dcgan", "skips": True} if pictures else {}
     X = clips if pictures else swings
-    model = tl.SRVP(gain=1.5, substeps=substeps, **SMALL | how | {"n_seen": 2}).fit(X)
+    model = tl.SRVP(gain=1.5, substeps=substeps, **SMALL | how | {"n_content_frames": 2}).fit(X)
     mean, scale = (torch.as_tensor(moment, dtype=torch.float64) for moment in model.scaler_)
     with torch.no_grad():
         found = naive.reconstruction(double_precision_copy(model.network_), (torch.from_numpy(X[1]) - mean) / scale, 2)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 import timelike as tl
 from naive import srvp_experimental as naive
 from timelike.forecast import SRVPNetwork
+from timelike.forecast.codecs.content import Content
 from timelike.forecast.request import ForecastRequest
 from timelike.forecast.srvp.content_drift import ContentDrift
 from timelike.forecast.srvp.delays import MIN_DELAY
@@ -17,7 +18,7 @@ from timelike.forecast.srvp.experimental import (
     ExperimentalWeights,
     measure_bound,
 )
-from timelike.forecast.srvp.network import DiagonalGaussian, SRVPContent
+from timelike.forecast.srvp.network import DiagonalGaussian
 from timelike.forecast.srvp.objective import SRVPObjective
 from timelike.forecast.srvp.state_paths import (
     compute_lstm_states,
@@ -46,7 +47,7 @@ VARIANTS = {
     "delays": {"delays": True},
     "drift": {"drift": 0.2},
     "both": {"delays": True, "drift": 0.2},
-    "merged": {"invariance": 1.0, "autoencoding": 1.0},
+    "merged": {"invariance_weight": 1.0, "autoencoding_weight": 1.0},
 }
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
 
@@ -95,7 +96,7 @@ class Noise:
 def draws(monkeypatch, *given):
     noise = Noise(*given)
     for module in ("experimental", "objective"):
-        monkeypatch.setattr(f"timelike.forecast.srvp.{module}.noise", noise)
+        monkeypatch.setattr(f"timelike.forecast.srvp.{module}.standard_normal_noise", noise)
 
 
 def seen_by(network, x, chosen):
@@ -113,15 +114,15 @@ CHOSEN = torch.tensor([[0, 1], [1, 1], [1, 0], [0, 0]])
 @pytest.mark.parametrize("usual", [None, 1.0, 0.25, 2.0, 1.3, 40.0])
 def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
     """With learned delays; with delays of exactly one frame, two, the least, and longer than the sequence."""
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     if usual is not None:
         with torch.no_grad():
-            for weight in network.delays.delay.parameters():
+            for weight in network.delays.delay_head.parameters():
                 weight.zero_()
-            network.delays.delay.layers[-1].bias.fill_(np.log(np.expm1(usual - 0.25)) if usual > 0.25 else -800.0)
+            network.delays.delay_head.layers[-1].bias.fill_(np.log(np.expm1(usual - 0.25)) if usual > 0.25 else -800.0)
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     first = torch.randn(4, 3, dtype=torch.float64)
-    random = torch.randn(4, network.delays.most(5), 2, dtype=torch.float64)
+    random = torch.randn(4, network.delays.max_events(5), 2, dtype=torch.float64)
     draws(monkeypatch, first, random)
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
@@ -133,7 +134,7 @@ def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
 
 
 def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
-    network = network_of(drift=0.3)
+    network = network_of(content_drift=0.3)
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     noises = [torch.randn(4, *shape, dtype=torch.float64) for shape in ((5, 3), (3,), (5, 2))]
     draws(monkeypatch, *noises)
@@ -149,12 +150,12 @@ def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
 
 def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
     """The state that q also sees is given no weight, and every step lasts one frame."""
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     plain = SRVPNetwork(2, observation_std=0.7, **SIZES).double()
     shared = {name: part for name, part in network.state_dict().items() if not name.startswith("delays")}
     plain.load_state_dict(plain.state_dict() | shared)
     with torch.no_grad():
-        network.delays.delay.layers[-1].weight.zero_()
+        network.delays.delay_head.layers[-1].weight.zero_()
     network.delays.random_posterior = lambda heard, t, y: DiagonalGaussian.from_parameters(
         plain.random_head(heard[torch.arange(4), t.round().long() + 1])
     )
@@ -172,13 +173,13 @@ def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
 @every_variant
 def test_gradients_of_the_loss_are_finite_differences(variant, monkeypatch):
     how = VARIANTS[variant]
-    network = network_of(**{name: value for name, value in how.items() if name in ("delays", "drift")}, longest=5.0)
+    network = network_of(delays=how.get("delays", False), content_drift=how.get("drift", 0.0), max_delay=5.0)
     if network.delays is not None:  # a step of exactly one frame has another derivative on either side
-        network.delays.delay.layers[-1].bias.data += 0.13
+        network.delays.delay_head.layers[-1].bias.data += 0.13
     x = torch.randn(2, 6, 2, dtype=torch.float64)
     shapes = ([(5, 3)] if network.content_drift else []) + [(3,), (21, 2) if network.delays else (5, 2)]
     noises = [torch.randn(2, *shape, dtype=torch.float64) for shape in shapes]
-    further = ExperimentalWeights(0.5, 1.5, how.get("invariance", 0), how.get("autoencoding", 0))
+    further = ExperimentalWeights(0.5, 1.5, how.get("invariance_weight", 0), how.get("autoencoding_weight", 0))
     objective = ExperimentalSRVPObjective(
         network,
         None,
@@ -217,11 +218,11 @@ def test_gradients_of_the_loss_are_finite_differences(variant, monkeypatch):
 
 
 def test_every_part_of_a_delayed_step_has_a_gradient():
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     x = torch.randn(3, 6, 2, dtype=torch.float64)
     codes, content = seen_by(network, x, CHOSEN[:3])
     measure_bound(network, x, codes, content)[0].likelihood.sum().backward()
-    for part in (network.delays.delay, network.delays.posterior_head):
+    for part in (network.delays.delay_head, network.delays.posterior_head):
         assert all(weight.grad.abs().max() > 0 for weight in part.parameters())
 
 
@@ -235,7 +236,7 @@ def linear(network, emission, slope):
             torch.nn.init.zeros_(layer.weight)
             if layer.bias is not None:
                 torch.nn.init.zeros_(layer.bias)
-    network.draw.shortcut.weight.data = emission.clone()
+    network.decoder.shortcut.weight.data = emission.clone()
 
     class Moves(torch.nn.Module):
         def forward(self, rows):
@@ -254,7 +255,7 @@ def mean_bound(network, x, content, n_draws=400):
     codes = network.encode_frames(many)[0]
     code = content.expand(n_draws, -1)
     with torch.no_grad():
-        found = torch.cat([measure_bound(network, many, codes, SRVPContent(code, []))[0].elbo for _ in range(20)])
+        found = torch.cat([measure_bound(network, many, codes, Content(code, []))[0].elbo for _ in range(20)])
     return float(found.mean()), 4 * float(found.std()) / len(found) ** 0.5
 
 
@@ -324,7 +325,7 @@ def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_wh
     ).double()
     emission, slope = (torch.tensor([row], dtype=torch.float64) for row in ([0.0, 1.0], [pull, 1.0]))
     linear(network, emission, slope)
-    network.delays.delay.layers[-1].bias.data.fill_(np.log(np.expm1(delay - MIN_DELAY)))
+    network.delays.delay_head.layers[-1].bias.data.fill_(np.log(np.expm1(delay - MIN_DELAY)))
     n_events = int(np.ceil((n - 1) / delay - 1e-9))
     rows = torch.zeros(n, 1 + n_events, dtype=torch.float64)  # of y_1 and every z
     for t in range(n):
@@ -364,17 +365,17 @@ def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_wh
 @pytest.mark.parametrize("frames", [1, 3])
 def test_futures_with_delays_are_those_of_loops(frames):
     """Two pasts, three samples each: through the past by q, behind its last frame by the prior."""
-    network = network_of(delays=True, longest=5.0)
+    network = network_of(delays=True, max_delay=5.0)
     past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 5
     first, random = (
         torch.randn(6, 3, dtype=torch.float64),
-        torch.randn(6, network.delays.most(8), 2, dtype=torch.float64),
+        torch.randn(6, network.delays.max_events(8), 2, dtype=torch.float64),
     )
     times = [3 + (i + 1) / frames for i in range(frames * horizon)]
     request = ForecastRequest(horizon, 3, frames, None, None, np.random.default_rng(0))
     with torch.no_grad():
         codes = network.encode_frames(past)[0]
-        y = DiagonalGaussian(*(part.repeat(3, 1) for part in network.state_of(codes))).sample(first)
+        y = DiagonalGaussian(*(part.repeat(3, 1) for part in network.first_state_posterior(codes))).sample(first)
         found = sample_delayed_states(network, y, compute_lstm_states(network, codes), random, request)
         for row in range(6):
             expected = naive.states_ahead_with_delays(network, past[row % 2], first[row], random[row], times)
@@ -383,7 +384,7 @@ def test_futures_with_delays_are_those_of_loops(frames):
 
 @pytest.mark.parametrize("frames", [1, 2])
 def test_contents_of_futures_are_those_of_loops(frames):
-    network = network_of(drift=0.3)
+    network = network_of(content_drift=0.3)
     past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 3
     noise = torch.randn(6, 3 + horizon, 3, dtype=torch.float64)
     request = ForecastRequest(horizon, 3, frames, None, None, np.random.default_rng(0))
@@ -424,9 +425,9 @@ def test_the_terms_of_separation_are_those_of_loops():
         bound = objective.evidence_bound(batch)
         changes, again = [], []
         for i in range(4):
-            codes = [network.look(frame) for frame in x[i]]
+            codes = [network.encoder(frame) for frame in x[i]]
             w, last = (
-                network.content(sum(network.content_frame_layer(codes[j]) for j in places))
+                network.content_layer(sum(network.content_frame_layer(codes[j]) for j in places))
                 for places in (CHOSEN[i].tolist(), (4, 5))
             )
             changes.append(0.5 * float(((w - last) ** 2).sum()))
@@ -441,7 +442,7 @@ def test_the_terms_of_separation_are_those_of_loops():
 def test_the_content_of_a_merged_or_drifting_model_is_learned_from_the_first_window():
     rng = np.random.default_rng(0)
     for network, further in (
-        (network_of(drift=0.1), ExperimentalWeights()),
+        (network_of(content_drift=0.1), ExperimentalWeights()),
         (network_of(), ExperimentalWeights(invariance=1.0)),
     ):
         objective = ExperimentalSRVPObjective(
@@ -471,7 +472,14 @@ def test_switched_off_it_is_the_network_and_the_loss_without_them_bit_for_bit():
     off = ExperimentalSRVPNetwork(2, **SIZES)
     assert plain.state_dict().keys() == off.state_dict().keys()
     assert all(torch.equal(one, off.state_dict()[name]) for name, one in plain.state_dict().items())
-    given = {"length": 6, "batch_size": 4, "learning_rate": 1.0, "n_seen": 2, "beta": 2.0, "stillness": 0.3}
+    given = {
+        "length": 6,
+        "batch_size": 4,
+        "learning_rate": 1.0,
+        "n_content_frames": 2,
+        "beta": 2.0,
+        "motion_penalty": 0.3,
+    }
     batch = Batch(np.arange(4), x=torch.randn(4, 6, 2), chosen=CHOSEN, skip=torch.zeros(4, dtype=torch.int64))
     losses = []
     for kind, network in (
@@ -570,7 +578,7 @@ def test_the_content_that_is_encoded_is_the_last_one(fitted, swings):
         x = model._double_frames(tl.Sequences(swings[:1]))
         codes, start = seen_by(network, x, torch.arange(5)[None])
         with torch.no_grad():
-            heard = network.content_drift.filter(codes)[0][0]
+            heard = network.content_drift.lstm(codes)[0][0]
             w = start.code[0]
             for t in range(1, 24):
                 w = w + 0.2 * network.content_drift.posterior_head(heard[t])[:3]
@@ -634,10 +642,10 @@ def test_with_delays_frames_in_between_need_no_substeps_and_change_nothing(fitte
 
 
 def test_states_between_two_events_are_on_a_line():
-    network = network_of(delays=True, longest=9.0)
+    network = network_of(delays=True, max_delay=9.0)
     with torch.no_grad():
-        network.delays.delay.layers[-1].weight.zero_()
-        network.delays.delay.layers[-1].bias.fill_(np.log(np.expm1(2.5 - 0.25)))
+        network.delays.delay_head.layers[-1].weight.zero_()
+        network.delays.delay_head.layers[-1].bias.fill_(np.log(np.expm1(2.5 - 0.25)))
         y, heard = torch.randn(3, 3, dtype=torch.float64), torch.randn(3, 9, 5, dtype=torch.float64)
         times = torch.arange(0, 8.5, 0.5, dtype=torch.float64)
         walk = network.delays.sample_path(network, y, heard, times, torch.randn(3, 40, 2, dtype=torch.float64))
@@ -693,10 +701,16 @@ def test_a_haste_that_costs_much_makes_delays_longer(swings):
         ({"delays": True, "motion": "gru"}, "motion='gru'.*expected n_random of at least 1, motion='residual'"),
         ({"delays": True, "substeps": 2}, "substeps=2: expected"),
         ({"drift": 0.1, "n_content": 0}, "drift=0.1 is about the content, and n_content=0 leaves it out"),
-        ({"autoencoding": 1, "n_content": 0}, "autoencoding=1 is about the content"),
-        ({"drift": 0.1, "invariance": 2.0}, "drift=0.1 lets the content change, and invariance=2 holds it still"),
-        ({"haste": (1.0, 0.0)}, r"haste=\(1.0, 0.0\): expected a weight of at least 0 and a power above 0"),
-        ({"haste": 1.0}, "haste=1.0: expected a weight"),
+        ({"autoencoding_weight": 1, "n_content": 0}, "autoencoding_weight=1 is about the content"),
+        (
+            {"drift": 0.1, "invariance_weight": 2.0},
+            "drift=0.1 lets the content change, and invariance_weight=2 holds it still",
+        ),
+        (
+            {"delay_penalty": (1.0, 0.0)},
+            r"delay_penalty=\(1.0, 0.0\): expected a weight of at least 0 and a power above 0",
+        ),
+        ({"delay_penalty": 1.0}, "delay_penalty=1.0: expected a weight"),
         ({"drift": -0.1}, "drift=-0.1"),
     ],
 )

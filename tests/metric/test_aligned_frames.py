@@ -38,14 +38,14 @@ def test_a_matrix_is_its_rows_and_nan_padding_does_not_matter(aligner):
     x[1, 4:], y[0, 5:] = float("nan"), float("nan")
     x.requires_grad_()
     first, second = net.features(x, N), net.features(y, M)
-    found = net.matrix(first, second)
-    torch.testing.assert_close(found.diag(), net.rows(first, second))
-    torch.testing.assert_close(found[2], net.rows(first.take(torch.tensor([2] * 4)), second))
+    found = net.distance_matrix(first, second)
+    torch.testing.assert_close(found.diag(), net.pair_distances(first, second))
+    torch.testing.assert_close(found[2], net.pair_distances(first.take(torch.tensor([2] * 4)), second))
     found.sum().backward()
     assert torch.isfinite(x.grad).all()
     assert not x.grad[1, 4:].any()
     if net.symmetric:
-        torch.testing.assert_close(found, net.matrix(second, first).mT)
+        torch.testing.assert_close(found, net.distance_matrix(second, first).mT)
 
 
 @pytest.mark.parametrize("aligner", KNOWN)
@@ -92,7 +92,7 @@ class Gap(nn.Module):
 def test_a_module_of_your_own_gives_distances_but_no_alignment():
     net = made(Gap(), symmetric=True)
     x, y = (net.features(side, lengths) for side, lengths in zip(sides(), (N, M), strict=True))
-    assert net.matrix(x, y).shape == (4, 4)
+    assert net.distance_matrix(x, y).shape == (4, 4)
     assert net.symmetric
     assert not made(Gap()).symmetric
     with pytest.raises(TypeError, match="Gap gives distances only"):

@@ -28,7 +28,7 @@ def test_before_fitting_there_is_nothing_to_compare_with(name):
         lambda: metric.neighbors(X, X),
         lambda: metric.save("nowhere"),
     ):
-        with pytest.raises(NotFittedError, match=r"has learned nothing yet: call fit\(X, y\) first"):
+        with pytest.raises(NotFittedError, match=r"is not fitted yet: call fit\(X, y\) first"):
             ask()
 
 
@@ -151,7 +151,7 @@ def test_nothing_and_too_much_are_refused(name, fitted):
 def test_a_loss_that_is_not_known_lists_the_known(name):
     with pytest.raises(ValueError, match="loss='hinge' is not known: expected one of 'binomial', .*'triplet'"):
         MAKERS[name](loss="hinge").fit(X, Y)
-    with pytest.raises(TypeError, match=r"loss=3: expected one of .*losses.adapted\(loss\)"):
+    with pytest.raises(TypeError, match=r"loss=3: expected one of .*losses.adapt_loss\(loss\)"):
         MAKERS[name](loss=3).fit(X, Y)
 
 
@@ -190,7 +190,7 @@ def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
     [
         ("siamese", {"hidden": 0}, "hidden=0: expected at least 1"),
         ("siamese", {"cell": "rnn"}, "cell='rnn': expected one of 'gru', 'lstm'"),
-        ("siamese", {"per_class": 1}, "per_class=1: expected at least 2"),
+        ("siamese", {"n_per_class": 1}, "n_per_class=1: expected at least 2"),
         ("siamese", {"validation": 1.0}, "validation=1.0: expected"),
         ("siamese", {"learning_rate": 0.0}, "learning_rate=0.0: expected"),
         *((name, {"learning_rate": 1e38}, "learning_rate=1e.38: expected .*at most 1e.30") for name in TRAINED),
@@ -214,7 +214,7 @@ def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
         ("tap", {"supervision": "episodes"}, "n_way=5 but these sequences have 2 classes"),
         ("tap", {"supervision": "episodes", "n_way": 2}, r"k_shot \+ n_query = 6 needed"),
         ("tap", {"symmetrize": True, "aligner": tl.nn.SoftDTW()}, "symmetrize=True is for aligner='tap'"),
-        ("rvsml", {"virtual": 0}, "virtual=0: expected at least 1"),
+        ("rvsml", {"n_virtual_frames": 0}, "n_virtual_frames=0: expected at least 1"),
         ("rvsml", {"aligner": "tap"}, "aligner='tap': expected one of 'dtw', 'opw'"),
         ("rvsml", {"regularization": 0.0}, "regularization=0.0: expected"),
         ("elements", {"max_steps": 0}, "max_steps=0: expected at least 1"),
@@ -274,6 +274,6 @@ def test_tiny_values_are_not_constant():
 def test_an_aligner_too_narrow_for_the_virtual_sequence_is_told_of_it(name):
     short = [x[:5] for x in X]
     with pytest.raises(
-        ValueError, match=r"aligner=.*5 steps with the virtual one.*virtual=3 steps: window=1 admits no"
+        ValueError, match=r"aligner=.*5 steps with the virtual one.*n_virtual_frames=3 steps: window=1 admits no"
     ):
         MAKERS[name](aligner=tl.DTW(window=1)).fit(short, Y)

@@ -24,7 +24,7 @@ def toy(n=20, length=24):
 def test_the_smallest_set_gets_several_hundred_steps(kind):
     metric = kind(**SMALL).fit(*toy(8, 6))
     assert metric.history_.n_steps == 500
-    assert metric.history_.stopped == "max_steps"
+    assert metric.history_.stop_reason == "max_steps"
     assert metric.history_.seconds > 0
 
 
@@ -38,18 +38,18 @@ def test_more_sequences_get_more_steps_but_not_without_end():
             def n_batches(self, n=n):
                 return n / 12
 
-        metric_limits = _limits(metric, Sized())
+        metric_limits = fit_options(metric, Sized())
         assert metric_limits["max_steps"] == steps
         assert metric_limits["max_time"] == 120
 
 
-def _limits(metric, objective):
+def fit_options(metric, objective):
     from timelike.metric.objectives.base import MetricObjective
 
     kind = type(
         "Known", (type(objective), MetricObjective), {"loss": None, "batches": None, "__init__": lambda self: None}
     )
-    return metric._limits(kind())
+    return metric._fit_options(kind())
 
 
 @pytest.mark.parametrize(

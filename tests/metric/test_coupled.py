@@ -1,4 +1,4 @@
-"""Coupled GRUs: the equations, the rule for unequal lengths, and what is said of the twins."""
+"""Coupled GRUs: the equations, the rule for unequal lengths, and the equality with torch's GRU while the gate is closed."""
 
 import numpy as np
 import pytest
@@ -38,11 +38,11 @@ def test_all_pairs_of_unequal_lengths_follow_the_equations(sync, graded):
     expected = looped(network, x, LENGTHS, y, lengths)
     with torch.set_grad_enabled(graded):
         first, second = network.features(x, LENGTHS), network.features(y, lengths)
-        torch.testing.assert_close(network.matrix(first, second), expected, rtol=1e-12, atol=1e-13)
-        torch.testing.assert_close(network.matrix(second, first), expected.T, rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(network.distance_matrix(first, second), expected, rtol=1e-12, atol=1e-13)
+        torch.testing.assert_close(network.distance_matrix(second, first), expected.T, rtol=1e-12, atol=1e-13)
         some = torch.tensor([4, 1, 2])
         torch.testing.assert_close(
-            network.rows(first.take(some), second), expected[some, range(3)], rtol=1e-12, atol=1e-13
+            network.pair_distances(first.take(some), second), expected[some, range(3)], rtol=1e-12, atol=1e-13
         )
 
 
@@ -51,7 +51,10 @@ def test_pairs_of_a_collection_with_itself_are_those_of_two_copies(graded):
     network, x = made(), walks()
     with torch.set_grad_enabled(graded):
         first = network.features(x, LENGTHS)
-        once, twice = network.matrix(first, first), network.matrix(first, Features(first.values, first.lengths))
+        once, twice = (
+            network.distance_matrix(first, first),
+            network.distance_matrix(first, Features(first.values, first.lengths)),
+        )
     torch.testing.assert_close(once, twice, rtol=1e-13, atol=1e-14)
     assert (once == once.T).all()
     assert (once.diagonal() == 0).all()
@@ -117,7 +120,7 @@ def test_when_one_is_over_the_other_goes_on_alone():
     network, x, y = made(), walks(1), walks(1, seed=2)
     with torch.no_grad():
         sides = [network.features(side[:, :4], torch.tensor([4])) for side in (x, y)]
-        together = list(network._states(*sides))[-1]
+        together = list(network._rollout_states(*sides))[-1]
         gru = torch.nn.GRU(2, 5, batch_first=True).double()
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
             getattr(gru, f"{name}_l0").copy_(getattr(network, name))
@@ -138,7 +141,9 @@ def test_gradients_are_those_of_finite_differences(sync):
 
         def forward(self, x, y):
             first, second = network.features(x, torch.tensor([4, 2])), network.features(y, torch.tensor([5, 3, 4]))
-            return torch.cat([network.matrix(first, second).ravel(), network.matrix(second, second)[1:, 0]])
+            return torch.cat(
+                [network.distance_matrix(first, second).ravel(), network.distance_matrix(second, second)[1:, 0]]
+            )
 
     def run(x, y, *parts):
         named = {f"network.{name}": part for name, part in zip(weights, parts, strict=True)}
@@ -150,7 +155,7 @@ def test_gradients_are_those_of_finite_differences(sync):
 def test_gradients_are_finite_where_the_twins_are_the_same():
     network, x = made(), walks().requires_grad_()
     features = network.features(x, LENGTHS)
-    (network.matrix(features, features).sum() + network(x, x).sum()).backward()
+    (network.distance_matrix(features, features).sum() + network(x, x).sum()).backward()
     assert torch.isfinite(x.grad).all()
     assert all(torch.isfinite(weight.grad).all() for weight in network.parameters())
 
@@ -223,7 +228,7 @@ def test_randomness_is_an_argument():
 def test_wrong_options_are_named():
     with pytest.raises(ValueError, match="sync='first'"):
         CoupledNetwork(2, sync="first")
-    with pytest.raises(ValueError, match="penalized='weights'"):
+    with pytest.raises(ValueError, match="penalty_term='weights'"):
         CoupledNetwork(2, penalty_term="weights")
     with pytest.raises(ValueError, match="hidden=0"):
         CoupledNetwork(2, hidden=0)

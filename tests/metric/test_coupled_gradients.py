@@ -21,7 +21,7 @@ def walks(items, time, channels=2, seed=1):
 
 def rolled(network, x, y, kind):
     """What torch makes of it, whatever the network would choose."""
-    cell, mean = network._cell(), network.sync == "mean"
+    cell, mean = network._coupled_weights(), network.sync == "mean"
     if kind == "rows":
         return distances(cell, RolloutSide(x.values, x.lengths), RolloutSide(y.values, y.lengths), mean=mean)
     sides = RolloutSide(x.values[:, None], x.lengths[:, None]), RolloutSide(y.values[None], y.lengths[None])
@@ -75,7 +75,9 @@ def test_gradients_are_those_of_the_rollout_in_torch(kind, dtype, n, m, hidden, 
             if kind == "triangle":
                 second = first
             if ours:
-                return network.rows(first, second) if kind == "rows" else network.matrix(first, second)
+                return (
+                    network.pair_distances(first, second) if kind == "rows" else network.distance_matrix(first, second)
+                )
             return rolled(network, first, second, kind)
 
         return forward
@@ -112,9 +114,9 @@ class Everything(torch.nn.Module):
     def forward(self, x, y):
         first, second = Features(x, torch.tensor([2, 1])), Features(y, torch.tensor([1, 3]))
         parts = (
-            self.network.rows(first, second),
-            self.network.matrix(first, second),
-            self.network.matrix(second, second)[1, 0],
+            self.network.pair_distances(first, second),
+            self.network.distance_matrix(first, second),
+            self.network.distance_matrix(second, second)[1, 0],
         )
         return torch.cat([part.ravel() for part in parts])
 
@@ -131,7 +133,7 @@ def test_one_tensor_on_both_sides_has_the_gradients_of_both():
         return plain, gradient.detach(), torch.autograd.grad(gradient.square().sum(), values)[0]
 
     expected = both_orders(lambda x, y: rolled(network, x, y, "rows"))
-    assert_close(both_orders(network.rows), expected, 1e-10)
+    assert_close(both_orders(network.pair_distances), expected, 1e-10)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -145,7 +147,11 @@ def test_the_number_of_threads_changes_no_bit(dtype, sync):
             network.zero_grad()
             values = inputs.clone().requires_grad_()
             first, second = Features(values, lengths), Features(values.flip(0), lengths.flip(0))
-            parts = network.matrix(first, first), network.matrix(first, second), network.rows(first, second)
+            parts = (
+                network.distance_matrix(first, first),
+                network.distance_matrix(first, second),
+                network.pair_distances(first, second),
+            )
             sum(part.sum() for part in parts).backward()
             found.append([*parts, values.grad, network.weight_hh.grad, network.weight_hc.grad, network.bias_hc.grad])
             network.zero_grad(set_to_none=True)
@@ -162,14 +168,14 @@ def test_distances_with_and_without_gradients_are_the_same_bits(dtype, sync):
     network, x, y = made(7, sync=sync).to(dtype), walks(19, 70).to(dtype), walks(33, 50).to(dtype)
     sides = network.features(x, torch.randint(1, 71, (19,))), network.features(y, torch.randint(1, 51, (33,)))
     for first, second in (sides, sides[::-1], (sides[1], sides[1])):
-        graded = network.matrix(first, second)
+        graded = network.distance_matrix(first, second)
         assert graded.requires_grad
         with torch.no_grad():
-            assert torch.equal(graded, network.matrix(first, second))
+            assert torch.equal(graded, network.distance_matrix(first, second))
     some = torch.arange(19)
     with torch.no_grad():
-        plain = network.rows(sides[0], sides[1].take(some))
-    assert torch.equal(network.rows(sides[0], sides[1].take(some)), plain)
+        plain = network.pair_distances(sides[0], sides[1].take(some))
+    assert torch.equal(network.pair_distances(sides[0], sides[1].take(some)), plain)
 
 
 @pytest.mark.parametrize("sync", ["last", "mean"])
@@ -186,18 +192,18 @@ def test_the_same_sequence_twice_has_no_gradient(sync):
 def test_large_inputs_have_finite_gradients(dtype, size):
     network, x = made(6).to(dtype), (size * walks(9, 40).to(dtype)).requires_grad_()
     values = Features(x.repeat(1, 1, 9), torch.full((9,), 40))
-    network.matrix(values, values).sum().backward()
+    network.distance_matrix(values, values).sum().backward()
     assert torch.isfinite(x.grad).all()
     assert all(torch.isfinite(part.grad).all() for part in network.parameters() if part.grad is not None)
 
 
 def test_a_long_sequence_needs_little_memory():
     network = made(8)
-    assert network.footprint(32_000, 100) <= 8 + 2 * 8 * 1000
+    assert network.numbers_per_pair(32_000, 100) <= 8 + 2 * 8 * 1000
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda part: kept.append(part.numel()) or part, lambda part: part):
-        network.rows(
+        network.pair_distances(
             *(Features(torch.zeros(16, time, 24, dtype=torch.float64), torch.full((16,), time)) for time in (640, 64))
         )
     lists = 16 * (640 + 64) * 24 + sum(part.numel() for part in network.parameters())
-    assert sum(kept) <= 16 * network.footprint(640, 64) + lists
+    assert sum(kept) <= 16 * network.numbers_per_pair(640, 64) + lists

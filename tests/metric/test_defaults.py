@@ -13,26 +13,45 @@ FRAMES = {
     "self_attention": False,
 }  # TAP: one hidden layer of 1024, vectors of length 1
 BUDGET = {"max_steps": None, "max_epochs": None, "max_time": None, "patience": None, "validation": None}
-TRAINED = BUDGET | {"front": "strided", "optimizer": "adamw", "schedule": "cycle", "standardize": True}
+TRAINED = BUDGET | {"front": "strided", "optimizer": "adamw", "schedule": "one_cycle", "standardize": True}
 LEARNED = TRAINED | {"learning_rate": 0.001, "weight_decay": 0.0001, "max_frames": 128}
-TASKS = {"per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": None, "perturb": False}
-SMALLER = {"hidden": 256, "n_outputs": None, "kernels": 8, "batch_size": 24}
-TWINS = TRAINED | {"per_class": 6, "learning_rate": 0.003, "weight_decay": 0.001, "max_frames": 256, "perturb": True}
+TASKS = {"n_per_class": 4, "batch_size": 16, "n_way": 5, "k_shot": 1, "n_query": 5, "augment": None, "perturb": False}
+SMALLER = {"hidden": 256, "n_outputs": None, "n_kernels": 8, "batch_size": 24}
+RECURRENT = TRAINED | {
+    "n_per_class": 6,
+    "learning_rate": 0.003,
+    "weight_decay": 0.001,
+    "max_frames": 256,
+    "perturb": True,
+}
 PUBLISHED = {
-    "TAPNetwork": FRAMES | {"kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},
+    "TAPNetwork": FRAMES | {"n_kernels": 30, "last_relu": False, "symmetrize": False, "transform": True},
     "TAP": LEARNED | TASKS | SMALLER | {"last_relu": False, "symmetrize": False, "normalize": True},
-    "Aligned": FRAMES | {"transform": True},
+    "AlignedFramesNetwork": FRAMES | {"transform": True},
     "AlignedFrames": FRAMES | LEARNED | TASKS,
     "SiameseNetwork": {"hidden": 20, "n_layers": 1},
-    "SiameseGRU": TWINS | {"hidden": 64, "readout": "mean+max", "n_outputs": 64, "normalize": True},
-    "CoupledGRU": TWINS | {"hidden": 32, "coupling_bias": -2.0, "sync": "mean", "learning_rate": 0.01},
-    "RVSML": {"virtual": 4, "max_iterations": 20, "standardize": True},
-    "DeepRVSML": {"virtual": 4, "hidden": 1024, "learning_rate": 0.0001, "max_epochs": 20, "standardize": True},
-    "ElementWise": {"hidden": 1024, "per_class": 6, "learning_rate": 0.0001, "max_steps": 2000, "standardize": True},
-    "Episodes": {"n_way": 5, "k_shot": 1, "n_query": 5, "n_episodes": 100, "learning_rate": 0.001, "weight_decay": 0.0},
-    "Supervised": {"batch_size": 64, "learning_rate": 0.0001, "weight_decay": 0.0001},
-    "SelfSupervised": {"distance": 1.0, "alignment": 1.0, "dual": True, "joint": False, "batch_size": 64},
-    "consistency": {"distance": 1.0, "alignment": 1.0, "dual": True},
+    "SiameseGRU": RECURRENT | {"hidden": 64, "readout": "mean+max", "n_outputs": 64, "normalize": True},
+    "CoupledGRU": RECURRENT | {"hidden": 32, "coupling_bias": -2.0, "sync": "mean", "learning_rate": 0.01},
+    "RVSML": {"n_virtual_frames": 4, "max_iterations": 20, "standardize": True},
+    "DeepRVSML": {
+        "n_virtual_frames": 4,
+        "hidden": 1024,
+        "learning_rate": 0.0001,
+        "max_epochs": 20,
+        "standardize": True,
+    },
+    "ElementWise": {"hidden": 1024, "n_per_class": 6, "learning_rate": 0.0001, "max_steps": 2000, "standardize": True},
+    "EpisodeObjective": {
+        "n_way": 5,
+        "k_shot": 1,
+        "n_query": 5,
+        "n_episodes": 100,
+        "learning_rate": 0.001,
+        "weight_decay": 0.0,
+    },
+    "SupervisedObjective": {"batch_size": 64, "learning_rate": 0.0001, "weight_decay": 0.0001},
+    "SelfSupervisedObjective": {"distance": 1.0, "alignment": 1.0, "dual": True, "joint": False, "batch_size": 64},
+    "consistency_loss": {"distance": 1.0, "alignment": 1.0, "dual": True},
 }
 # each from the paper that its docstring names
 LOSSES = {

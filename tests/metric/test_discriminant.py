@@ -1,4 +1,4 @@
-"""Discriminant and Whitened against plain formulas, scikit-learn, and what must not change their answers."""
+"""Discriminant and WhitenedCosine against plain formulas, scikit-learn, and what must not change their answers."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 import timelike as tl
 from timelike.metric import base
 from timelike.metric.objectives import supervised
-from timelike.train import DivergenceError
+from timelike.train import DivergenceError, base as trained_base
 from toys import MAKERS, turning
 
 SHORT = {"max_epochs": 2}
@@ -110,7 +110,7 @@ def test_without_a_seed_a_training_continues_with_the_same_sequences_held_out(tr
     [
         ({"hidden": 9}, "hidden, 8 there and 9 here"),
         ({"loss": tl.metric.losses.Triplet(margin=0.3)}, "loss"),
-        ({"per_class": 4}, "per_class, 6 there and 4 here"),
+        ({"n_per_class": 4}, "n_per_class, 6 there and 4 here"),
         ({"validation": 0.5}, "other held-out sequences"),
         ({"validation": 0.0}, "other held-out sequences"),
         ({"standardize": False}, "standardize"),
@@ -142,7 +142,7 @@ def test_the_learning_rate_and_the_length_may_change_in_a_pause(train, tmp_path)
 
 def held(metric, sequences):
     codes = np.unique(sequences.labels, return_inverse=True)[1]
-    return metric._held_out(sequences, codes, np.random.default_rng(0))
+    return metric._validation_positions(sequences, codes, np.random.default_rng(0))
 
 
 def test_the_share_held_out_is_of_every_class(train):
@@ -184,7 +184,7 @@ def test_the_best_weights_are_kept_with_and_without_patience(train, monkeypatch)
     assert len(seen) == 4
     metric = short("siamese", max_epochs=4, patience=1).fit(train)
     assert torch.equal(weights(metric), seen[5])
-    assert metric.history_.stopped == "patience"
+    assert metric.history_.stop_reason == "patience"
 
 
 def weights_of(module):
@@ -207,7 +207,7 @@ class Breaking(tl.metric.losses.Triplet):
 
 def test_a_training_that_diverges_names_the_sequences_as_they_were_given(train):
     metric = MAKERS["siamese"](loss=Breaking())
-    held_out = metric._held_out(train, np.unique(train.labels, return_inverse=True)[1], metric._rng())
+    held_out = metric._validation_positions(train, np.unique(train.labels, return_inverse=True)[1], metric._rng())
     with pytest.raises(DivergenceError, match="in the batch of the sequences .*lower the learning rate") as caught:
         metric.fit(train)
     assert set(caught.value.ids) <= set(range(36)) - set(held_out.tolist())
@@ -273,13 +273,13 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
         fits.append(len(fits))
         return begin(*args, **kwargs)
 
-    plain, begin = supervised.ValidatedSupervisedObjective.loss, base.fit
+    plain, begin = supervised.ValidatedSupervisedObjective.loss, trained_base.fit
     monkeypatch.setattr(
         "timelike.core.interrupts._DOUBLE_PRESS_SECONDS", 300.0
     )  # seconds between two presses, on however busy a machine
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "pressed", None, raising=False)
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
-    monkeypatch.setattr(base, "fit", counted)
+    monkeypatch.setattr(trained_base, "fit", counted)
     with (
         pytest.warns(UserWarning, match="press it twice to stop what called this too"),
         pytest.raises(KeyboardInterrupt),
@@ -301,7 +301,7 @@ def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train, monkeypatch):
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
     with pytest.warns(UserWarning, match="Ctrl-C"):
         metric.fit(train)
-    assert metric.history_.stopped == "Ctrl-C"
+    assert metric.history_.stop_reason == "Ctrl-C"
     assert np.isfinite(metric.pairwise(train[:3])).all()
 
 
@@ -321,7 +321,7 @@ def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
     others = np.setdiff1d(np.arange(len(train)), held_out)
     with torch.no_grad():
         sides = [network.features(*ready[ids].to_tensor()) for ids in (held_out, others)]
-        apart = network.matrix(*sides).numpy()
+        apart = network.distance_matrix(*sides).numpy()
     each = [
         average_precision_score(classes[others] == classes[q], -row) for q, row in zip(held_out, apart, strict=True)
     ]
@@ -331,4 +331,4 @@ def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
 @pytest.mark.parametrize("rate", [1e12, 1e20])
 def test_a_network_that_diverges_just_before_its_validation_says_so(rate, train):
     with pytest.raises(DivergenceError, match="lower the learning rate"):
-        MAKERS["tap"](learning_rate=rate, batch_size=36, per_class=None, max_epochs=2).fit(train)
+        MAKERS["tap"](learning_rate=rate, batch_size=36, n_per_class=None, max_epochs=2).fit(train)

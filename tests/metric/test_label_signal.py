@@ -111,7 +111,7 @@ def test_a_collapsed_encoder_whose_loss_is_that_of_guessing_is_found_out(kind):
     X, history = tl.Sequences(waves(36)[0].astype(np.float32)), History()
     for step in range(1, 81):
         history.record("loss", step, 9 - 0.08 * step)
-    common = {"batch_size": 6, "learning_rate": 1e-3, "by_terms": False}
+    common = {"batch_size": 6, "learning_rate": 1e-3, "is_low_memory": False}
     if kind == "softmax":
         objective = NTXentObjective(Constant(), X, temperature=0.1, min_crop=0.5, **common)
     else:

@@ -1,4 +1,4 @@
-"""Losses on distances: naive twins, finite differences, another library, extreme distances, batches with nothing to say."""
+"""Losses on distances: naive references, finite differences, another library, extreme distances, batches without valid pairs."""
 
 import dataclasses
 import subprocess
@@ -25,7 +25,7 @@ from timelike.metric.losses import (
 )
 from timelike.metric.losses.registry import losses_by_name
 
-TWINS = [
+REFERENCES = [
     (Triplet(), naive.triplet),
     (Triplet(margin=0.7), naive.triplet),
     (Lifted(), naive.lifted),
@@ -41,7 +41,7 @@ TWINS = [
     (SupervisedContrastive(temperature=2.0), naive.supervised_contrastive),
     (MultiSimilarity(alpha=3.0, beta=9.0, margin=None, threshold=0.2), naive.multi_similarity),
 ]
-LOSSES = [loss for loss, _ in TWINS]
+LOSSES = [loss for loss, _ in REFERENCES]
 NEED_BOTH = [
     Triplet(),
     Lifted(),
@@ -65,25 +65,25 @@ def options(loss):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("loss", "twin"), TWINS, ids=[repr(loss) for loss, _ in TWINS])
-def test_a_loss_is_its_formula(loss, twin, seed):
+@pytest.mark.parametrize(("loss", "reference"), REFERENCES, ids=[repr(loss) for loss, _ in REFERENCES])
+def test_a_loss_is_its_formula(loss, reference, seed):
     distances, labels, _ = batch(seed)
     assert float(loss(distances, labels)) == pytest.approx(
-        twin(list(naive.sides(distances, labels)), **options(loss)), rel=1e-9, abs=1e-12
+        reference(list(naive.sides(distances, labels)), **options(loss)), rel=1e-9, abs=1e-12
     )
     distances, labels, gallery = batch(seed, 6, 11)
-    expected = twin(list(naive.sides(distances, labels, gallery)), **options(loss))
+    expected = reference(list(naive.sides(distances, labels, gallery)), **options(loss))
     assert float(loss(distances, labels, gallery)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize(("loss", "twin"), TWINS, ids=[repr(loss) for loss, _ in TWINS])
-def test_a_pair_that_is_not_valid_counts_for_nothing_whatever_its_distance(loss, twin):
+@pytest.mark.parametrize(("loss", "reference"), REFERENCES, ids=[repr(loss) for loss, _ in REFERENCES])
+def test_a_pair_that_is_not_valid_counts_for_nothing_whatever_its_distance(loss, reference):
     distances, labels, gallery = batch(1, 6, 11)
     valid = torch.tensor(np.random.default_rng(0).random((6, 11)) < 0.6)
     distances[~valid] = torch.nan
     distances.requires_grad_()
     found = loss(distances, labels, gallery, valid=valid)
-    expected = twin(list(naive.sides(distances.detach(), labels, gallery, valid)), **options(loss))
+    expected = reference(list(naive.sides(distances.detach(), labels, gallery, valid)), **options(loss))
     assert float(found.detach()) == pytest.approx(expected, rel=1e-9)
     found.backward()
     assert (distances.grad[~valid] == 0).all()
@@ -252,7 +252,7 @@ def test_single_pairs_have_the_mean_over_each_kind():
 @pytest.mark.parametrize("same", [[], [True], [False], [True, True]])
 def test_single_pairs_of_one_kind_or_none_are_safe(loss, same):
     distances = torch.full((len(same),), 1e4, requires_grad=True)
-    found = loss.pairs(distances, torch.tensor(same, dtype=torch.bool))
+    found = loss.pair_loss(distances, torch.tensor(same, dtype=torch.bool))
     found.backward()
     assert torch.isfinite(found)
     assert torch.isfinite(distances.grad).all()
@@ -263,7 +263,7 @@ def test_single_pairs_of_one_kind_or_none_are_safe(loss, same):
 )
 def test_a_loss_that_ranks_says_which_ones_learn_from_single_pairs(loss):
     with pytest.raises(TypeError, match=f"{type(loss).__name__}.*single pairs: use loss='binomial' or 'contrastive'"):
-        loss.pairs(torch.zeros(2), torch.tensor([True, False]))
+        loss.pair_loss(torch.zeros(2), torch.tensor([True, False]))
 
 
 # names and bad input
@@ -288,7 +288,7 @@ def test_an_unknown_name_lists_the_known():
         losses.resolve_loss("tripled")
     with pytest.raises(TypeError, match="instance of losses.Loss"):
         losses.resolve_loss(Triplet)
-    with pytest.raises(TypeError, match="adapted"):
+    with pytest.raises(TypeError, match="adapt_loss"):
         losses.resolve_loss(peers.TripletMarginLoss())
 
 
@@ -489,7 +489,7 @@ def test_without_the_extra_the_way_out_is_named():
         "        if name.split('.')[0] == 'pytorch_metric_learning': raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Absent())\n"
         "from timelike.metric import losses\n"
-        "try: losses.adapted(None)\n"
+        "try: losses.adapt_loss(None)\n"
         "except ModuleNotFoundError as error: print(error)"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -43,7 +43,7 @@ def executor(request, monkeypatch):
 def test_the_mean_gate_is_that_of_the_equations_where_both_sequences_run(graded):
     network, first, second = made(), cut(X[:3], LENGTHS[:3]), cut(Y, OTHERS)
     with torch.set_grad_enabled(graded):
-        found = network.gates(X[:3], Y, LENGTHS[:3], OTHERS)
+        found = network.mean_gates(X[:3], Y, LENGTHS[:3], OTHERS)
     torch.testing.assert_close(found.detach(), gates(network, zip(first, second, strict=True)), rtol=1e-12, atol=0)
 
 
@@ -61,8 +61,8 @@ def test_training_is_told_the_mean_over_the_pairs_it_compares(sync, graded):
         with torch.set_grad_enabled(graded):
             x, y = network.features(X, LENGTHS), network.features(Y, OTHERS)
             sides = {"matrix": (x, y), "triangle": (x, x), "rows": (x.take(slice(3)), y)}[kind]
-            found = network.compared(*sides, rows=kind == "rows")
-            plain = network.rows(*sides) if kind == "rows" else network.matrix(*sides)
+            found = network.training_distances(*sides, pairs_only=kind == "rows")
+            plain = network.pair_distances(*sides) if kind == "rows" else network.distance_matrix(*sides)
         torch.testing.assert_close(found.distances, plain, rtol=0, atol=1e-14)
         expected = gates(network, pairs).mean().item()
         assert float(found.logged_values["coupling"]) == pytest.approx(expected, rel=1e-12)
@@ -76,13 +76,13 @@ def test_without_weights_the_norm_says_nothing_and_the_gate_is_that_of_the_bias(
         with torch.no_grad():
             network.weight_hc.zero_()
         assert network.coupling_norm == 0
-        assert network.gates(X, X.flip(0)).tolist() == pytest.approx([1 / (1 + np.exp(-bias))] * 5)
+        assert network.mean_gates(X, X.flip(0)).tolist() == pytest.approx([1 / (1 + np.exp(-bias))] * 5)
 
 
 def test_a_sequence_alone_is_coupled_to_nothing():
     network = made()
     one = network.features(X[:1], LENGTHS[:1])
-    assert network.compared(one, one).penalty.item() == 0
+    assert network.training_distances(one, one).penalty.item() == 0
 
 
 @pytest.mark.usefixtures("executor")
@@ -99,7 +99,7 @@ def test_gradients_of_the_penalty_are_those_of_finite_differences():
         def forward(self, x, y):
             first, second = network.features(x, torch.tensor([3, 2])), network.features(y, torch.tensor([4, 1]))
             sides = (first, second, False), (first, first, False), (first, second, True)
-            return torch.stack([network.compared(a, b, rows=rows).penalty for a, b, rows in sides])
+            return torch.stack([network.training_distances(a, b, pairs_only=rows).penalty for a, b, rows in sides])
 
     def run(x, y, *parts):
         named = {f"network.{name}": part for name, part in zip(names, parts, strict=True)}
@@ -119,7 +119,7 @@ def test_padding_changes_neither_the_penalty_nor_its_gradient():
         padded.requires_grad_()
         network.zero_grad()
         features = network.features(padded, LENGTHS)
-        penalty = network.compared(features, features).penalty
+        penalty = network.training_distances(features, features).penalty
         penalty.backward()
         found.append((penalty.detach(), padded.grad, network.weight_hc.grad.clone()))
     for other in found[1:]:
@@ -134,7 +134,9 @@ def test_a_long_float32_sequence_does_not_wear_the_sum_of_its_gates_out():
     for dtype in (torch.float32, torch.float64):
         sides = [Features(side.to(dtype), torch.tensor([30_000])) for side in (x, y)]
         with torch.no_grad():
-            found.append(network.to(dtype).compared(*sides, rows=True).logged_values["coupling"].double())
+            found.append(
+                network.to(dtype).training_distances(*sides, pairs_only=True).logged_values["coupling"].double()
+            )
     torch.testing.assert_close(*found, rtol=1e-5, atol=0)
 
 
@@ -146,9 +148,9 @@ def waves():
 def test_labels_pairs_and_episodes_all_add_the_penalty_to_their_loss():
     sequences, labels, torch_labels = waves(), np.arange(6) % 2, torch.arange(6) % 2
     network = made().float()
-    x, lengths = sequences.tensor()
+    x, lengths = sequences.to_tensor()
     pairs = np.array([[0, 1], [2, 3], [4, 5]])
-    sides = [sequences[side].tensor() for side in pairs.T]
+    sides = [sequences[side].to_tensor() for side in pairs.T]
     batches = {
         "labels": Batch(np.arange(6), x=x, lengths=lengths, labels=torch_labels),
         "pairs": Batch(
@@ -191,13 +193,13 @@ def test_labels_pairs_and_episodes_all_add_the_penalty_to_their_loss():
         assert found[2.0] - found[0.0] == pytest.approx(2 * expected, rel=1e-4), kind
 
 
-@pytest.mark.parametrize(("penalized", "track"), [("gate", "coupling"), ("norm", "coupling_norm")])
-def test_a_heavy_penalty_shrinks_what_it_weighs(penalized, track, train):
+@pytest.mark.parametrize(("penalty_term", "track"), [("gate", "coupling"), ("norm", "coupling_norm")])
+def test_a_heavy_penalty_shrinks_what_it_weighs(penalty_term, track, train):
     last = {}
     for weight in (0.0, 30.0):
         how = {
             "coupling_penalty": weight,
-            "penalized": penalized,
+            "penalty_term": penalty_term,
             "max_epochs": 4,
             "learning_rate": 0.03,
             "schedule": "constant",
@@ -215,34 +217,34 @@ def test_given_pairs_tell_the_coupling_too(train):
     assert metric.coupling(x, y) == pytest.approx(metric.coupling(y, x), rel=1e-6)
 
 
-@pytest.mark.parametrize("penalized", ["gate", "norm"])
+@pytest.mark.parametrize("penalty_term", ["gate", "norm"])
 def test_a_checkpoint_of_another_penalty_is_refused_and_one_of_before_there_was_a_choice(
-    penalized, train, tmp_path, monkeypatch
+    penalty_term, train, tmp_path, monkeypatch
 ):
     def fitted(folder, **options):
         return MAKERS["coupled"](max_epochs=1, checkpoint=folder, **options).fit(train)
 
-    fitted(tmp_path / "new", penalized="norm")
+    fitted(tmp_path / "new", penalty_term="norm")
     with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 of the norm there and 0.01 of the gate here"):
-        fitted(tmp_path / "new", penalized="gate")
+        fitted(tmp_path / "new", penalty_term="gate")
     now = tl.CoupledGRU._checkpoint_settings
 
     def before(self, sequences, targets):
         known = now(self, sequences, targets) | {"coupling_penalty": "0.01"}
-        return {name: value for name, value in known.items() if name != "penalized"}
+        return {name: value for name, value in known.items() if name != "penalty_term"}
 
     with monkeypatch.context() as older:
         older.setattr(tl.CoupledGRU, "_checkpoint_settings", before)
         fitted(tmp_path / "old")
     with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 there"):
-        fitted(tmp_path / "old", penalized=penalized)
+        fitted(tmp_path / "old", penalty_term=penalty_term)
 
 
 def test_an_option_that_a_folder_does_not_name_has_its_default(fitted, test, tmp_path):
     metric = fitted("coupled")
     metric.save(tmp_path / "model")
     words = read_config(tmp_path / "model")
-    assert words["parameters"].pop("penalized") == "gate"
+    assert words["parameters"].pop("penalty_term") == "gate"
     write_config(tmp_path / "model", words)
     loaded = tl.load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.pairwise(test), metric.pairwise(test))

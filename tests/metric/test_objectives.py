@@ -46,7 +46,7 @@ def waves():
 def network(kind="tap", **options):
     with use_seed(0):
         if kind == "tap":
-            return TAPNetwork(2, **{"hidden": 16, "kernels": 4} | options)
+            return TAPNetwork(2, **{"hidden": 16, "n_kernels": 4} | options)
         return AlignedFramesNetwork(2, aligner=kind, hidden=16, **options)
 
 
@@ -60,7 +60,7 @@ def test_consistency_is_equation_10():
         n, m = new.lengths[i], lengths[i]
         a, b = (net.features(side[i : i + 1, :own], own[None]) for side, own in ((new.x, n), (x, m)))
         truth = new.alignment[i, :n, :m]
-        total = total + net.rows(a, b)[0] + net.rows(b, a)[0]
+        total = total + net.pair_distances(a, b)[0] + net.pair_distances(b, a)[0]
         total = (
             total + (net.plan(a, b)[0] * n - truth).square().mean() + (net.plan(b, a)[0] * m - truth.T).square().mean()
         )
@@ -69,7 +69,7 @@ def test_consistency_is_equation_10():
     attention = net.align_pairs(one, two)[1]
     torch.testing.assert_close(only, alignment_error(attention, new.alignment, new.lengths, lengths).mean())
     plain = consistency_loss(net, one, two, new.alignment, alignment=0)
-    torch.testing.assert_close(plain, (net.rows(one, two) + net.rows(two, one)).mean())
+    torch.testing.assert_close(plain, (net.pair_distances(one, two) + net.pair_distances(two, one)).mean())
 
 
 @pytest.mark.parametrize(("weight", "share"), [(0.5, 0.5), (3, 3.0), ("paper", 1 / 6), (0, 0.0)])
@@ -80,7 +80,7 @@ def test_the_training_loss_is_the_metric_loss_and_equation_10_as_often_as_its_we
     batch = next(iter(objective.batches(0, np.random.default_rng(0)))).match_module(net)
     new, old = net.features(batch["new"], batch["new_lengths"]), net.features(batch["x"], batch["lengths"])
     codes = np.unique(waves.labels[batch.ids], return_inverse=True)[1]
-    metric = contrast(net.matrix(new, old), *[torch.tensor(codes)] * 2)
+    metric = contrast(net.distance_matrix(new, old), *[torch.tensor(codes)] * 2)
     both = (there := net.align_pairs(new, old), net.align_pairs(old, new))[: 1 + dual]
     truths = batch["alignment"], batch["alignment"].mT
     alike = torch.zeros(())
@@ -99,7 +99,7 @@ def test_the_training_loss_is_the_metric_loss_and_equation_10_as_often_as_its_we
 def test_one_direction_of_a_task_is_from_the_query_to_the_support():
     net, lengths = network().double(), torch.tensor([5, 4, 3, 5])
     queries, support = (net.features(torch.randn(4, 5, 2, dtype=torch.float64), lengths) for _ in range(2))
-    there = net.matrix(queries, support)
+    there = net.distance_matrix(queries, support)
     found = class_scores(net, queries, support, torch.tensor([1, 0, 0, 1]), 2, dual=False)
     torch.testing.assert_close(found, -torch.stack([there[:, 1] + there[:, 2], there[:, 0] + there[:, 3]], 1))
 
@@ -111,19 +111,19 @@ def test_class_scores_sum_both_directions_over_the_support(symmetrize):
     queries = net.features(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
     support = net.features(torch.randn(4, 5, 2, dtype=torch.float64), lengths)
     labels = torch.tensor([0, 0, 1, 1])
-    both = net.matrix(queries, support) + net.matrix(support, queries).mT
-    twin = -torch.stack([both[:, :2].sum(1), both[:, 2:].sum(1)], 1)
+    both = net.distance_matrix(queries, support) + net.distance_matrix(support, queries).mT
+    expected = -torch.stack([both[:, :2].sum(1), both[:, 2:].sum(1)], 1)
     found = class_scores(net, queries, support, labels, 2)
-    torch.testing.assert_close(found, twin)
+    torch.testing.assert_close(found, expected)
     truth = torch.tensor([0, 1, 1, 0])
-    cross = -(twin.log_softmax(1)[torch.arange(4), truth]).mean()
+    cross = -(expected.log_softmax(1)[torch.arange(4), truth]).mean()
     torch.testing.assert_close(episode_loss(net, queries, truth, support, labels, 2), cross)
 
 
 def nearest(net, waves):
     with torch.no_grad():
-        x = net.features(*waves.tensor())
-        found = net.matrix(x, x).fill_diagonal_(torch.inf)
+        x = net.features(*waves.to_tensor())
+        found = net.distance_matrix(x, x).fill_diagonal_(torch.inf)
     return float((waves.labels[found.argmin(1)] == waves.labels).mean())
 
 
@@ -170,7 +170,7 @@ def test_batches_per_class_hold_as_many_of_each(waves):
 @pytest.mark.parametrize("distance", [0.0, 1.0])
 def test_alignments_are_learned_from_augmentations_alone(waves, distance):
     net = network(transform=False)
-    x, lengths = waves.tensor()
+    x, lengths = waves.to_tensor()
     new = augment_batch(x, lengths, random_state=9)
 
     def error():
@@ -198,23 +198,23 @@ def test_only_the_prediction_is_learned_from_augmentations_unless_told_otherwise
         SelfSupervisedObjective(network("softdtw"), waves).optimizers()
 
 
-def test_a_comparer_without_alignment_needs_alignment_0(waves):
+def test_a_network_without_alignment_needs_alignment_0(waves):
     class Ends(TAPNetwork.__mro__[2]):
         def features(self, x, lengths):
             return net.features(x, lengths)
 
-        def rows(self, x, y):
+        def pair_distances(self, x, y):
             return (x.values[:, 0] - y.values[:, 0]).norm(dim=-1)
 
     net, ends = network(), Ends()
-    x = net.features(*waves.tensor())
+    x = net.features(*waves.to_tensor())
     with pytest.raises(TypeError, match="alignment=0"):
         consistency_loss(ends, x, x, torch.zeros(1))
     assert consistency_loss(ends, x, x, torch.zeros(1, 1, 1), alignment=0).item() == 0
 
 
 def test_few_shot_tasks_are_learned_and_shared_among_processes(waves):
-    net = network(kernels=6)
+    net = network(n_kernels=6)
     objective = EpisodeObjective(net, waves, waves.labels, n_way=3, k_shot=2, n_query=2, n_episodes=12)
     task = next(iter(objective.batches(0, np.random.default_rng(0))))
     truth = np.unique(waves.labels[task.ids], return_inverse=True)[1]

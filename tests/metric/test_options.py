@@ -9,14 +9,14 @@ import pytest
 import torch
 
 import timelike as tl
-from timelike import metric as room
+from timelike import metric as metrics
 from timelike.metric import losses
 from timelike.train import Plateau
 from toys import MAKERS
 
 LEAST = {  # two classes and two members are the fewest that anything can be learned from
-    **dict.fromkeys(["per_class", "n_way", "batch_size"], 2),
-    **dict.fromkeys(["hidden", "n_outputs", "virtual", "kernels", "k_shot", "n_query"], 1),
+    **dict.fromkeys(["n_per_class", "n_way", "batch_size"], 2),
+    **dict.fromkeys(["hidden", "n_outputs", "n_virtual_frames", "n_kernels", "k_shot", "n_query"], 1),
     **dict.fromkeys(["max_epochs", "max_steps", "max_iterations", "patience", "devices"], 1),
     **dict.fromkeys(["weight_decay", "validation", "coupling_penalty"], 0),
 }
@@ -49,7 +49,7 @@ def test_one_device_and_no_bar_unless_told_otherwise(kind):
 
 @pytest.mark.parametrize("name", ["siamese-paper", "coupled-paper"])
 def test_the_rate_is_halved_after_ten_epochs_in_which_the_loss_does_not_fall(name):
-    limits = MAKERS[name]()._limits(None)
+    limits = MAKERS[name]()._fit_options(None)
     assert limits["schedule"] == Plateau(patience=10, gamma=0.5, minimum=0.0, monitor="loss")
     assert limits["gradient_clip"] == 6.0
     assert (
@@ -99,8 +99,8 @@ def test_whether_order_matters_is_known_before_and_after_the_fit(train):
         metric = tl.TAP(hidden=4, n_kernels=2, symmetrize=symmetrize, max_epochs=1, random_state=0)
         assert metric.symmetric is symmetrize
         assert metric.fit(train).symmetric is symmetrize
-    assert room.AlignedFrames(aligner="softdtw").symmetric is True
-    assert room.AlignedFrames(aligner=torch.nn.Identity()).symmetric is False
+    assert metrics.AlignedFrames(aligner="softdtw").symmetric is True
+    assert metrics.AlignedFrames(aligner=torch.nn.Identity()).symmetric is False
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def test_a_distance_is_that_of_the_states_at_each_end(cell, layers):
         others = alone(y)[0][:, -1]
         expected = torch.stack([torch.linalg.vector_norm(end - others, dim=-1) for end in ends])
         first, second = network.features(x, LENGTHS), network.features(y, torch.full((3,), 9))
-        torch.testing.assert_close(network.matrix(first, second), expected, rtol=1e-12, atol=1e-14)
+        torch.testing.assert_close(network.distance_matrix(first, second), expected, rtol=1e-12, atol=1e-14)
         torch.testing.assert_close(
-            network.rows(first.take(slice(3)), second), expected.diagonal(), rtol=1e-12, atol=1e-14
+            network.pair_distances(first.take(slice(3)), second), expected.diagonal(), rtol=1e-12, atol=1e-14
         )
         torch.testing.assert_close(network(x[:3], y, LENGTHS[:3]), expected.diagonal(), rtol=1e-12, atol=1e-14)
 
@@ -39,7 +39,7 @@ def test_a_distance_is_that_of_the_states_at_each_end(cell, layers):
 def test_a_sequence_is_at_no_distance_from_itself_and_order_does_not_matter():
     network, x = made(), walks(40)
     features = network.features(x, torch.full((40,), 9))
-    distances = network.matrix(features, features)
+    distances = network.distance_matrix(features, features)
     assert (distances.diagonal() == 0).all()
     assert (distances == distances.T).all()
     assert (network(x, x) == 0).all()
@@ -65,12 +65,14 @@ def test_gradients_are_those_of_finite_differences_and_finite_at_no_distance():
 
     def run(x):
         features = network.features(x, LENGTHS[:3])
-        distances = network.matrix(features, features)
-        return torch.cat([distances[1:, 0], network.rows(features.take(slice(2)), features.take(slice(1, 3)))])
+        distances = network.distance_matrix(features, features)
+        return torch.cat(
+            [distances[1:, 0], network.pair_distances(features.take(slice(2)), features.take(slice(1, 3)))]
+        )
 
     assert torch.autograd.gradcheck(run, x.requires_grad_())
     features = network.features(x, LENGTHS[:3])
-    (network.matrix(features, features).sum() + network(x, x).sum()).backward()
+    (network.distance_matrix(features, features).sum() + network(x, x).sum()).backward()
     assert torch.isfinite(x.grad).all()
 
 

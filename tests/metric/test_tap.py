@@ -12,13 +12,13 @@ from timelike.metric.tap import network as tap_network
 from timelike.native import convolve
 from timelike.train import use_seed
 
-VARIANTS = ["cnn", "l", "d", "attention"]
+VARIANTS = ["cnn", "cnn_large", "cnn_deep", "attention"]
 N, M = torch.tensor([7, 4, 1, 6]), torch.tensor([5, 3, 2, 1])
 
 
 def network(variant="cnn", dtype=torch.float64, **options):
     with use_seed(0):
-        return TAPNetwork(3, **{"variant": variant, "hidden": 8, "kernels": 4} | options).to(dtype)
+        return TAPNetwork(3, **{"variant": variant, "hidden": 8, "n_kernels": 4} | options).to(dtype)
 
 
 def batch(seed=0, dtype=torch.float64):
@@ -43,7 +43,7 @@ def layers_of(net):
 
 
 @pytest.mark.parametrize("last_relu", [False, True])
-@pytest.mark.parametrize("variant", ["cnn", "l", "d"])
+@pytest.mark.parametrize("variant", ["cnn", "cnn_large", "cnn_deep"])
 def test_distances_are_those_of_the_formulas(variant, last_relu):
     net = network(variant, last_relu=last_relu, transform=False)
     x, y = batch()
@@ -132,7 +132,11 @@ def test_padding_changes_no_value_and_no_gradient(options, fill):
     for a, b in ((x, y), (padded(x, N, fill), padded(y, M, fill))):
         a, b = a.clone().requires_grad_(), b.clone().requires_grad_()
         first, second = net.features(a, N), net.features(b, M)
-        one, all_pairs, plan = net.rows(first, second), net.matrix(first, second), net.plan(first, second)
+        one, all_pairs, plan = (
+            net.pair_distances(first, second),
+            net.distance_matrix(first, second),
+            net.plan(first, second),
+        )
         total = one.sum() + all_pairs.square().sum() + plan.square().sum() + net.norm_ratio(first, second).sum()
         grads = torch.autograd.grad(total, [a, b, *net.parameters()], allow_unused=True)
         results.append((one, all_pairs, plan[:, :7, :5], grads[0][:, :7], grads[1][:, :5], *grads[2:]))
@@ -152,25 +156,27 @@ def test_padding_changes_no_value_and_no_gradient(options, fill):
 def test_a_batch_is_a_loop_and_a_matrix_is_its_rows(options, dtype):
     net = network(dtype=dtype, **options)
     x, y = features_of(net, dtype=dtype)
-    found = net.matrix(x, y)
+    found = net.distance_matrix(x, y)
     alone = torch.empty_like(found)
     for i in range(4):
         for j in range(4):
             one, two = x.take(slice(i, i + 1)), y.take(slice(j, j + 1))
             cut = Features(one.values[:, : N[i]], one.lengths), Features(two.values[:, : M[j]], two.lengths)
-            alone[i, j] = net.rows(*cut)[0]
+            alone[i, j] = net.pair_distances(*cut)[0]
     tolerance = {"rtol": 1e-5, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 1e-11, "atol": 1e-13}
     torch.testing.assert_close(found, alone, **tolerance)
-    torch.testing.assert_close(net.rows(x, y), alone.diag(), **tolerance)
+    torch.testing.assert_close(net.pair_distances(x, y), alone.diag(), **tolerance)
 
 
-@pytest.mark.parametrize(("at_once", "kept"), [(1, 1 << 40), (2000, 1 << 40), (2000, 0), (1 << 40, 0)])
-def test_tiles_of_any_size_give_the_same_values_and_gradients(at_once, kept):
+@pytest.mark.parametrize(("tile_numbers", "max_kept"), [(1, 1 << 40), (2000, 1 << 40), (2000, 0), (1 << 40, 0)])
+def test_tiles_of_any_size_give_the_same_values_and_gradients(tile_numbers, max_kept):
     net = network()
     results = []
-    for how in ({}, {"at_once": at_once, "kept": kept}):
+    for how in ({}, {"tile_numbers": tile_numbers, "max_kept": max_kept}):
         x, y = (side.requires_grad_() for side in batch())
-        found = pairwise.compute_in_tiles(net.tile, net.features(x, N), net.features(y, M), net.footprint, **how)
+        found = pairwise.compute_in_tiles(
+            net.distance_tile, net.features(x, N), net.features(y, M), net.numbers_per_pair, **how
+        )
         results.append((found, *torch.autograd.grad(found.square().sum(), [x, y, *net.parameters()])))
     for one, two in zip(*results, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-10, atol=1e-13)
@@ -186,9 +192,9 @@ def test_stripes_of_a_long_pair_give_the_same_distances(variant, symmetrize, dty
     striped, heights = net._striped_distances, []
     monkeypatch.setattr(net, "_striped_distances", lambda *sides: heights.append(len(sides[0])) or striped(*sides))
     with torch.no_grad():
-        whole = net.rows(x, y)
-        monkeypatch.setattr(tap_network, "STRIPE_NUMBERS", rows * 5 * net.scores.footprint())
-        found = net.rows(x, y)
+        whole = net.pair_distances(x, y)
+        monkeypatch.setattr(tap_network, "STRIPE_NUMBERS", rows * 5 * net.scores.numbers_per_step_pair())
+        found = net.pair_distances(x, y)
     tolerance = {"rtol": 1e-12, "atol": 1e-14} if dtype == torch.float64 else {"rtol": 1e-5, "atol": 1e-6}
     torch.testing.assert_close(found, whole, **tolerance)
     assert heights == [1] * (8 if symmetrize else 4)
@@ -196,7 +202,7 @@ def test_stripes_of_a_long_pair_give_the_same_distances(variant, symmetrize, dty
 
 def derivatives(net, order):
     x, y = (side.requires_grad_() for side in batch(dtype=torch.float32))
-    found = net.matrix(net.features(x, N), net.features(y, M))
+    found = net.distance_matrix(net.features(x, N), net.features(y, M))
     parts = [x, y, *net.parameters()]
     first = torch.autograd.grad(found.square().sum(), parts, create_graph=order == 2)
     if order == 1:
@@ -205,7 +211,7 @@ def derivatives(net, order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("variant", ["cnn", "l", "d"])
+@pytest.mark.parametrize("variant", ["cnn", "cnn_large", "cnn_deep"])
 def test_compiled_layers_have_the_derivatives_of_torch(variant, order, monkeypatch):
     if not native.is_native_enabled():
         pytest.skip("no kernels here")
@@ -234,7 +240,7 @@ def test_frozen_layers_still_pass_the_gradient_on(monkeypatch):
 def test_no_sequences_make_an_empty_matrix():
     net = network()
     x, y = features_of(net)
-    assert net.matrix(x.take(slice(0, 0)), y).shape == (0, 4)
+    assert net.distance_matrix(x.take(slice(0, 0)), y).shape == (0, 4)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -245,23 +251,23 @@ def test_every_step_of_the_query_has_the_same_mass(variant):
     for item, n in enumerate(N):
         torch.testing.assert_close(plan[item, :n].sum(1), torch.full((int(n),), 1 / int(n), dtype=torch.float64))
     frames = [side.values[..., :3] for side in (x, y)]
-    torch.testing.assert_close((plan * paired_frame_distances(*frames)).sum((1, 2)), net.rows(x, y))
+    torch.testing.assert_close((plan * paired_frame_distances(*frames)).sum((1, 2)), net.pair_distances(x, y))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_symmetrized_distances_are_the_mean_of_both_directions(variant):
     net, both = network(variant), network(variant, symmetrize=True)
     x, y = features_of(net)
-    torch.testing.assert_close(both.rows(x, y), (net.rows(x, y) + net.rows(y, x)) / 2)
-    torch.testing.assert_close(both.matrix(x, y), both.matrix(y, x).mT)
+    torch.testing.assert_close(both.pair_distances(x, y), (net.pair_distances(x, y) + net.pair_distances(y, x)) / 2)
+    torch.testing.assert_close(both.distance_matrix(x, y), both.distance_matrix(y, x).mT)
     assert both.symmetric
     assert not net.symmetric
     plan = both.plan(x, y)
     torch.testing.assert_close(plan, both.plan(y, x).mT)
     torch.testing.assert_close(
-        (plan * paired_frame_distances(x.values[..., :3], y.values[..., :3])).sum((1, 2)), both.rows(x, y)
+        (plan * paired_frame_distances(x.values[..., :3], y.values[..., :3])).sum((1, 2)), both.pair_distances(x, y)
     )
-    assert not torch.allclose(net.rows(x, y), net.rows(y, x))
+    assert not torch.allclose(net.pair_distances(x, y), net.pair_distances(y, x))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -279,7 +285,7 @@ def test_distances_of_frames_are_exact_and_flat_where_frames_meet(dtype):
 def test_a_constant_sequence_has_finite_gradients():
     net = network(dtype=torch.float32)
     x = torch.ones(2, 5, 3, requires_grad=True)
-    net.matrix(*[net.features(x, torch.tensor([5, 3]))] * 2).sum().backward()
+    net.distance_matrix(*[net.features(x, torch.tensor([5, 3]))] * 2).sum().backward()
     assert torch.isfinite(x.grad).all()
     assert all(torch.isfinite(p.grad).all() for p in net.parameters() if p.grad is not None)
 
@@ -299,8 +305,8 @@ def test_the_norm_ratio_is_that_of_g_and_the_distances():
 def test_mean_pooling_counts_steps_and_no_padding(variant):
     net = network(variant)
     x, _ = features_of(net)
-    twin = torch.stack([x.values[item, :n, :3].mean(0) for item, n in enumerate(N)])
-    torch.testing.assert_close(net.pool_frames(x), twin)
+    expected = torch.stack([x.values[item, :n, :3].mean(0) for item, n in enumerate(N)])
+    torch.testing.assert_close(net.pool_frames(x), expected)
     assert isinstance(
         AlignedFramesNetwork(3, hidden=4).pool_frames(Features(torch.ones(2, 5, 3), torch.tensor([5, 5]))), torch.Tensor
     )
@@ -309,8 +315,8 @@ def test_mean_pooling_counts_steps_and_no_padding(variant):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"variant": "rnn"}, "variant='rnn': expected one of 'cnn', 'l', 'd', 'attention'"),
-        ({"kernels": 0}, "kernels"),
+        ({"variant": "rnn"}, "variant='rnn': expected one of 'cnn', 'cnn_large', 'cnn_deep', 'attention'"),
+        ({"n_kernels": 0}, "n_kernels"),
         ({"n_outputs": 5, "transform": False}, "transform=False"),
         ({"n_outputs": 1, "self_attention": True}, "n_outputs=2"),
     ],
@@ -341,15 +347,15 @@ def test_many_short_pairs_are_cut_by_pairs_and_not_into_stripes(monkeypatch):
     net = network()
     x, y = features_of(net)
     with torch.no_grad():
-        whole = net.rows(x, y)
-        monkeypatch.setattr(tap_network, "STRIPE_NUMBERS", 2 * net.footprint(7, 5))
+        whole = net.pair_distances(x, y)
+        monkeypatch.setattr(tap_network, "STRIPE_NUMBERS", 2 * net.numbers_per_pair(7, 5))
         monkeypatch.setattr(net, "_striped_distances", lambda *sides: pytest.fail("stripes of what fits"))
-        torch.testing.assert_close(net.rows(x, y), whole, rtol=1e-12, atol=1e-14)
+        torch.testing.assert_close(net.pair_distances(x, y), whole, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_weight_that_serves_twice_has_one_gradient(dtype):
-    net = network("d", dtype)
+    net = network("cnn_deep", dtype)
     net.scores.layers[2] = net.scores.layers[1]
     x, y = batch(dtype=dtype)
     plain, graph = (

@@ -9,7 +9,7 @@ from naive import tap as naive
 from timelike.metric.losses import Loss
 from timelike.sequences.augment import Blur, Merge, RandomCrop, TimeWarp, choose
 
-SMALL = {"hidden": 8, "kernels": 2, "max_epochs": 2, "validation": 0.0, "random_state": 0}
+SMALL = {"hidden": 8, "n_kernels": 2, "max_epochs": 2, "validation": 0.0, "random_state": 0}
 UNLABELLED = ("augmentation", "alignment")
 
 
@@ -127,7 +127,7 @@ def test_without_joint_classes_teach_the_alignment_alone(waves, supervision):
 
 def test_a_short_clip_keeps_weights_where_they_are_and_none_does_not(waves):
     options = SMALL | {"weight_decay": 0.0, "learning_rate": 1e-3, "schedule": "constant"}
-    for kind in (tl.TAP, lambda **more: tl.metric.AlignedFrames(**{k: v for k, v in more.items() if k != "kernels"})):
+    for kind in (tl.TAP, lambda **more: tl.metric.AlignedFrames(**{k: v for k, v in more.items() if k != "n_kernels"})):
         far, near = (max(moved(kind(gradient_clip=clip, **options).fit(waves)).values()) for clip in (None, 1e-12))
         assert far > 1e-3  # Adam makes a step of the rate of any gradient …
         assert near < 1e-5  # … that is above the 1e-8 in its denominator

@@ -6,7 +6,7 @@ import torch
 
 import timelike as tl
 
-SMALL = {"kernels": 2, "max_epochs": 1, "standardize": False, "random_state": 0}
+SMALL = {"n_kernels": 2, "max_epochs": 1, "standardize": False, "random_state": 0}
 
 
 def waves(n_classes, members, channels=2):
@@ -42,7 +42,7 @@ def test_classes_are_asked_for_where_they_are_needed(supervision):
     assert tags.target_tags.required == (supervision == "labels")
 
 
-HELD = {"kernels": 2, "hidden": 8, "random_state": 0, "max_epochs": 3, "learning_rate": 1e-2}
+HELD = {"n_kernels": 2, "hidden": 8, "random_state": 0, "max_epochs": 3, "learning_rate": 1e-2}
 
 
 def labelled(n_classes, members):
@@ -58,10 +58,10 @@ def test_without_labels_it_is_judged_by_augmentations_of_what_is_held_out(superv
     unjudged = tl.TAP(supervision=supervision, validation=0.0, **HELD).fit(X)
     assert len(unjudged.history_.scores) == 0
     objective = metric._make_objective(metric._standardize(X), None)
-    assert set(objective.sequence_positions) == set(range(20)) - set(objective.held_out)
+    assert set(objective.source_positions) == set(range(20)) - set(objective.held_out)
     assert len(objective.held_out) == 4
     with torch.no_grad():
-        expected = np.mean([float(objective.loss(batch)) for batch in objective.validation_loss])
+        expected = np.mean([float(objective.loss(batch)) for batch in objective.validation_batches])
         assert objective.validate() == pytest.approx(expected)
         assert objective.validate() == objective.validate()  # made once and for all
 
@@ -73,11 +73,11 @@ def test_few_shot_tasks_are_judged_by_queries_that_take_no_part():
     assert not metric.history_.higher_is_better
     codes = np.unique(X.labels, return_inverse=True)[1]
     objective = metric._make_objective(metric._standardize(X), codes)
-    held, used = set(objective.held_out.tolist()), set(objective.sequence_positions.tolist())
+    held, used = set(objective.held_out.tolist()), set(objective.source_positions.tolist())
     assert held | used == set(range(36))
     assert not held & used
-    assert np.bincount(codes[objective.sequence_positions]).min() >= 5  # enough for a task of its own
-    for task, n_way in objective.validation_loss:
+    assert np.bincount(codes[objective.source_positions]).min() >= 5  # enough for a task of its own
+    for task, n_way in objective.validation_tasks:
         assert n_way == 3
         assert set(task.ids.tolist()) <= held
         kinds = codes[task.ids][np.searchsorted(task["labels"].numpy(), np.arange(3))]

@@ -1,1 +1,1 @@
-"""Obvious slow twins of every compiled routine, as plain as the formula."""
+"""Obvious slow references of every compiled routine, as plain as the formula."""

@@ -1,4 +1,4 @@
-"""The calls of the library answered by the naive twins: `calls.DTW(window=0.1).distance(x, y)`."""
+"""The calls of the library answered by the naive references: `calls.DTW(window=0.1).distance(x, y)`."""
 
 import functools
 from types import SimpleNamespace
@@ -11,13 +11,19 @@ from . import elastic, matching, soft_dtw
 class _Call:
     """A distance by its options. With `dependent=False` every channel is warped by itself."""
 
-    def __init__(self, twin, *, window=None, band="sakoe", dependent=True, **options):
-        self.twin, self.window, self.band, self.dependent, self.options = twin, window, band, dependent, options
+    def __init__(self, reference, *, window=None, band="sakoe", dependent=True, **options):
+        self.reference, self.window, self.band, self.dependent, self.options = (
+            reference,
+            window,
+            band,
+            dependent,
+            options,
+        )
 
     def distance(self, x, y):
         x, y = (np.asarray(side, float).reshape(len(side), -1) for side in (x, y))
-        allowed = {} if self.twin is elastic.euclidean else {"allowed": self._mask(len(x), len(y))}
-        measure = functools.partial(self.twin, **allowed, **self.options)
+        allowed = {} if self.reference is elastic.euclidean else {"allowed": self._mask(len(x), len(y))}
+        measure = functools.partial(self.reference, **allowed, **self.options)
         return measure(x, y) if self.dependent else elastic.independent(measure, x, y)
 
     def pairwise(self, X, Y=None):
@@ -39,7 +45,7 @@ def _soft(x, y, gamma=1.0, divergence=False, *, allowed=None):
 def subsequence(query, stream, k=1):
     """The stretches as the library gives them: start, stop and distance of each."""
     query, stream = (np.asarray(side, float).reshape(len(side), -1) for side in (query, stream))
-    return [SimpleNamespace(start=a, stop=b, distance=d) for a, b, d in matching.segment_statistics(query, stream, k)]
+    return [SimpleNamespace(start=a, stop=b, distance=d) for a, b, d in matching.stretches(query, stream, k)]
 
 
 DTW = functools.partial(_Call, elastic.dtw)

@@ -13,7 +13,7 @@ def affine(weights, inputs, bias, unit):
 
 
 def gates(p, x, h):
-    """z_t and n_t of one twin, equations 9, 12 and 13; rows of torch's weights are r, then z, then n."""
+    """z_t and n_t of one of the two, equations 9, 12 and 13; rows of torch's weights are r, then z, then n."""
     size = len(h)
     update, new = [], []
     for k in range(size):

@@ -1,6 +1,6 @@
 """Elastic distances, one cell at a time.
 
-x is (n, channel) and y (m, channel). `max_exceedances` says which cells (i, j) a path may use: a boolean matrix (n, m), for
+x is (n, channel) and y (m, channel). `allowed` says which cells (i, j) a path may use: a boolean matrix (n, m), for
 example `mask(n, m, window=3)`, or a function of i and j; None allows everything. Where no path is allowed the distance
 is inf. The distances with a border (ERP, EDR, LCSS, TWE) may always use it: only the cells inside are masked.
 """
@@ -70,7 +70,7 @@ def _parallelogram(n, m, slope):
 
 
 def _cells(allowed, n, m):
-    """`max_exceedances`, whatever it is, as the list of open cells in the order of rows."""
+    """`allowed`, whatever it is, as the list of open cells in the order of rows."""
     if allowed is None:
         return [(i, j) for i in range(n) for j in range(m)]
     if not callable(allowed):

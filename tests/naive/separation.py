@@ -1,6 +1,6 @@
 """Separation of variables chunk by chunk and number by number, after Franceschi's thesis (2022), chapter 5 and C.5.
 
-The parts of a network (`encode_content`, `state_of`, `dynamics.blocks`, `drawn`) are black boxes, called for one window or one
+The parts of a network (`encode_content`, `encode_state`, `dynamics.blocks`, `decode`) are black boxes, called for one window or one
 frame at a time.
 """
 
@@ -48,7 +48,7 @@ class Chunk:
         return self.network.encode_content(*self.window(begin))
 
     def state(self, begin):
-        return self.network.state_of(*self.window(begin))[0]
+        return self.network.encode_state(*self.window(begin))[0]
 
     def place(self, begin):
         """Which frame the state of a window stands for (C.5.4)."""
@@ -56,7 +56,7 @@ class Chunk:
 
     def frame(self, content, state, time):
         known = None if self.known is None else self.known[None, time : time + 1]
-        return self.network.drawn(content, state[None, None], known)[0, 0]
+        return self.network.decode(content, state[None, None], known)[0, 0]
 
     def rolled(self):
         """The states from the one that the first window gives to the last frame, by time."""
@@ -65,25 +65,25 @@ class Chunk:
         forcing = None if self.known is None else self.known[first + 1 :]
         move = self.network.dynamics
         if hasattr(move, "blocks"):
-            after = moved(y, list(move.blocks), move.parts, spans, forcing)
+            after = moved(y, list(move.blocks), move.n_substeps, spans, forcing)
         else:
             after = list(move(y[None], spans[None], None if forcing is None else forcing[None])[0])
         return {first + i: state for i, state in enumerate([y, *after])}
 
 
-def squared_error(found, truth, there=None, undone=None):
+def squared_error(found, truth, valid_mask=None, scaler=None):
     """1/m ‖found − truth‖² over the cells that are there.
 
-    With `scaler`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
+    With `undone`, the mean and the deviation of every cell, the truth is standardized and what was found is in the
     units of the data: both are compared in units of the deviation of all cells that change.
     """
     unit = 1.0
-    if undone is not None:
-        truth = truth * undone[1] + undone[0]
-        squares = [scale**2 for scale in undone[1].flatten().tolist() if scale != 1] or [1.0]
+    if scaler is not None:
+        truth = truth * scaler[1] + scaler[0]
+        squares = [scale**2 for scale in scaler[1].flatten().tolist() if scale != 1] or [1.0]
         unit = (sum(squares) / len(squares)) ** 0.5
     total, count = 0.0, 0
-    cells = [True] * truth.numel() if there is None else there.flatten().tolist()
+    cells = [True] * truth.numel() if valid_mask is None else valid_mask.flatten().tolist()
     for a, b, counts in zip(found.flatten().tolist(), truth.flatten().tolist(), cells, strict=True):
         if counts:
             total, count = total + ((a - b) / unit) ** 2, count + 1
@@ -92,7 +92,7 @@ def squared_error(found, truth, there=None, undone=None):
 
 def prediction(chunk, **how):
     """(5.11); with an offset over the frames after the window only."""
-    content, states = chunk.content(0), chunk.has_rolled()
+    content, states = chunk.content(0), chunk.rolled()
     errors = [squared_error(chunk.frame(content, y, time), chunk.x[time], **how) for time, y in states.items()]
     return sum(errors) / len(errors)
 
@@ -135,7 +135,7 @@ def forecast(network, window, spans, horizon, known=None, ahead=None):
     """What follows one window, frame by frame; `spans` are those of the window, the future has an even clock."""
     chunk = Chunk(network, window, spans, known)
     content, y = chunk.content(0), chunk.state(0)
-    blocks, count = list(network.dynamics.blocks), network.dynamics.parts
+    blocks, count = list(network.dynamics.blocks), network.dynamics.n_substeps
     if not network.offset:
         y = [y, *moved(y, blocks, count, spans[1:], None if known is None else known[1:])][-1]
     found = []
@@ -143,5 +143,5 @@ def forecast(network, window, spans, horizon, known=None, ahead=None):
         force = None if ahead is None else ahead[step]
         if step or not network.offset:
             (y,) = moved(y, blocks, count, [1.0], None if force is None else [force])
-        found.append(network.drawn(content, y[None, None], None if force is None else force[None, None])[0, 0])
+        found.append(network.decode(content, y[None, None], None if force is None else force[None, None])[0, 0])
     return torch.stack(found)

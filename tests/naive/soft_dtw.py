@@ -18,7 +18,7 @@ def costs(x, y):
 
 
 def total(cost, gamma, allowed=None):
-    """The recurrence over a matrix of costs; `max_exceedances` (n, m) says which cells a path may use."""
+    """The recurrence over a matrix of costs; `allowed` (n, m) says which cells a path may use."""
     n, m = cost.shape
     table = np.full((n + 1, m + 1), np.inf)
     table[0, 0] = 0

@@ -20,15 +20,15 @@ def divergence(one, other):
 
 def bound(network, x, chosen, noise_first, noise_random):
     """(likelihood, first, random, length) of one sequence (time, channel) of a network with a perceptron codec."""
-    codes = [network.look(frame) for frame in x]
+    codes = [network.encoder(frame) for frame in x]
     k = network.conditioning
     first = softplus_gaussian(network.state_head(torch.cat(codes[:k])))
     y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=x.dtype)
-    hidden = network.filter(torch.stack(codes)[None])[0][0]
+    hidden = network.lstm(torch.stack(codes)[None])[0][0]
     w = None
-    if network.content is not None:
+    if network.content_layer is not None:
         total = sum(network.content_frame_layer(codes[i]) for i in chosen)
-        w = network.content(total)
+        w = network.content_layer(total)
     likelihood, random, length, scale = 0.0, 0.0, 0.0, float(network.observation_std)
     for t in range(len(x)):
         if t > 0:
@@ -41,7 +41,7 @@ def bound(network, x, chosen, noise_first, noise_random):
                 update = network.dynamics(torch.cat([y, z])[None])[0] / network.substeps
                 length += float(update.norm())
                 y = y + update
-        drawn = network.draw((y if w is None else torch.cat([w, y]))[None])[0]
+        drawn = network.decoder((y if w is None else torch.cat([w, y]))[None])[0]
         for truth, mean in zip(x[t].tolist(), drawn.tolist(), strict=True):
             likelihood += -0.5 * ((truth - mean) / scale) ** 2 - math.log(scale) - 0.5 * math.log(2 * math.pi)
     standard = [(0.0, 1.0)] * len(first)
@@ -77,7 +77,7 @@ def log_evidence(x, transition, noise, emission, observed):
 
 def looked_at(network, frames):
     """Codes of frames (time, …), one by one, and what the stages of a codec with skips saw of the last one."""
-    looked = [network.look(frame[None]) for frame in frames]
+    looked = [network.encoder(frame[None]) for frame in frames]
     if network.codec == "perceptron":
         return [one[0] for one in looked], None
     return [one[0][0] for one in looked], looked[-1][1] if network.skips else []
@@ -85,17 +85,17 @@ def looked_at(network, frames):
 
 def drawn_frame(network, w, y, skips):
     rows = torch.cat([w, y])[None]
-    frame = network.draw(rows) if skips is None else network.draw(rows, skips)
+    frame = network.decoder(rows) if skips is None else network.decoder(rows, skips)
     return torch.sigmoid(frame[0]) if network.use_sigmoid else frame[0]
 
 
 def reconstruction(network, x, n_seen):
     """Frames of a whole sequence again: every state by the means of what is inferred, at the step of training."""
     codes, skips = looked_at(network, x)
-    w = network.content(sum(network.content_frame_layer(code) for code in codes[-n_seen:]))
+    w = network.content_layer(sum(network.content_frame_layer(code) for code in codes[-n_seen:]))
     means = [m for m, _ in softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))]
     y = torch.tensor(means, dtype=x.dtype)
-    heard = network.filter(torch.stack(codes)[None])[0][0]
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
     found = [drawn_frame(network, w, y, skips)]
     for t in range(1, len(x)):
         z = torch.tensor([m for m, _ in softplus_gaussian(network.random_head(heard[t]))], dtype=x.dtype)
@@ -110,7 +110,7 @@ def future(network, past, n_seen, noise_first, noise_random, horizon, frames, pa
 
     The past is moved at the step of training, `network.substeps` parts of each, with z from the posterior; what follows
     in `parts` of each step with z from the prior, a frame after every `parts / frames` of them. w is made of the last
-    `n_seen` frames and the skips are those of the last one, of another past where `encode_content` has one.
+    `n_seen` frames and the skips are those of the last one, of another past where `content_of` has one.
     """
     codes, skips = looked_at(network, past)
     whose = codes
@@ -127,8 +127,8 @@ def future(network, past, n_seen, noise_first, noise_random, horizon, frames, pa
 
     first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = torch.tensor([m + s * e for (m, s), e in zip(first, noise_first.tolist(), strict=True)], dtype=past.dtype)
-    heard = network.filter(torch.stack(codes)[None])[0][0]
-    w = network.content(sum(network.content_frame_layer(code) for code in whose[-n_seen:]))
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
+    w = network.content_layer(sum(network.content_frame_layer(code) for code in whose[-n_seen:]))
     for t in range(1, len(past)):
         y = moved(y, softplus_gaussian(network.random_head(heard[t])), noise_random[t - 1], network.substeps)[-1]
     found = []

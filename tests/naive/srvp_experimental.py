@@ -16,7 +16,7 @@ def log_normal(truth, mean, scale):
 
 
 def frame_likelihood(network, x, w, y):
-    mean = network.draw(torch.cat([w, y])[None])[0]
+    mean = network.decoder(torch.cat([w, y])[None])[0]
     return sum(log_normal(a, b, float(network.observation_std)) for a, b in zip(x.tolist(), mean.tolist(), strict=True))
 
 
@@ -26,11 +26,11 @@ def softplus(number):
 
 def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
     """(likelihood, first, random, length, haste) of one sequence (time, channel), event by event: eq. 8.2–8.7."""
-    codes = [network.look(frame) for frame in x]
-    heard = network.filter(torch.stack(codes)[None])[0][0]
+    codes = [network.encoder(frame) for frame in x]
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
     first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = drawn(first, noise_first, x)
-    w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
+    w = network.content_layer(sum(network.content_frame_layer(codes[i]) for i in chosen))
     end = len(x) - 1
     likelihood, random, length, haste, t, event = frame_likelihood(network, x[0], w, y), 0.0, 0.0, 0.0, 0.0, 0
     while t < end:
@@ -42,7 +42,9 @@ def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
         random += divergence(posterior, softplus_gaussian(network.prior(y)))
         z = drawn(posterior, noise_random[event], x)
         slope = network.dynamics(torch.cat([y, z])[None])[0]
-        delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
+        delay = min(
+            0.25 + softplus(float(network.delays.delay_head(torch.cat([y, z])[None])[0, 0])), network.delays.max_delay
+        )
         for frame in range(1, len(x)):
             if t < frame <= t + delay:
                 likelihood += frame_likelihood(network, x[frame], w, y + (frame - t) * slope)
@@ -54,11 +56,11 @@ def bound_with_delays(network, x, chosen, noise_first, noise_random, power):
 
 def bound_with_drift(network, x, chosen, noise_drift, noise_first, noise_random):
     """(likelihood, first, random, length) of one sequence whose content is a random walk."""
-    codes = [network.look(frame) for frame in x]
-    heard, slow = (part(torch.stack(codes)[None])[0][0] for part in (network.filter, network.content_drift.filter))
+    codes = [network.encoder(frame) for frame in x]
+    heard, slow = (part(torch.stack(codes)[None])[0][0] for part in (network.lstm, network.content_drift.lstm))
     first = softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning])))
     y = drawn(first, noise_first, x)
-    w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
+    w = network.content_layer(sum(network.content_frame_layer(codes[i]) for i in chosen))
     likelihood, random, length = frame_likelihood(network, x[0], w, y), 0.0, 0.0
     for t in range(1, len(x)):
         posterior = softplus_gaussian(network.random_head(heard[t]))
@@ -88,8 +90,8 @@ def nearest_posterior(x, rows, observed):
 
 def states_ahead_with_delays(network, past, noise_first, noise_random, times):
     """States of one future at times after the first frame: z is inferred while t is before the last frame known."""
-    codes = [network.look(frame) for frame in past]
-    heard = network.filter(torch.stack(codes)[None])[0][0]
+    codes = [network.encoder(frame) for frame in past]
+    heard = network.lstm(torch.stack(codes)[None])[0][0]
     y = drawn(softplus_gaussian(network.state_head(torch.cat(codes[: network.conditioning]))), noise_first, past)
     last, t, event, found = len(past) - 1, 0.0, 0, {}
     while t < times[-1]:
@@ -103,7 +105,9 @@ def states_ahead_with_delays(network, past, noise_first, noise_random, times):
             source = softplus_gaussian(network.prior(y))
         z = drawn(source, noise_random[event], past)
         slope = network.dynamics(torch.cat([y, z])[None])[0]
-        delay = min(0.25 + softplus(float(network.delays.delay(torch.cat([y, z])[None])[0, 0])), network.delays.longest)
+        delay = min(
+            0.25 + softplus(float(network.delays.delay_head(torch.cat([y, z])[None])[0, 0])), network.delays.max_delay
+        )
         for time in times:
             if t < time <= t + delay:
                 found[time] = y + (time - t) * slope
@@ -113,9 +117,9 @@ def states_ahead_with_delays(network, past, noise_first, noise_random, times):
 
 def contents_ahead(network, past, chosen, noise, n_frames):
     """Contents of one future, `n_frames` of every step: as inferred through the past, then a walk of its own."""
-    codes = [network.look(frame) for frame in past]
-    slow = network.content_drift.filter(torch.stack(codes)[None])[0][0]
-    w = network.content(sum(network.content_frame_layer(codes[i]) for i in chosen))
+    codes = [network.encoder(frame) for frame in past]
+    slow = network.content_drift.lstm(torch.stack(codes)[None])[0][0]
+    w = network.content_layer(sum(network.content_frame_layer(codes[i]) for i in chosen))
     for t in range(1, len(past)):
         w = w + network.content_drift.deviation * drawn(
             softplus_gaussian(network.content_drift.posterior_head(slow[t])), noise[t - 1], past

@@ -299,7 +299,7 @@ def tensors(layers):
 
 
 @pytest.mark.parametrize("lengths", [None, [20, 1, 7]])
-def test_tensors_have_the_twins_values_and_gradients(monkeypatch, lengths):
+def test_tensors_have_the_fallbacks_values_and_gradients(monkeypatch, lengths):
     layers, x = tensors(network(*SMALL)), torch.randn(3, 20, 3, requires_grad=True)
     known = None if lengths is None else torch.tensor(lengths)
     asked = [x, *(one for part in layers for one in part if one.numel())]
@@ -312,7 +312,7 @@ def test_tensors_have_the_twins_values_and_gradients(monkeypatch, lengths):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
-def test_gradients_of_gradients_are_the_twins():
+def test_gradients_of_gradients_are_the_fallbacks():
     layers, x = tensors(network(*SMALL)), torch.randn(2, 12, 3, requires_grad=True)
 
     def bent(maxima):
@@ -325,7 +325,7 @@ def test_gradients_of_gradients_are_the_twins():
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.trace.*:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
-def test_what_traces_a_network_sees_the_twin():
+def test_what_traces_a_network_sees_the_fallback():
     layers, x = (
         causal.CausalWeights(*([torch.tensor(one) for one in part] for part in network(*SMALL))),
         torch.randn(2, 12, 3),

@@ -1,4 +1,4 @@
-"""The compiled coupled GRUs: every instruction set against torch, and the rollout in torch behind the same door."""
+"""The compiled coupled GRUs: every instruction set against torch, and the rollout in torch by the same functions."""
 
 import numpy as np
 import pytest

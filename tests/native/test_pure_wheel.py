@@ -42,7 +42,7 @@ def test_a_build_without_a_compiler_gives_a_pure_wheel(wheel):
     assert wheel.name.endswith("-py3-none-any.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.endswith((".so", ".pyd", ".cpp"))]
-    assert "timelike/native/elastic/twin.py" in names
+    assert "timelike/native/elastic/fallback.py" in names
     assert "timelike/py.typed" in names
 
 

@@ -1,4 +1,4 @@
-"""The compiled GRUs and LSTMs: every instruction set against torch's own cells, in any company, on any threads."""
+"""The compiled GRUs and LSTMs: every instruction set against torch's own cells, for any batch composition and number of threads."""
 
 import _thread
 import threading

@@ -1,4 +1,4 @@
-"""The compiled features of Rocket: every instruction set against the formula and against the twin, bit for bit."""
+"""The compiled features of Rocket: every instruction set against the formula and against the fallback, bit for bit."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def compiled(steps, one, *, isa=None, threads=1):
     return out
 
 
-def twins(steps, one):
+def fallback_features(steps, one):
     return np.stack([fallback.features(item, one) for item in steps.items()])
 
 
@@ -56,10 +56,10 @@ def test_features_are_those_of_the_formula(n_channels, centred):
 
 @pytest.mark.parametrize("n_channels", [1, 2, 11])
 @pytest.mark.parametrize("centred", [False, True])
-def test_every_instruction_set_has_the_bits_of_the_twin(n_channels, centred):
+def test_every_instruction_set_has_the_bits_of_the_fallback(n_channels, centred):
     steps = series((1, 8, 9, 15, 16, 17, 31, 33, 64, 65, 96, 97, 100, 257), n_channels)
     one = bank((1, 2, 5, 12), n_channels, centred=centred, most=23)
-    expected = twins(steps, one)
+    expected = fallback_features(steps, one)
     for isa in kernels.isas():
         same(compiled(steps, one, isa=isa), expected, isa)
 
@@ -67,7 +67,7 @@ def test_every_instruction_set_has_the_bits_of_the_twin(n_channels, centred):
 @pytest.mark.parametrize("centred", [False, True])
 def test_series_longer_than_a_block_of_steps_are_counted_through(centred):
     steps, one = series((2047, 2048, 2049, 3200, 3201, 5000)), bank((1, 100, 400), centred=centred, most=2)
-    expected = twins(steps, one)
+    expected = fallback_features(steps, one)
     for isa in kernels.isas():
         same(compiled(steps, one, isa=isa), expected, isa)
 
@@ -78,7 +78,7 @@ def test_stretches_are_counted_over_words_and_blocks():
     slow.values[:, 0] = np.sin(np.arange(len(slow.values)) / 900) + 1e-3 * slow.values[:, 0]
     one = bank((1, 60, 500), most=4)
     one = one._replace(thresholds=(one.thresholds / 9).astype(np.float32))
-    expected = twins(slow, one)
+    expected = fallback_features(slow, one)
     assert (expected[:, len(one.thresholds) :] * slow.lengths[:, None] > 2048).any()
     for isa in kernels.isas():
         same(compiled(slow, one, isa=isa), expected, isa)
@@ -88,10 +88,10 @@ def test_equal_values_and_what_overflows_are_counted_alike():
     flat, one = series((30, 30, 30)), bank((1, 2))
     flat.values[:] = 0
     one = one._replace(thresholds=np.where(np.arange(len(one.thresholds)) % 2, 0, one.thresholds).astype(np.float32))
-    same(compiled(flat, one), twins(flat, one))
+    same(compiled(flat, one), fallback_features(flat, one))
     flat.values[5:40:7] = 3e38
     with np.errstate(over="ignore", invalid="ignore"):
-        expected = twins(flat, one)
+        expected = fallback_features(flat, one)
     assert np.isfinite(expected).all()
     same(compiled(flat, one), expected)
 
@@ -140,4 +140,4 @@ def test_counts_that_wrap_around_and_slots_that_there_are_not_are_refused():
 def test_memory_does_not_grow_with_dilations_beyond_the_series():
     steps, near = series((17, 23)), bank((1, 23))
     far = near._replace(dilations=np.array([1, 10**12]))  # scratch memory of 32 terabytes, were it as long as a kernel
-    same(rocket.features(steps, far, threads=1), twins(steps, near))
+    same(rocket.features(steps, far, threads=1), fallback_features(steps, near))

@@ -1,4 +1,4 @@
-"""The compiled sums of the learned similarity: every instruction set against the formula, and no matter in what company."""
+"""The compiled sums of the learned similarity: every instruction set against the formula, for any batch composition."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_sums_are_those_of_the_formula(isa, dtype, n, m, hidden):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("slope", [0.0, 0.1, 1.0])
-def test_every_instruction_set_has_the_numbers_of_the_twin(dtype, slope):
+def test_every_instruction_set_has_the_numbers_of_the_fallback(dtype, slope):
     left, right, layer = given(150, 270, 512, dtype)
     layer = layer._replace(slope=slope)
     expected = fallback.scores(left, right, layer)

@@ -1,4 +1,4 @@
-"""The compiled kernels of wide networks: every instruction set against mpmath and the twin, and no matter in what company."""
+"""The compiled kernels of wide networks: every instruction set against mpmath and the fallback, for any batch."""
 
 import signal
 import subprocess
@@ -111,7 +111,7 @@ def test_without_bias_angles_between_distant_points_have_their_digits(name, time
 
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_instruction_set_has_the_numbers_of_the_twin(name, features):
+def test_every_instruction_set_has_the_numbers_of_the_fallback(name, features):
     x, y = points(37, 61, features)
     weights = np.random.default_rng(2).standard_normal((37, 61))
     for of_tangent, bias in ((True, 1.0), (False, 1.0), (True, 0.0)):

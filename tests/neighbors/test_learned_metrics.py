@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 import timelike as tl
 from timelike.align import gallery
 
-SMALL = {"n_features": 6, "channels": 4, "depth": 2, "reduced": 5, "max_steps": 3, "random_state": 0}
+SMALL = {"n_features": 6, "channels": 4, "depth": 2, "reduced_size": 5, "max_steps": 3, "random_state": 0}
 SMALL |= {"geometry": "euclidean"}  # as that of the peers
 HOLDERS = [
     tl.Neighbors,

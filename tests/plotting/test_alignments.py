@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from tests.plotting.looks import names, unseen
+from tests.plotting.contrast import names, unseen
 
 import timelike as tl
 from timelike.plotting import alignments

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
-from tests.plotting.looks import names, unseen
+from tests.plotting.contrast import names, unseen
 
 import timelike as tl
 from timelike.plotting import embeddings

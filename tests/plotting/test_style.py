@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from tests.plotting.looks import contrast, unseen
+from tests.plotting.contrast import contrast, unseen
 
 import timelike as tl
 from timelike.plotting import classification, comparisons, curves, forecasts, maps, style

@@ -320,7 +320,7 @@ def test_a_score_of_ones_own_says_whether_more_is_better():
     truth, samples = np.zeros((1, 1, 1, 2, 2)), np.stack([np.full((1, 1, 1, 2, 2), x) for x in (25.5, 2.55)])
     assert score.best_of_n(truth, samples, partial(score.psnr, value_range=255)) == pytest.approx(40)
     signed = lambda truth, answer, per: (answer - truth).mean(axis=(2, 3, 4))  # noqa: E731
-    with pytest.raises(ValueError, match="higher=None: say whether more is better"):
+    with pytest.raises(ValueError, match="higher_is_better=None: say whether more is better"):
         score.best_of_n(truth, samples, signed)
     assert score.best_of_n(truth, samples, signed, higher_is_better=True) == 25.5
     with pytest.raises(ValueError, match="score='rmse': expected one of 'mse'"):
@@ -339,10 +339,10 @@ def test_a_score_without_a_number_is_blamed_and_not_the_truth():
 def test_the_worst_is_not_taken_for_the_best():
     truth, samples = np.zeros((1, 1)), np.array([[[0.5]], [[0.1]]])
     for judge in ("psnr", score.psnr, partial(score.psnr, value_range=2)):
-        with pytest.raises(ValueError, match="higher=False: more is better for psnr.*best_first"):
+        with pytest.raises(ValueError, match="higher_is_better=False: more is better for psnr.*rank_samples"):
             score.best_of_n(truth, samples, judge, higher_is_better=False)
         assert score.best_of_n(truth, samples, judge, higher_is_better=True) == score.best_of_n(truth, samples, judge)
-    with pytest.raises(ValueError, match="higher=True: less is better for mae"):
+    with pytest.raises(ValueError, match="higher_is_better=True: less is better for mae"):
         score.rank_samples(truth, samples, "mae", higher_is_better=True)
 
 

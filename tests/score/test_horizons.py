@@ -53,7 +53,9 @@ def test_functions_are_called_by_the_names_that_they_are_given():
 
 def test_whether_more_is_better_is_said_of_your_own_scores_where_there_are_several_futures():
     own = {"own": lambda truth, answer, per: (answer - truth).mean(axis=(2, 3, 4)), "psnr": score.psnr}
-    with pytest.raises(ValueError, match=r"higher=None: say whether more is better.*higher=\{'own': False\}"):
+    with pytest.raises(
+        ValueError, match=r"higher_is_better=None: say whether more is better.*higher_is_better=\{'own': False\}"
+    ):
         score.horizon_scores(TRUTH, {"one": ONE, "many": MANY}, own)
     errors = (MANY - TRUTH).mean(axis=(3, 4, 5))  # (sample, item, step)
     for way, choose in ((False, np.argmin), (True, np.argmax)):
@@ -63,9 +65,9 @@ def test_whether_more_is_better_is_said_of_your_own_scores_where_there_are_sever
         np.testing.assert_array_equal(
             found.item_scores["psnr"]["many"], score.best_of_n(TRUTH, MANY, "psnr", per="each")
         )
-    with pytest.raises(ValueError, match=r"higher='owm': expected one of 'own', 'psnr'"):
+    with pytest.raises(ValueError, match=r"higher_is_better='owm': expected one of 'own', 'psnr'"):
         score.horizon_scores(TRUTH, {"many": MANY}, own, higher_is_better={"owm": True})
-    with pytest.raises(TypeError, match="higher is a bool: expected words by the name of a score"):
+    with pytest.raises(TypeError, match="higher_is_better is a bool: expected words by the name of a score"):
         score.horizon_scores(TRUTH, {"many": MANY}, own, higher_is_better=True)
 
 
@@ -143,10 +145,14 @@ def test_what_makes_no_sense_is_refused():
         ({"scores": []}, ValueError, r"scores is empty: expected a name or more, such as \['psnr'\]"),
         ({"scores": {}}, ValueError, "scores is empty"),
         ({"scores": None}, TypeError, "scores is a NoneType: expected names"),
-        ({"higher": {"psnr": False}}, ValueError, r"higher\['psnr'\]=False: more is better for psnr"),
+        (
+            {"higher_is_better": {"psnr": False}},
+            ValueError,
+            r"higher_is_better\['psnr'\]=False: more is better for psnr",
+        ),
         ({"forecasts": {"one": ONE[:, :3]}}, ValueError, r"forecasts\['one'\] has shape \(7, 3, 1, 12, 12\)"),
         ({"scores": "rmse"}, ValueError, "scores='rmse': expected one of"),
-        ({"trained": 0}, ValueError, "trained=0: expected at least 1"),
+        ({"trained_horizon": 0}, ValueError, "trained_horizon=0: expected at least 1"),
         ({"confidence": 95}, ValueError, "confidence=95: expected a number between 0 and 1"),
     ):
         with pytest.raises(kind, match=words):

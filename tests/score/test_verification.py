@@ -256,7 +256,7 @@ def test_the_curve_itself_lies_in_its_band():
         (lambda e: e.minimum_cost(1.0), "prior=1.0: expected a share between 0 and 1"),
         (lambda e: e.minimum_cost(0.1, reject_cost=0), "reject_cost=0"),
         (lambda e: e.threshold(1.5), "false_accept=1.5"),
-        (lambda e: e.at(np.nan), "threshold is nan"),
+        (lambda e: e.error_rates(np.nan), "threshold is nan"),
         (lambda e: e.plot("cet"), "kind='cet': expected one of 'det', 'roc'"),
         (lambda e: score.resampled_errors([1.0, 2.0], [True, False], ["a", "b"]), r"expected \(pair, 2\)"),
     ],

@@ -34,8 +34,8 @@ def test_every_alignment_is_row_stochastic_and_moves_forward(augmentation, lengt
 def test_augmentations_of_time_are_their_alignment(augmentation, length, seed):
     x = walk(length)
     values, alignment = augmentation(x, random_state=seed)
-    twin = [sum(alignment[i, j] * x[j] for j in range(length)) for i in range(len(alignment))]
-    np.testing.assert_allclose(values, twin, atol=1e-12)
+    reference = [sum(alignment[i, j] * x[j] for j in range(length)) for i in range(len(alignment))]
+    np.testing.assert_allclose(values, reference, atol=1e-12)
 
 
 @settings(deadline=None)

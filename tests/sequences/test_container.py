@@ -90,12 +90,12 @@ def test_every_way_in_gives_the_same_sequences():
 
 def test_every_way_out_gives_back_what_went_in():
     s = full(4)
-    padded, lengths = s.padded(fill=-1, length=9)
+    padded, lengths = s.pad(fill=-1, length=9)
     assert padded.shape == (4, 9, 2)
     for row, length, item in zip(padded, lengths, s, strict=True):
         np.testing.assert_array_equal(row[:length], item)
         assert (row[length:] == -1).all()
-    values, counts = s.tensor()
+    values, counts = s.to_tensor()
     assert values.dtype == torch.float64
     assert counts.tolist() == s.lengths.tolist()
     assert tl.Sequences([v[:c] for v, c in zip(values, counts, strict=True)]).values.tolist() == s.values.tolist()
@@ -103,10 +103,10 @@ def test_every_way_out_gives_back_what_went_in():
     assert [item.shape for item in s.to_nct()] == [(2, 3), (2, 4), (2, 5), (2, 6)]
     assert np.asarray(s[[0, 0]]).shape == (2, 3, 2)
     assert tl.Sequences(np.ones((1, 2), np.uint8)).to_tensor().values.dtype == torch.float32
-    with pytest.raises(TypeError, match=r"lengths 3 to 6 are not one array: use padded"):
+    with pytest.raises(TypeError, match=r"lengths 3 to 6 are not one array: use pad"):
         np.asarray(s)
     with pytest.raises(ValueError, match="length=2 is shorter than the longest sequence"):
-        s.padded(length=2)
+        s.pad(length=2)
 
 
 def test_what_is_handed_out_cannot_be_changed_and_the_caller_keeps_his_array():
@@ -276,9 +276,9 @@ def test_what_we_made_ourselves_is_locked_to_the_last_array():
 
 def test_an_empty_selection_pads_to_nothing():
     empty = full()[:0]
-    assert empty.padded().values.shape == (0, 0, 2)
-    assert empty.padded(length=4).values.shape == (0, 4, 2)
-    assert empty.tensor().values.shape == (0, 0, 2)
+    assert empty.pad().values.shape == (0, 0, 2)
+    assert empty.pad(length=4).values.shape == (0, 4, 2)
+    assert empty.to_tensor().values.shape == (0, 0, 2)
 
 
 def test_the_printed_form_says_what_is_inside():
@@ -360,12 +360,12 @@ NAN, INF = float("nan"), float("inf")
         (lambda: tl.Sequences([[1.0], [2.0]], labels=["1", 1]), TypeError, r"labels\[1\] is 1 but labels\[0\] is '1'"),
         (lambda: tl.Sequences([[1.0], [2.0]], labels=["a", None]), TypeError, r"labels\[1\] is None \(NoneType\)"),
         (lambda: tl.Sequences([[1.0]], labels=np.ma.array([1], mask=[True])), ValueError, "labels is masked"),
-        (lambda: full().padded(fill="x"), TypeError, "fill='x': expected a number"),
-        (lambda: full().padded(fill=None), TypeError, "fill=None: expected a number"),
-        (lambda: full().padded(fill=10**30), ValueError, "within the range of 64 bits"),
-        (lambda: full().padded(length=9.0), TypeError, "length=9.0: expected an integer"),
-        (lambda: full().tensor(dtype="float33"), ValueError, "dtype='float33': expected a torch dtype or its name"),
-        (lambda: full().tensor(dtype=3), ValueError, "dtype=3: expected a torch dtype"),
+        (lambda: full().pad(fill="x"), TypeError, "fill='x': expected a number"),
+        (lambda: full().pad(fill=None), TypeError, "fill=None: expected a number"),
+        (lambda: full().pad(fill=10**30), ValueError, "within the range of 64 bits"),
+        (lambda: full().pad(length=9.0), TypeError, "length=9.0: expected an integer"),
+        (lambda: full().to_tensor(dtype="float33"), ValueError, "dtype='float33': expected a torch dtype or its name"),
+        (lambda: full().to_tensor(dtype=3), ValueError, "dtype=3: expected a torch dtype"),
         (lambda: tl.concat([]), ValueError, "parts is empty"),
         (lambda: tl.concat([full(), full().replace(labels=None)]), ValueError, r"parts\[1\] has no labels but others have"),
         (lambda: tl.concat([full(), tl.Sequences([[1.0]])]), ValueError, r"parts\[1\] has frames \(1,\)"),
@@ -377,7 +377,7 @@ def test_bad_input_is_named_with_a_way_out(call, error, words):
         call()
 
 
-def test_tables_are_sent_to_their_own_door():
+def test_tables_are_refused_with_the_call_that_takes_them():
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     with pytest.raises(TypeError, match="use Sequences.from_frame"):
         tl.Sequences(pandas.DataFrame({"a": [1.0]}))

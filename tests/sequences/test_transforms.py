@@ -121,7 +121,7 @@ def test_windows_and_crops_carry_times_and_names():
     assert s.crop(1).times.tolist() == [6, 7]
 
 
-@given(items, st.integers(-9, 9) | st.identity(), st.integers(-9, 9) | st.identity())
+@given(items, st.integers(-9, 9) | st.none(), st.integers(-9, 9) | st.none())
 def test_crop_is_a_slice_of_every_sequence(given_, start, stop):
     expected = [x[start:stop] for x in given_]
     if any(len(x) == 0 for x in expected):

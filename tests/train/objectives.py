@@ -76,15 +76,15 @@ class Contest(Objective):
     def made(self, n):
         return self.module["generator"](torch.randn(n, 2))
 
-    def step(self, batch, descent):
+    def step(self, batch, optimizer_step):
         self.seen += len(batch)
         self.mean = 0.9 * self.mean + 0.1 * batch["x"].mean(0)
         critic = self.module["critic"]
         for _ in range(2):
             gap = critic(self.made(6).detach()).mean() - critic(batch["x"]).mean()
-            descent(gap + 0.1 * critic(batch["x"]).square().mean(), "critic")
+            optimizer_step(gap + 0.1 * critic(batch["x"]).square().mean(), "critic")
         loss = -critic(self.made(6)).mean() + 0.01 * (self.made(6).mean(0) - self.mean).square().sum()
-        descent(loss, "generator")
+        optimizer_step(loss, "generator")
         return {"loss": loss, "gap": gap}
 
     def state(self):

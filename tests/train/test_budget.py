@@ -142,7 +142,7 @@ def test_prototypes_keep_their_budget_with_all_that_they_encode(frozen, ticking,
     rng, classes = np.random.default_rng(0), np.arange(240) % 2
     X = np.sin(np.arange(8) * (1 + classes[:, None])) + 0.1 * rng.standard_normal((240, 8))
     beside = [] if frozen else [tl.encode.StatisticsEncoder(), tl.encode.StatisticsEncoder()]
-    given = {"encoder": tl.encode.StatisticsEncoder() if frozen else None, "beside": beside}
+    given = {"encoder": tl.encode.StatisticsEncoder() if frozen else None, "extra_encoders": beside}
     model = tl.Prototypes(max_time=150, random_state=0, **given)
     model.fit(X, classes)
     assert model.history_.stop_reason == "max_time"
@@ -162,9 +162,7 @@ def test_one_step_is_told_what_took_the_time(ticking, monkeypatch):
 
     monkeypatch.setattr(encoder_adapter, "fit_extra_encoders", ticking.passes(23.0, encoder_adapter.fit_extra_encoders))
     X = np.random.default_rng(0).standard_normal((8, 6))
-    words = (
-        r"made one step only.* \(fitting the encoders beside the network, of which beside=\[\] has none, took 23 s\)"
-    )
+    words = r"made one step only.* \(fitting the encoders beside the network, of which extra_encoders=\[\] has none, took 23 s\)"
     with pytest.warns(NotLearnedWarning, match=words):
         tl.Prototypes(max_time=6, random_state=0).fit(X, np.arange(8) % 2)
 
@@ -199,7 +197,7 @@ def test_a_forecaster_keeps_its_budget_with_all_that_it_does(kind, lasts, tickin
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotLearnedWarning)  # of noise there is nothing to learn
         model.fit(clips)
-    assert model.history_.stopped == "max_time"
+    assert model.history_.stop_reason == "max_time"
     assert 95 <= ticking.seconds - 1000 <= 106
 
 
@@ -266,7 +264,7 @@ def fit_quietly(model, *given, verb="fit"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotLearnedWarning)
         getattr(model, verb)(*given)
-    assert model.history_.stopped == "max_time"
+    assert model.history_.stop_reason == "max_time"
     return model
 
 
@@ -290,7 +288,7 @@ LEARNED = [
 def test_a_learned_metric_keeps_its_budget_with_the_check_of_its_labels(kind, how, step_pairs, slow_steps, monkeypatch):
     """Nothing is held out, so that labels are checked by the data alone."""
     slow_distances(monkeypatch, slow_steps, step_pairs)
-    more = {"per_class": None, "batch_size": 12} if issubclass(kind, tl.metric.AlignedFrames) else {"per_class": 6}
+    more = {"n_per_class": None, "batch_size": 12} if issubclass(kind, tl.metric.AlignedFrames) else {"n_per_class": 6}
     fit_quietly(small(kind, **BY_TIME | {"max_epochs": None, "validation": 0.0} | more | how), *two_paces())
     assert 85 <= slow_steps.seconds - 1000 <= 105 + 1
 
@@ -301,7 +299,7 @@ def test_a_learned_metric_keeps_its_budget_with_what_is_held_out(kind, limit, sl
     """A validation takes 8 seconds where it can be timed; then there is another one of the same pairs at the end."""
     step_pairs = 12**2
     slow_distances(monkeypatch, slow_steps, step_pairs, 8.0 if limit == 100 else None)
-    how = {"per_class": 6, "batch_size": 12} if kind is tl.TAP else {"per_class": 6}
+    how = {"n_per_class": 6, "batch_size": 12} if kind is tl.TAP else {"n_per_class": 6}
     model = small(kind, **BY_TIME | {"max_epochs": None, "validation": 0.3, "max_time": limit} | how)
     X, classes = two_paces()
     fit_quietly(model, X, np.random.default_rng(0).permutation(classes))  # so that the score is not 1
@@ -316,7 +314,9 @@ def test_what_is_held_out_is_not_looked_at_where_that_would_take_longer_than_the
     """All pairs of 100 sequences held out and 100 others take 28 seconds, and a step 1."""
     slow_distances(monkeypatch, slow_steps, 12**2)
     X, classes = two_paces(200)
-    model = small(tl.CoupledGRU, **BY_TIME | {"max_epochs": None, "validation": 0.5, "max_time": limit, "per_class": 6})
+    model = small(
+        tl.CoupledGRU, **BY_TIME | {"max_epochs": None, "validation": 0.5, "max_time": limit, "n_per_class": 6}
+    )
     fit_quietly(model, X, np.random.default_rng(0).permutation(classes))
     assert (len(model.history_.scores) > 0) == (limit > 20)
     assert 0.7 * limit <= slow_steps.seconds - 1000 <= 1.05 * limit + 1
@@ -375,5 +375,5 @@ def test_no_method_that_has_a_budget_of_time_is_left_out():
 def test_labels_are_not_checked_where_a_training_is_too_short_to_be_judged(slow_steps):
     small(tl.SiameseGRU, max_steps=49, max_epochs=None).fit(*two_paces())
     assert slow_steps.seconds == 1000 + 49
-    small(tl.SiameseGRU, max_steps=None, max_epochs=12, per_class=6, validation=0.0).fit(*two_paces())
+    small(tl.SiameseGRU, max_steps=None, max_epochs=12, n_per_class=6, validation=0.0).fit(*two_paces())
     assert slow_steps.seconds == 1000 + 49 + 12 * 4  # an epoch of 40 sequences has four batches of 12

@@ -43,7 +43,7 @@ def test_a_pause_changes_nothing(make, pause, tmp_path):
     expected = fit(whole, max_steps=20, **options)
 
     class Pause(Callback):
-        def stepped(self, run):
+        def on_step_end(self, run):
             if run.step == pause:
                 run.stop("a pause")
 
@@ -110,7 +110,7 @@ def test_checkpoints_may_come_by_the_clock(tmp_path, monkeypatch):
             return super().loss(batch)
 
     class Noting(Callback):
-        def saved(self, run):
+        def on_checkpoint(self, run):
             saved.append(run.step)
 
     every = timedelta(seconds=0.1)

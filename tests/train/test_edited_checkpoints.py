@@ -104,7 +104,7 @@ def test_a_checkpoint_without_a_checksum_is_refused(copied, written, name):
 
 def test_a_bit_of_the_state_that_flipped_is_noticed(copied, written):
     text = (copied / STATE).read_text()
-    (copied / STATE).write_text(text.replace('"stopped": "max_steps"', '"stopped": "max_stepr"'))
+    (copied / STATE).write_text(text.replace('"stop_reason": "max_steps"', '"stop_reason": "max_stepr"'))
     with pytest.raises(ValueError, match=r"state.json is not what was written there"):
         resume(copied)
 
@@ -149,7 +149,7 @@ def test_the_state_of_an_objective_of_ours_is_checked(tmp_path):
         folder = tmp_path / metric.__name__
         limit = {"max_iterations": 1} if metric is tl.metric.RVSML else {"max_epochs": 1}
         more = dict.fromkeys(limit, 3)
-        metric(virtual=2, checkpoint=folder, random_state=0, **limit).fit(X)
+        metric(n_virtual_frames=2, checkpoint=folder, random_state=0, **limit).fit(X)
         path = max(folder.iterdir())
         content, tensors = json.loads((path / STATE).read_text()), load_file(path / TENSORS)
         name = f"state.objective.{entry}"
@@ -159,7 +159,7 @@ def test_the_state_of_an_objective_of_ours_is_checked(tmp_path):
             if other != path:
                 shutil.rmtree(other)
         with pytest.raises(ValueError, match=f"objective of .*{entry} has shape"):
-            metric(virtual=2, checkpoint=folder, random_state=0, **more).fit(X)
+            metric(n_virtual_frames=2, checkpoint=folder, random_state=0, **more).fit(X)
 
 
 def test_trying_the_optimiser_leaves_no_trace(tmp_path):

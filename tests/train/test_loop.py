@@ -161,11 +161,11 @@ def test_several_optimisers_and_an_inner_loop():
         assert objective.made(500).mean(0).numpy() == pytest.approx([3, 3], abs=1.0)
 
 
-def test_a_named_descent_moves_no_other_parameters():
+def test_a_named_optimizer_step_moves_no_other_parameters():
     class Half(Contest):
-        def step(self, batch, descent):
+        def step(self, batch, optimizer_step):
             loss = -self.module["critic"](self.made(6)).mean()
-            descent(loss, "generator")
+            optimizer_step(loss, "generator")
             return {"loss": loss}
 
     objective = Half()
@@ -176,14 +176,14 @@ def test_a_named_descent_moves_no_other_parameters():
 
 def test_terms_one_by_one_give_the_gradient_of_their_sum():
     class Terms(Line):
-        def step(self, batch, descent):
+        def step(self, batch, optimizer_step):
             total = 0.0
             for item in range(len(batch)):
                 one = batch.take([item])
                 term = nn.functional.mse_loss(self.module(one["x"]), one["y"]) / len(batch)
-                descent.backward(term)
+                optimizer_step.backward(term)
                 total += term.item()
-            descent.step()
+            optimizer_step.step()
             return {"loss": total}
 
     together, apart = Line(norm=False, dropout=0.0), Terms(norm=False, dropout=0.0)
@@ -304,7 +304,7 @@ def test_a_second_ctrl_c_in_the_next_training_interrupts_that_one(monkeypatch):
 
 def test_ctrl_c_before_anything_was_learned_interrupts(tmp_path, monkeypatch):
     class Early(Callback):
-        def started(self, run):
+        def on_train_start(self, run):
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -320,24 +320,24 @@ def test_callbacks_hear_every_moment_and_may_stop(tmp_path):
     heard = []
 
     class Listening(Callback):
-        def started(self, run):
+        def on_train_start(self, run):
             heard.append(("started", run.step))
 
-        def stepped(self, run):
+        def on_step_end(self, run):
             if run.step == 8:
                 run.stop("enough")
 
-        def epoch_ended(self, run):
+        def on_epoch_end(self, run):
             heard.append(("epoch", run.epoch))
 
-        def validated(self, run):
+        def on_validation_end(self, run):
             heard.append(("score", run.history.last("score")))
 
-        def saved(self, run):
+        def on_checkpoint(self, run):
             heard.append(("saved", run.step))
 
-        def ended(self, run):
-            heard.append(("ended", run.history.stopped))
+        def on_train_end(self, run):
+            heard.append(("ended", run.history.stop_reason))
 
     history = fit(Judged(), max_epochs=9, callbacks=[Listening()], checkpoint=tmp_path, random_state=0)
     score = history.scores[0]
@@ -375,9 +375,9 @@ def test_a_bar_counts_epochs_where_only_these_are_limited_and_has_the_name_of_th
 
 def test_parts_that_are_frozen_stay_in_their_mode():
     class Frozen(Judged):
-        def step(self, batch, descent):
+        def step(self, batch, optimizer_step):
             assert self.module[0].training
-            return super().step(batch, descent)
+            return super().step(batch, optimizer_step)
 
         def validate(self):
             assert not self.module[0].training
@@ -449,7 +449,7 @@ def test_bad_objectives_are_told_what_is_missing():
             return super().loss(batch).detach()
 
     class Idle(Line):
-        def step(self, batch, descent):
+        def step(self, batch, optimizer_step):
             return {"loss": 1.0}
 
     class Empty(Line):
@@ -471,7 +471,7 @@ def test_bad_objectives_are_told_what_is_missing():
     for kind, message in [
         (Loose, "has parameters that are not in its module"),
         (Detached, "without a gradient: expected a tensor of one number that depends on the module"),
-        (Idle, "step() of Idle made no update: expected it to call descent(loss)"),
+        (Idle, "step() of Idle made no update: expected it to call optimizer_step(loss)"),
         (Empty, "batches() of Empty gave none in epoch 0"),
         (Bare, "batches() gave a Tensor: expected a timelike.train.Batch"),
         (Reserved, "expected 'loss' among the names, and none of"),

@@ -74,7 +74,7 @@ def test_milestones_are_torchs_milestones():
     history = fit(Line(), max_steps=20, schedule=Milestones(milestones=(6, 7, 15), gamma=0.3), random_state=0)
     expected = torch_rates(lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [6, 7, 15], gamma=0.3), 20)
     np.testing.assert_allclose(history["rate"], expected, rtol=1e-6)
-    with pytest.raises(TypeError, match="at=5: expected a tuple of steps"):
+    with pytest.raises(TypeError, match="milestones=5: expected a tuple of steps"):
         Milestones(milestones=5)
 
 
@@ -85,7 +85,7 @@ def test_milestones_may_be_shares_of_all_steps():
     with pytest.raises(ValueError, match="does not know how many steps there will be"):
         fit(Line(), max_epochs=3, schedule=Milestones(milestones=(0.5,)))
     for at in ((0.0,), (1.0,), (3, 1.5), (float("nan"),)):
-        with pytest.raises(ValueError, match=r"at=\(.* shares of all steps between 0 and 1"):
+        with pytest.raises(ValueError, match=r"milestones=\(.* shares of all steps between 0 and 1"):
             Milestones(milestones=at)
 
 
@@ -172,9 +172,9 @@ def test_a_schedule_complains_before_the_first_step():
         fit(Line(), max_epochs=3, schedule=Cosine())
     with pytest.raises(ValueError, match="warmup=9: expected fewer than the 5 steps"):
         fit(Line(), max_steps=5, schedule=Cosine(warmup=9))
-    with pytest.raises(ValueError, match="by=0: expected a finite number"):
+    with pytest.raises(ValueError, match="gamma=0: expected a finite number"):
         Plateau(gamma=0)
-    with pytest.raises(ValueError, match="watch='f1': expected one of 'auto', 'loss', 'score'"):
+    with pytest.raises(ValueError, match="monitor='f1': expected one of 'auto', 'loss', 'score'"):
         Plateau(monitor="f1")
 
 

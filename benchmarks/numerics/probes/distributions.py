@@ -8,6 +8,7 @@ import numpy as np
 
 import timelike as tl
 from benchmarks.numerics.probes.small_data import Outputs, summarize, vectors, waves
+from benchmarks.papers.gantk import problems, settings
 from timelike import distributions as ds
 
 
@@ -16,17 +17,17 @@ def gantk() -> Outputs:
     fake, real, asked = vectors(6, 2, seed=1), vectors(7, 2, shift=2.0, seed=2), vectors(5, 2, seed=3)
     found: Outputs = {}
     for name in ("RBF", "ReLU", "ReLU without bias", "sigmoid"):
-        kernel = ds.studies.thesis_kernel(name)
+        kernel = settings.thesis_kernel(name)
         found[f"{name}: kernel"] = summarize(kernel(fake, real))
         found[f"{name}: MMD"] = [float(ds.mmd(fake, real, kernel))]
         found[f"{name}: IPM"] = summarize(ds.IPM(kernel).train_critic(fake, real)(asked))
         found[f"{name}: LSGAN"] = summarize(ds.LSGAN(kernel, time=1.0).train_critic(fake, real)(asked))
-        found[f"{name}: step"] = [ds.studies.thesis_step(loss, name) for loss in ("IPM", "LSGAN")]
+        found[f"{name}: step"] = [settings.thesis_step(loss, name) for loss in ("IPM", "LSGAN")]
         for loss in ("IPM", "LSGAN"):
             flow = ds.descend(
                 fake,
                 real,
-                ds.studies.thesis_discriminator(loss, name),
+                settings.thesis_discriminator(loss, name),
                 steps=3,
                 step=0.5,
                 record_every=1,
@@ -34,12 +35,12 @@ def gantk() -> Outputs:
             )
             found[f"{name}: flow, {loss}"] = summarize(flow.particles)
     found["sine: kernel"] = summarize(ds.NTK(activation="sine", bias=1.0, depth=3)(fake, real))
-    finite = ds.studies.thesis_discriminator("IPM", "ReLU", width=8, random_state=0)
+    finite = settings.thesis_discriminator("IPM", "ReLU", width=8, random_state=0)
     flow = ds.descend(fake, real, finite, steps=2, step=0.1, record_every=1, progress=False, schedule=(1.0, 0.1))
     found["width 8: flow"] = summarize(flow.particles)
     found["Sinkhorn divergence"] = [float(ds.sinkhorn_divergence(fake, real, blur=1e-3, scaling=0.95))]
     for name in ("eight_gaussians", "densities", "letters"):
-        points = getattr(ds.studies, name)(12, random_state=0)
+        points = getattr(problems, name)(12, random_state=0)
         found[f"{name}: points"] = summarize(np.stack([points.start, points.real]))
     return found
 

@@ -42,11 +42,11 @@ def statistics() -> Outputs:
 def tloss() -> Outputs:
     """Losses and vectors of causal and recurrent encoders: at their defaults, as in the thesis, with softmax."""
     X = waves(6, shortest=16)
-    small: dict[str, Any] = {"channels": 4, "depth": 2, "reduced": 4, "n_features": 6}
+    small: dict[str, Any] = {"channels": 4, "depth": 2, "reduced_size": 4, "n_features": 6}
     settings: dict[str, tl.CausalEncoder | tl.RecurrentEncoder] = {
         "default": tl.CausalEncoder(**small, max_steps=3, **TRAINING),
         "untrained": tl.CausalEncoder(**small, max_steps=0, **TRAINING),
-        "softmax": tl.CausalEncoder(**small, max_steps=2, loss="softmax", **TRAINING),
+        "softmax": tl.CausalEncoder(**small, max_steps=2, loss="nt_xent", **TRAINING),
         "thesis": tl.CausalEncoder.preset("thesis", **small, max_steps=3, n_negatives=5, **TRAINING),
         "thesis, LSTM": tl.RecurrentEncoder.preset(
             "thesis", hidden=4, n_features=6, max_steps=2, n_negatives=5, **TRAINING

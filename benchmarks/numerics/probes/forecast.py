@@ -23,11 +23,11 @@ def srvp() -> Outputs:
         "perceptron": {"motion": "perceptron"},
         "GRU": {"motion": "gru"},
         "without z": {"n_random": 0},
-        "without w": {"n_content": 0, "stillness": 0.0, "gain": 0.2},
+        "without w": {"n_content": 0, "motion_penalty": 0.0, "gain": 0.2},
         "two substeps": {"substeps": 2, "gain": 0.8},
-        "delays": {"delays": True, "haste": (5.0, 1.0)},
+        "delays": {"delays": True, "delay_penalty": (5.0, 1.0)},
         "drift": {"drift": 0.1},
-        "merged": {"invariance": 1.0, "autoencoding": 1.0},
+        "merged": {"invariance_weight": 1.0, "autoencoding_weight": 1.0},
     }
     series, found = _series(), Outputs()
     for name, more in on_series.items():
@@ -45,7 +45,7 @@ def srvp() -> Outputs:
     on_pictures: dict[str, dict[str, Any]] = {
         "DCGAN": {"output": "sigmoid"},
         "sprites": {"codec": "sprites", "output": "sigmoid"},
-        "pictures, perceptron": {"codec": "perceptron", "n_content": 0, "stillness": 0.0},
+        "pictures, perceptron": {"codec": "perceptron", "n_content": 0, "motion_penalty": 0.0},
     }
     for name, more in on_pictures.items():
         model = tl.SRVP(filters=2, max_steps=2, **(small | more)).fit(clips)
@@ -80,18 +80,18 @@ def separation() -> Outputs:
         "jitter": {"jitter": 0.2},
         "offset": {"offset": True, "conditioning": 1, "chunk": 5},
         "linear codecs": {"layers": 0, "decoder_layers": 0},
-        "without autoencoding": {"autoencoding": 0.0},
-        "without invariance": {"invariance": 0.0},
-        "without smallness": {"smallness": 0.0},
-        "decay": {"decay": 1.0},
+        "without autoencoding": {"autoencoding_weight": 0.0},
+        "without invariance": {"invariance_weight": 0.0},
+        "without smallness": {"state_penalty": 0.0},
+        "decay": {"weight_decay": 1.0},
         "long past": {"conditioning": 6, "chunk": 10, "offset": True},
-        "calendar": {"known": [1]},
+        "calendar": {"known_channels": [1]},
     }
     series, found = _series(), Outputs()
     for name, more in settings.items():
         model = tl.Separation(max_steps=3, **(small | more)).fit(series)
         found[f"{name}: losses"] = summarize(model.history_["loss"])
-        given: dict[str, Any] = {"known": series[:2, 6 : 6 + _AHEAD, 1:]} if name == "calendar" else {}
+        given: dict[str, Any] = {"known_covariates": series[:2, 6 : 6 + _AHEAD, 1:]} if name == "calendar" else {}
         found[f"{name}: forecast"] = summarize(np.asarray(model.predict(series[:2, :6], _AHEAD, **given).mean))
     model = tl.Separation(max_steps=2, **small).fit(series)
     found["vectors"] = summarize(model.encode(series))
@@ -104,7 +104,7 @@ def separation() -> Outputs:
     found["waves-100: losses"] = summarize(model.history_["loss"])
     clips = pictures(4, 9)
     on_pictures: dict[str, dict[str, Any]] = {
-        "DCGAN": {"output": "sigmoid", "renewed": False},
+        "DCGAN": {"output": "sigmoid", "reencode": False},
         "maps": {"codec": "dcgan", "maps": True, "offset": True, "conditioning": 2, "chunk": 5},
     }
     for name, more in on_pictures.items():
@@ -134,7 +134,9 @@ def forecast_baselines() -> Outputs:
     }
     found: Outputs = {}
     for name, model in settings.items():
-        given: dict[str, Any] = {"known": series[:2, 20 : 20 + _AHEAD, 1:]} if name == "Ridge, calendar" else {}
+        given: dict[str, Any] = (
+            {"known_covariates": series[:2, 20 : 20 + _AHEAD, 1:]} if name == "Ridge, calendar" else {}
+        )
         found[name] = summarize(np.asarray(model.fit(series).predict(series[:2, :20], _AHEAD, **given).mean))
     return found
 

@@ -13,17 +13,20 @@ from timelike.train import fit
 
 _UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}
 _HELD_OUT: dict[str, Any] = {"validation": 0.25, "patience": 20}
-_PAPER: dict[str, Any] = {"per_class": 2, "batch_size": 4, "max_epochs": 1, "standardize": False, "hidden": 8}
+_PAPER: dict[str, Any] = {"n_per_class": 2, "batch_size": 4, "max_epochs": 1, "standardize": False, "hidden": 8}
+_VARIANTS = {"attention": "attention", "l": "cnn_large", "d": "cnn_deep"}  # by the names of stored numbers
 _EPISODES: dict[str, Any] = {"supervision": "episodes", "n_way": 2, "k_shot": 1, "n_query": 1, "n_outputs": 4}
 
 
 def tap() -> Outputs:
     """TAP at its defaults, and as in the paper with every loss, network and supervision that programs use."""
-    small: dict[str, Any] = {"hidden": 8, "kernels": 2} | TRAINING | _UNJUDGED
+    small: dict[str, Any] = {"hidden": 8, "n_kernels": 2} | TRAINING | _UNJUDGED
     paper = small | _PAPER | {"gradient_clip": 6.0, "schedule": "plateau"}
     settings: dict[str, tl.TAP] = {"default": tl.TAP(max_steps=3, **small)}
     settings |= {loss: tl.TAP.preset("paper", loss=loss, **paper) for loss in ("triplet", "lifted", "binomial")}
-    settings |= {f"network {name}": tl.TAP.preset("paper", variant=name, **paper) for name in ("attention", "l", "d")}
+    settings |= {
+        f"network {name}": tl.TAP.preset("paper", variant=variant, **paper) for name, variant in _VARIANTS.items()
+    }
     settings |= {f"weight {one}": tl.TAP.preset("paper", consistency=one, **paper) for one in (1.0, 0.0)}
     settings["plain"] = tl.TAP.preset("paper", augment=False, **paper)
     for supervision in ("augmentation", "alignment"):
@@ -68,7 +71,7 @@ def aligned_frames() -> Outputs:
 def siamese() -> Outputs:
     """Siamese networks at their defaults, as in the CGRU paper, and with its rivals' cells and losses."""
     small: dict[str, Any] = {"hidden": 4} | TRAINING | _UNJUDGED
-    paper = small | {"max_steps": 3, "max_epochs": None, "per_class": 2}
+    paper = small | {"max_steps": 3, "max_epochs": None, "n_per_class": 2}
     return _compare_trained(
         {
             "default": tl.SiameseGRU(max_steps=3, n_outputs=4, **small),
@@ -76,7 +79,7 @@ def siamese() -> Outputs:
             "paper": tl.SiameseGRU.preset("paper", **paper),
             "paper, LSTM": tl.SiameseGRU.preset("paper", cell="lstm", **paper),
             "paper, epochs": tl.SiameseGRU.preset("paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
-            "paper, one cycle": tl.SiameseGRU.preset("paper", schedule="cycle", learning_rate=0.03, **paper),
+            "paper, one cycle": tl.SiameseGRU.preset("paper", schedule="one_cycle", learning_rate=0.03, **paper),
         }
     )
 
@@ -84,11 +87,11 @@ def siamese() -> Outputs:
 def coupled() -> Outputs:
     """Coupled GRUs at their defaults and as in the paper, with its penalties and starts, and their exponents."""
     small: dict[str, Any] = {"hidden": 4} | TRAINING | _UNJUDGED
-    paper = small | {"max_steps": 3, "max_epochs": None, "per_class": 2}
+    paper = small | {"max_steps": 3, "max_epochs": None, "n_per_class": 2}
     settings: dict[str, Any] = {
         "default": tl.CoupledGRU(max_steps=3, **small),
         "paper": tl.CoupledGRU.preset("paper", **paper),
-        "paper, norm": tl.CoupledGRU.preset("paper", coupling_bias=-3.0, penalized="norm", **paper),
+        "paper, norm": tl.CoupledGRU.preset("paper", coupling_bias=-3.0, penalty_term="norm", **paper),
         "paper, epochs": tl.CoupledGRU.preset("paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
         "paper, bias 0": tl.CoupledGRU.preset("paper", coupling_bias=0.0, sync="last", **paper),
     }

@@ -10,7 +10,7 @@ import timelike as tl
 from benchmarks.numerics.probes.small_data import TRAINING, Outputs, pictures, summarize, uneven_labels, waves
 from timelike.attacks import FGSM, PGD
 
-_SMALL: dict[str, Any] = {"channels": 4, "depth": 2, "reduced": 4, "n_features": 6}
+_SMALL: dict[str, Any] = {"channels": 4, "depth": 2, "reduced_size": 4, "n_features": 6}
 
 
 def prototypes() -> Outputs:
@@ -18,17 +18,23 @@ def prototypes() -> Outputs:
     known, asked = waves(12, shortest=16), waves(5, shortest=14, seed=2)
     labels = uneven_labels(12, 3)
     options: dict[str, dict[str, Any]] = {
-        "default": {"encoder": None, "beside": []},
-        "causal encoder": {"beside": []},
-        "another encoder beside it": {"encoder": None, "beside": [tl.encode.StatisticsEncoder()]},
-        "learned": {"beside": [], "similarity": "learned", "hidden": 8},
-        "learned, two each": {"beside": [], "similarity": "learned", "hidden": 8, "n_prototypes": 2},
-        "no auxiliary loss": {"beside": [], "auxiliary": None},
-        "margin": {"beside": [], "auxiliary": "margin"},
-        "by gradient": {"beside": [], "averaging": "gradient"},
-        "smoothed": {"beside": [], "similarity": "learned", "hidden": 8, "smoothing": 0.2, "soft_pairs": True},
-        "frozen": {"encoder": tl.encode.StatisticsEncoder(), "freeze": True, "similarity": "learned", "hidden": 8},
-        "adversarial": {"beside": [], "adversary": PGD(0.1, steps=2)},
+        "default": {"encoder": None, "extra_encoders": []},
+        "causal encoder": {"extra_encoders": []},
+        "another encoder beside it": {"encoder": None, "extra_encoders": [tl.encode.StatisticsEncoder()]},
+        "learned": {"extra_encoders": [], "similarity_fn": "learned", "hidden": 8},
+        "learned, two each": {"extra_encoders": [], "similarity_fn": "learned", "hidden": 8, "n_prototypes": 2},
+        "no auxiliary loss": {"extra_encoders": [], "auxiliary": None},
+        "margin": {"extra_encoders": [], "auxiliary": "margin"},
+        "by gradient": {"extra_encoders": [], "averaging": "gradient"},
+        "smoothed": {
+            "extra_encoders": [],
+            "similarity_fn": "learned",
+            "hidden": 8,
+            "label_smoothing": 0.2,
+            "soft_pairs": True,
+        },
+        "frozen": {"encoder": tl.encode.StatisticsEncoder(), "freeze": True, "similarity_fn": "learned", "hidden": 8},
+        "adversarial": {"extra_encoders": [], "adversary": PGD(0.1, steps=2)},
     }
     found: Outputs = {}
     for name, more in options.items():

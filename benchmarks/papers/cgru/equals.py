@@ -34,7 +34,13 @@ class Parts(NamedTuple):
 def budget(quick: bool = False) -> dict[str, Any]:
     """How every network of these programs is trained: so many steps of one cycle, the last weights kept."""
     steps = 2 if quick else STEPS
-    given = {"max_steps": steps, "schedule": "cycle", "validation": 0.0, "max_frames": FRAMES, "per_class": PER_CLASS}
+    given = {
+        "max_steps": steps,
+        "schedule": "one_cycle",
+        "validation": 0.0,
+        "max_frames": FRAMES,
+        "n_per_class": PER_CLASS,
+    }
     return given | {"max_epochs": None, "patience": None, "progress": False}
 
 

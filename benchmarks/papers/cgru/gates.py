@@ -61,7 +61,7 @@ def _gate(network: Any, both: Tensor) -> Tensor:
 
 
 def _proposed(network: Any, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-    """Update gate and new state of one twin; the inputs have all biases but that inside the reset."""
+    """Update gate and new state of one of the two GRUs; the inputs have all biases but that inside the reset."""
     hidden = network.hidden
     turned = F.linear(state, network.weight_hh)
     reset, update = torch.sigmoid(inputs[:, : 2 * hidden] + turned[:, : 2 * hidden]).chunk(2, -1)
@@ -104,7 +104,7 @@ def another(count: int, seed: int) -> NDArray[np.int64]:
 
 def features(metric: Any, sequences: tl.Sequences) -> Features:
     """What the network makes of each sequence alone."""
-    found: Features = metric.network_.features(*metric._ready(sequences).tensor())
+    found: Features = metric.network_.features(*metric._standardize(sequences).to_tensor())
     return found
 
 
@@ -156,7 +156,7 @@ def trained(network: str, learned: tl.Sequences, seed: int, *, quick: bool) -> d
 
 
 def work(data: Path, whole: Any, name: str, network: str, seed: int, *, quick: bool) -> dict[str, Any]:
-    """Scores by gate and condition, those of the siamese twin beside them, and how much the gate varies."""
+    """Scores by gate and condition, those of the siamese network beside them, and how much the gate varies."""
     learned, some = problem(data, whole, name, seed)
     if quick:
         some = Problem(*(side[positions(side, 0, 2)] for side in some))

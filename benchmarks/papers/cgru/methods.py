@@ -17,7 +17,7 @@ TEST, SAMPLE, RAW, STANDARDIZED = "test", "sample", "raw", "standardized"
 class Method(NamedTuple):
     """A learned distance: the class, its options, epochs at most and without progress, and what it costs.
 
-    Whether channels are standardised was decided by the rows `raw` and `standardize`, without the test part.
+    Whether channels are standardised was decided by the rows `raw` and `standardized`, without the test part.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Method(NamedTuple):
         return getattr(tl, self.kind).preset("paper", **given, checkpoint=checkpoint)
 
 
-NORM = {"penalized": "norm"}  # as in the paper; the estimator's default is the mean gate
+NORM = {"penalty_term": "norm"}  # as in the paper; the estimator's default is the mean gate
 METHODS = {
     "siamese": Method("SiameseGRU", "SiameseGRU", {}, 60, 20, 8.0, 0.1),
     "coupled": Method("CoupledGRU, bias 0", "CoupledGRU", {"coupling_bias": 0.0} | NORM, 60, 20, 10.0, 25.0),
@@ -59,7 +59,7 @@ CHOOSING = ["siamese", "rvsml-dtw"]  # by which it is decided whether channels a
 
 @dataclass(frozen=True)
 class Part(Row):
-    """One method, one part of the data (`test`, `sample`, `fold0` …, `raw`, `standardize`) and one seed."""
+    """One method, one part of the data (`test`, `sample`, `fold0` …, `raw`, `standardized`) and one seed."""
 
     method: str
     part: str

@@ -108,9 +108,9 @@ UCI HAR has 7352 training and 2947 test sequences of 128 steps and 9 channels, a
 parts. The nearest neighbour is searched in the whole training part, and MAP ranks all of it for each test sequence.
 The networks have 20 units, batches of 6 sequences per class, Adam with a rate of 10⁻³ that is halved after 10 epochs
 without a lower loss, gradients clipped to norm 6, weight decay 10⁻⁴, and 0.01 ‖W_hc‖ added to the loss
-(`penalized="norm"`, as in the paper; the estimator's default penalises the mean gate). The loss is `losses.Structural`,
-a reconstruction of the paper's. The kept weights are those of the epoch with the best MAP on a fifth of the training
-users, which are held out.
+(`penalty_term="norm"`, as in the paper; the estimator's default penalises the mean gate). The loss is
+`losses.Structural`, a reconstruction of the paper's. The kept weights are those of the epoch with the best MAP on a
+fifth of the training users, which are held out.
 
 ## RVSML
 

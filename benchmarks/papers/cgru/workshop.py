@@ -123,7 +123,7 @@ def training(metric: Any) -> dict[str, Any]:
         "epochs": len(steps),
         "best epoch": best,
         "validation": history.best_score,
-        "stopped": history.stopped,
+        "stopped": history.stop_reason,
         "epoch loss": history["epoch_loss"].round(5).tolist(),
         "epoch score": history["score"].round(5).tolist(),
         "coupling": by_epoch("coupling_norm"),

@@ -3,9 +3,9 @@
     python -m benchmarks.papers.decdtw.solver --data DIR --figures docs/images
     python -m benchmarks.papers.decdtw.solver --only refinement-generated      # needs no data
 
-Rows: `inference` and `plot_training` at one length (figures 5 and 7), `passes` (figure 6: one problem, by values per
-knot) and `refinement-…` with 0 to 5 refinements of the grid, on the base features of the test pairs. Times are seconds
-of the processor on one thread.
+Rows: `inference` and `training` at one length (figures 5 and 7), `passes` (figure 6: one problem, by values per knot)
+and `refinement-…` with 0 to 5 refinements of the grid, on the base features of the test pairs. Times are seconds of the
+processor on one thread.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def _light(rng: np.random.Generator, frames: int, strength: float) -> Array:
 
 
 def _road(rng: np.random.Generator, along: Array) -> Array:
-    """A road with slow bends: places (time, 2) at the distances `broadcast_to_state`."""
+    """A road with slow bends: places (time, 2) at the distances `along`."""
     fine = np.arange(along.min() - 1, along.max() + 1, 0.25)
     heading = rng.uniform(0, 2 * np.pi) + 0.6 * smooth(rng, (), fine, 60.0)
     line = np.cumsum(0.25 * np.stack([np.cos(heading), np.sin(heading)]), axis=1)

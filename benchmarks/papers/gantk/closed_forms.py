@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.gantk import closed_forms_report as report
+from benchmarks.papers.gantk import closed_forms_report as report, settings
 from benchmarks.papers.gantk.networks import network
 from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from timelike.distributions import IPM, LSGAN, NTK, empirical_ntk, studies, witness
+from timelike.distributions import IPM, LSGAN, NTK, empirical_ntk, witness
 
 WIDTHS = (32, 128, 512, 2048)
 NETWORKS = {"ReLU": ("relu", 1.0), "ReLU without bias": ("relu", 0.0), "sigmoid": ("sigmoid", 0.2)}
@@ -71,13 +71,13 @@ class ClosedForms(Program[Check]):
 
     def _ipm(self, row: Check) -> Found:
         fake, real, asked = _points(row.seed)
-        kernel = studies.thesis_kernel(row.architecture)
+        kernel = settings.thesis_kernel(row.architecture)
         ours, theirs = IPM(kernel).train_critic(fake, real)(asked), witness(fake, real, kernel)(asked)
         return {"error": _relative(ours, theirs)}
 
     def _lsgan(self, row: Check) -> Found:
         fake, real, asked = _points(row.seed)
-        kernel, time = studies.thesis_kernel(row.architecture), float(row.setting.split()[1])
+        kernel, time = settings.thesis_kernel(row.architecture), float(row.setting.split()[1])
         ours = LSGAN(kernel, time=time).train_critic(fake, real)(asked)
         return {"error": _relative(ours, integrated(kernel, fake, real, asked, time))}
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.gantk import digits_figures as figures, digits_report as report
+from benchmarks.papers.gantk import digits_figures as figures, digits_report as report, problems, settings
 from benchmarks.papers.results import Found, Trial
 from benchmarks.papers.resumable import Program
 from scipy.spatial.distance import cdist
 
-from timelike.distributions import IPM, descend, mmd, studies
+from timelike.distributions import IPM, descend, mmd
 
 FILE, STEP = "mnist.npz", 100 * 1000 / 1024
 STEPS = {"64 digits": 20000, "256 digits": 1500, "1024 digits": 250}
@@ -47,8 +47,8 @@ class Digits(Program[Trial]):
     def work(self, row: Trial) -> Found:
         n, steps = (20, 3) if self.quick else (int(row.dataset.split()[0]), STEPS[row.dataset])
         with np.load(self.data / FILE) as held:
-            points = studies.digits(held["X_train"], n, random_state=row.seed)
-        kernel = studies.thesis_kernel(row.method, points.real.shape[1])
+            points = problems.digits(held["X_train"], n, random_state=row.seed)
+        kernel = settings.thesis_kernel(row.method, points.real.shape[1])
         scores: dict[str, Any] = {
             "nearest": lambda particles, real: nearest(particles, real)["distance"],
             "mmd": lambda particles, real: mmd(particles, real, kernel),

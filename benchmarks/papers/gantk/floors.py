@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.papers.gantk import floors_report as report
+from benchmarks.papers.gantk import floors_report as report, problems, settings
 from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 
-from timelike.distributions import descend, studies
+from timelike.distributions import descend
 
 SIZES, STEPS = (500, 200, 100), (2.0, 1.0, 4.0, 0.5)
 ARRIVING, LARGEST, STAYING, LOOKS = 1500, 4.0, 1500, 10
@@ -50,12 +50,12 @@ class Floors(Program[Floor]):
 
     def work(self, row: Floor) -> Found:
         n, arriving, staying = (20, 4, 4) if self.quick else (row.n, ARRIVING, STAYING)
-        points = studies.eight_gaussians(n, random_state=row.seed)
+        points = problems.eight_gaussians(n, random_state=row.seed)
         share = row.step / LARGEST
         flow = descend(
             points.start,
             points.real,
-            studies.thesis_discriminator("IPM", "ReLU"),
+            settings.thesis_discriminator("IPM", "ReLU"),
             steps=arriving + staying,
             step=LARGEST,
             schedule=lambda done: 1.0 if done < arriving else share,

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.papers.gantk import monotone_report as report
+from benchmarks.papers.gantk import monotone_report as report, problems, settings
 from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 
-from timelike.distributions import IPM, descend, mmd, studies
+from timelike.distributions import IPM, descend, mmd
 
 N, STEPS = 100, 3000
 SHARES = (1.0, 0.1, 0.01)  # of the thesis's step
@@ -50,9 +50,9 @@ class Monotone(Program[Falling]):
 
     def work(self, row: Falling) -> Found:
         n, steps = (20, 5) if self.quick else (N, STEPS)
-        points = studies.eight_gaussians(n, random_state=row.seed)
-        kernel = studies.thesis_kernel(row.architecture)
-        step = row.share * studies.thesis_step("IPM", row.architecture)
+        points = problems.eight_gaussians(n, random_state=row.seed)
+        kernel = settings.thesis_kernel(row.architecture)
+        step = row.share * settings.thesis_step("IPM", row.architecture)
         scores = {"mmd": lambda particles, real: mmd(particles, real, kernel)}
         flow = descend(
             points.start,

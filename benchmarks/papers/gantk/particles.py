@@ -4,7 +4,7 @@
 
 8 Gaussians, and two shapes drawn by code in place of the thesis's pictures: 500 particles onto 500 points, RBF, ReLU,
 ReLU without bias and sigmoid, IPM and LSGAN, infinitely wide and of width 128. The steps of particles are the thesis's
-(η / N), their number is not: it is written beside each row. `reduction_hint last steps`: the last third of the steps
+(η / N), their number is not: it is written beside each row. `smaller last steps`: the last third of the steps
 has a tenth of the size, then a hundredth.
 """
 
@@ -15,14 +15,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.papers.gantk import particles_report as report
+from benchmarks.papers.gantk import particles_report as report, settings
+from benchmarks.papers.gantk.problems import NAMED_PROBLEMS
+from benchmarks.papers.gantk.settings import ARCHITECTURES, LOSSES
 from benchmarks.papers.results import Found, Row
 from benchmarks.papers.resumable import Program
 
-from timelike.distributions import descend, sinkhorn_divergence, studies
-from timelike.distributions.flows.record import FlowDiverged
-from timelike.distributions.studies.cells import NAMED_PROBLEMS
-from timelike.distributions.studies.settings import ARCHITECTURES, LOSSES
+from timelike.distributions import FlowDiverged, descend, sinkhorn_divergence
 
 N, WIDTH = 500, 128
 STEPS = {("IPM", "∞"): 3000, ("LSGAN", "∞"): 1000, ("IPM", "128"): 1000, ("LSGAN", "128"): 1000}
@@ -71,8 +70,8 @@ class Particles(Program[Cell]):
         n, steps = (30, 5) if self.quick else (N, STEPS[row.loss, row.width])
         width = None if row.width == "∞" else 8 if self.quick else int(row.width)
         points = NAMED_PROBLEMS[row.problem](n, random_state=row.seed)
-        against = studies.thesis_discriminator(row.loss, row.architecture, width=width, random_state=row.seed)
-        step = studies.thesis_step(row.loss, row.architecture, width=width)
+        against = settings.thesis_discriminator(row.loss, row.architecture, width=width, random_state=row.seed)
+        step = settings.thesis_step(row.loss, row.architecture, width=width)
         how: dict[str, Any] = {
             "step": step,
             "steps": steps,

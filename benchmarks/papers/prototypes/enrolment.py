@@ -47,11 +47,11 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     "SiameseGRU": ("siamese",),
 }
 STEPS = 500  # what the defaults are for so few sequences, but two minutes of a busy machine may not suffice for
-ALONE: dict[str, Any] = {"beside": []}
+ALONE: dict[str, Any] = {"extra_encoders": []}
 OPTIONS: dict[str, dict[str, Any]] = {
     "Prototypes": {},
     "Prototypes, network alone": ALONE,
-    "Prototypes, perceptron": ALONE | {"similarity": "learned"},
+    "Prototypes, perceptron": ALONE | {"similarity_fn": "learned"},
 }
 
 

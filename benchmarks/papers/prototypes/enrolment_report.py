@@ -74,8 +74,8 @@ their labels, other draws are random; numbers are means over draws, whose number
 `1-NN DTW` takes the class of the nearest training sequence of any class. `Whitened Rocket`, `Discriminant, open` and
 `SiameseGRU` learn from the known classes, and a class is the mean vector of its training sequences. `Prototypes` is at
 its defaults: a network, discriminants of two kinds of features beside it, and the cosine; `network alone` has
-`beside=[]`; `perceptron` is the paper's similarity on the network alone (`similarity="learned", beside=[]`). Networks
-train for 500 steps, the default for so few sequences.
+`extra_encoders=[]`; `perceptron` is the paper's similarity on the network alone
+(`similarity_fn="learned", extra_encoders=[]`). Networks train for 500 steps, the default for so few sequences.
 
 {_verdict(rows)}
 """

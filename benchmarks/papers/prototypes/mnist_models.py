@@ -28,7 +28,7 @@ ADVERSARY = PGD(BUDGET, steps=7, step=0.1, bounds=BOUNDS)
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "everything": {},
     "without L_aux": {"auxiliary": None},
-    "cosine for S": {"similarity": "cosine"},
+    "cosine for S": {"similarity_fn": "cosine"},
     "prototypes by SGD": {"averaging": "gradient"},
     "AM-softmax": {"auxiliary": "margin"},
 }
@@ -63,7 +63,12 @@ def prototypes(
     train: Digits, steps: int, seed: int, adversary: Attack | None, options: Mapping[str, Any]
 ) -> tl.Prototypes:
     """The trio, trained."""
-    how: dict[str, Any] = {"similarity": "learned", "symmetrize": False, "smoothing": SMOOTHED, "soft_pairs": True}
+    how: dict[str, Any] = {
+        "similarity_fn": "learned",
+        "symmetrize": False,
+        "label_smoothing": SMOOTHED,
+        "soft_pairs": True,
+    }
     model = tl.Prototypes(
         encoder=encoder(),
         batch_size=BATCH,

@@ -6,8 +6,9 @@
 The 30 people of UCI HAR, in the order of their numbers, are five domains of six. A row is one of them left out, one
 method and one seed: it learns from a sample of the others' windows and is asked for windows of those left out, and,
 beside these, for other windows of those it learned from. `dense alone` is the encoder of `Prototypes` with a dense
-layer, trained by the cross-entropy of that alone; `network` is `Prototypes(beside=[])`, whose two heads are DOL and SIM
-of the paper with the cosine; `perceptron` is the same with the paper's similarity. Networks train for 500 steps.
+layer, trained by the cross-entropy of that alone; `network` is `Prototypes(extra_encoders=[])`, whose two heads are DOL
+and SIM of the paper with the cosine; `perceptron` is the same with the paper's similarity. Networks train for 500
+steps.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ FOLDS = 5
 STEPS = 500
 PER_CELL = 6  # windows of every person and activity to learn from, and as many to ask for
 KINDS: dict[str, dict[str, Any]] = {
-    "dense alone": {"beside": [], "inference": "dense"},
-    "network": {"beside": []},
-    "perceptron": {"beside": [], "similarity": "learned"},
+    "dense alone": {"extra_encoders": [], "inference": "dense"},
+    "network": {"extra_encoders": []},
+    "perceptron": {"extra_encoders": [], "similarity_fn": "learned"},
     "Prototypes": {},
 }
 SYSTEMS: dict[str, tuple[str, ...]] = {

@@ -73,9 +73,8 @@ mean over finished folds. The last column is the accuracy on other windows of th
 by half, so it is too high. Six windows of every person and activity are learned from, and as many are tested.
 
 `dense alone` is the default network of `Prototypes` with a dense layer, trained by that layer's loss alone; `network`
-is
-`Prototypes(beside=[])`, answering by either head; `perceptron` is the same with the paper's similarity; `Prototypes` is
-at its defaults, `Discriminant` has `classes="known"` and the nearest neighbour, `Rocket, ridge` is an
+is `Prototypes(extra_encoders=[])`, answering by either head; `perceptron` is the same with the paper's similarity;
+`Prototypes` is at its defaults, `Discriminant` has `classes="known"` and the nearest neighbour, `Rocket, ridge` is an
 `EmbeddingClassifier`.
 
 {_verdict(rows)}

@@ -14,16 +14,14 @@ from benchmarks.papers.results import Found, Rows, having
 SHOTS: dict[str, dict[str, Any]] = {
     "1-shot": {"k_shot": 1},
     "5-shot": {"k_shot": 5},
-    "5-shot, nearest": {"k_shot": 5, "by": "nearest"},
+    "5-shot, nearest": {"k_shot": 5, "aggregation": "nearest"},
 }
 ABOUT = f"""All methods are at their defaults. `DTW` is `DTW(normalize="length")` and learns nothing; `Rocket` compares
 its features, which learn nothing either; `Discriminant` is `classes="open"` on them, `Fused` the sum of this and DTW;
 `T-Loss` is `CausalEncoder`, without labels. `Prototypes` compares the cosine of vectors, those of a network and those
-of
-`Discriminant` beside it; the network alone is `beside=[]`. The learned similarity, `similarity="learned"`, is the
-paper's
-perceptron; it is trained once and scored by itself (SIM), by the cosine of its vectors, and by the mean of both
-(fused). Sequences have at most {FRAMES} frames."""
+of `Discriminant` beside it; the network alone is `extra_encoders=[]`. The learned similarity,
+`similarity_fn="learned"`, is the paper's perceptron; it is trained once and scored by itself (SIM), by the cosine of
+its vectors, and by the mean of both (fused). Sequences have at most {FRAMES} frames."""
 CHEAP = "DTW"
 
 

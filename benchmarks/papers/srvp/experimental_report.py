@@ -32,9 +32,8 @@ distance in frames of the nearest draw from a true bounce, and `from any time` t
 where the first is smaller.""",
     "fading": """A spot moves round a ring of 12 cells at a constant speed, and the logarithm of its brightness is a
 random
-walk of deviation 0.08. `w knows the check_pixel_dtype` is the share of variance of the last brightness that a linear
-map of the content, fitted on 150 training series, explains on the others. A drifting content begins at the first 5
-frames and
+walk of deviation 0.08. `w knows the brightness` is the share of variance of the last brightness that a linear map of
+the content, fitted on 150 training series, explains on the others. A drifting content begins at the first 5 frames and
 SRVP's comes from the last 5, so bounds of log p(x | w) do not compare.""",
     "strings": """Eight channels of one wave, each with its own amplitude. `MSE of swaps` has the amplitudes of one
 series and
@@ -85,9 +84,9 @@ where w comes from the same frames, the last 5. ± is the standard deviation ove
 
 def caveats() -> list[str]:
     return [
-        "Some settings were chosen on other draws before these rows: a haste of 1 (with 0.1 z was drawn several times "
-        "a step), no drift of 0.3 (which learned nothing), and a box (SRVP learned nothing about a point without "
-        "walls that turns at random).",
+        "Some settings were chosen on other draws before these rows: a `delay_penalty` of 1, which the rows call haste "
+        "(with 0.1 z was drawn several times a step), no drift of 0.3 (which learned nothing), and a box (SRVP learned "
+        "nothing about a point without walls that turns at random).",
     ]
 
 

@@ -31,7 +31,14 @@ STEPS, DRAWS = 3000, 50
 SYSTEM = "turning"
 EXACT = "Kalman filter, true system"
 REGRESSIONS = {"independent frames": 0, "regression on 1 frame": 1, "regression on 5 frames": 5}
-_SRVP: dict[str, Any] = {"n_content": 0, "n_state": 8, "n_random": 4, "chunk": LENGTH, "stillness": 0.0, "gain": 0.2}
+_SRVP: dict[str, Any] = {
+    "n_content": 0,
+    "n_state": 8,
+    "n_random": 4,
+    "chunk": LENGTH,
+    "motion_penalty": 0.0,
+    "gain": 0.2,
+}
 NETWORKS: dict[str, dict[str, Any]] = {
     "SRVP": _SRVP,
     "SRVP, MLP": _SRVP | {"motion": "perceptron"},
@@ -75,7 +82,8 @@ class KalmanTable(Program[Trial]):
         steps = 3 if self.quick else STEPS
         model = tl.SRVP(**NETWORKS[row.method], max_steps=steps, progress=False, random_state=row.seed).fit(train)
         parts = model.elbo(test, n_samples=2 if self.quick else DRAWS, random_state=row.seed)
-        told = {name: float(getattr(parts, name).mean() / LENGTH) for name in ("likelihood", "first", "random")}
+        terms = zip(report.PARTS, (parts.likelihood, parts.first_kl, parts.random_kl), strict=True)
+        told: Found = {name: float(nats.mean() / LENGTH) for name, nats in terms}
         return parts.elbo, told | {"steps": steps}
 
     def seconds(self, row: Trial) -> float:

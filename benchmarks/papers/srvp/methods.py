@@ -37,7 +37,7 @@ SEPARATION: dict[str, Any] = _DIGITS | {
     "dynamics_hidden": 128,
     "learning_rate": 2e-3,
     "output": "sigmoid",
-    "renewed": False,
+    "reencode": False,
 }
 CONVLSTM: dict[str, Any] = {"conditioning": CONDITIONING, "batch_size": 32}
 
@@ -51,9 +51,9 @@ TRAINED: dict[str, tuple[str, dict[str, Any]]] = {
     "SRVP, sprites, without w": ("SRVP", SPRITES | {"n_content": 0}),
     "Separation": ("Separation", SEPARATION),
     "Separation, without w": ("Separation", SEPARATION | {"content": False}),
-    "Separation, without autoencoding": ("Separation", SEPARATION | {"autoencoding": 0.0}),
-    "Separation, without invariance": ("Separation", SEPARATION | {"invariance": 0.0}),
-    "Separation, without smallness": ("Separation", SEPARATION | {"smallness": 0.0}),
+    "Separation, without autoencoding": ("Separation", SEPARATION | {"autoencoding_weight": 0.0}),
+    "Separation, without invariance": ("Separation", SEPARATION | {"invariance_weight": 0.0}),
+    "Separation, without smallness": ("Separation", SEPARATION | {"state_penalty": 0.0}),
     "Separation, GRU": ("Separation", SEPARATION | {"solver": "gru"}),
 }
 CANDIDATES: dict[str, dict[str, Any]] = {  # of the ConvLSTM; the best on clips held out is its row
@@ -76,7 +76,7 @@ def baseline(name: str) -> Forecaster:
 def analogs(known: NDArray[np.float32], past: NDArray[np.float32], horizon: int, k: int) -> NDArray[np.float32]:
     """The mean of what followed the k windows nearest to each past, of all windows with so many frames after them.
 
-    As `Analog(align="identity")` of pixels as they are; by products of matrices, which is quicker for pictures.
+    As `Analog(align="none")` of pixels as they are; by products of matrices, which is quicker for pictures.
     """
     n_seen = past.shape[1]
     starts = range(known.shape[1] - n_seen - horizon + 1)

@@ -43,7 +43,7 @@ _SRVP: dict[str, Any] = {
     "n_state": 12,
     "n_random": 6,
     "chunk": LENGTH,
-    "stillness": 0.0,
+    "motion_penalty": 0.0,
     "learning_rate": 2e-3,
 }
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -97,7 +97,8 @@ class Pendulums(Program[Trial]):
         steps = 3 if self.quick else STEPS
         model = tl.SRVP(**NETWORKS[row.method], max_steps=steps, progress=False, random_state=row.seed).fit(train)
         parts = model.elbo(test[:4] if self.quick else test, n_samples=DRAWS, random_state=row.seed)
-        told = {name: float(getattr(parts, name).mean()) for name in ("likelihood", "first", "random")}
+        terms = zip(report.PARTS, (parts.likelihood, parts.first_kl, parts.random_kl), strict=True)
+        told: Found = {name: float(nats.mean()) for name, nats in terms}
         deviation = float(model.network_.observation_std.detach()) * float(np.mean(model.scaler_.scale))
         return parts.elbo, told | {"steps": steps, "deviation": deviation}
 

@@ -107,7 +107,7 @@ def distances(method: str, shots: int, seen: tl.Sequences, new: tl.Sequences, se
         one = tl.Discriminant(random_state=seed).fit(seen, labels_of(seen)).pairwise(new, n_jobs=1)
     else:
         how: dict[str, Any] = {"hidden": 16, "n_outputs": 8} if quick else {"hidden": 256, "n_outputs": 64}
-        how |= {"kernels": 2 if quick else 30} if method != "SoftDTW" else {"aligner": "softdtw"}
+        how |= {"n_kernels": 2 if quick else 30} if method != "SoftDTW" else {"aligner": "softdtw"}
         how |= {"n_way": WAYS, "k_shot": shots, "n_query": 1 if quick else QUERIES, "validation": 0.0}
         how |= {"max_steps": 2 if quick else TRAINING[shots], "standardize": False, "random_state": seed}
         kind = tl.metric.AlignedFrames if method == "SoftDTW" else tl.TAP

@@ -11,7 +11,7 @@ from timelike.metric import losses
 
 UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}  # where the paper holds nothing out
 SMALLER: dict[str, Any] = {  # where a program says no more: in minutes what takes the paper hours
-    "per_class": 4,
+    "n_per_class": 4,
     "batch_size": 16,
     "max_epochs": 30,
     "patience": 10,
@@ -37,7 +37,7 @@ def from_classes(name: str, plan: Plan, seed: int, *, quick: bool, **options: An
     """The same as a plan has it learn from classes, in batches of 4 sequences of each of 4 classes."""
     return aligned_by(
         name,
-        per_class=4,
+        n_per_class=4,
         batch_size=16,
         max_epochs=1 if quick else plan.epochs,
         validation=plan.validation,

@@ -48,7 +48,7 @@ def epoch(name: str, given: Task, quick: bool) -> float:
     options: dict[str, Any] = {"hidden": 16} if quick else {}
     metric = aligned_by(
         name,
-        per_class=None,
+        n_per_class=None,
         batch_size=BATCH,
         max_epochs=EPOCHS,
         standardize=False,

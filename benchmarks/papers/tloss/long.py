@@ -130,7 +130,7 @@ def untrained(max_steps: int) -> tl.CausalEncoder:
         batch_size=1,
         max_steps=max_steps,
         channels=30,
-        reduced=80,
+        reduced_size=80,
         n_features=160,
         standardize=False,
         random_state=0,

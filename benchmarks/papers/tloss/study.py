@@ -32,7 +32,7 @@ from sklearn.svm import SVC
 
 import timelike as tl
 from timelike.encode.base import normalize_vectors
-from timelike.encode.whitening import Whitener
+from timelike.encode.whitening import VectorScaling, Whitener
 from timelike.score import mean_average_precision
 
 DEVELOPMENT = ("NATOPS", "BasicMotions", "GunPoint", "Lightning7", "ArrowHead", "CricketX")
@@ -43,7 +43,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "500 steps": {"max_steps": 500},
     "no augmentation": {"augment": False},
     "crops from a quarter on": {"min_crop": 0.25},
-    "softmax": {"loss": "softmax", "learning_rate": 1e-3},
+    "softmax": {"loss": "nt_xent", "learning_rate": 1e-3},
     "held-out loss": {"validation": 0.2},
     "thesis, 200 steps": {"preset": "thesis", "max_steps": 200},
     "thesis": {"preset": "thesis"},
@@ -102,7 +102,7 @@ class Study(Program[Trial]):
 
 def learned(given: Problem, setting: dict[str, Any], seed: int, most: int | None) -> tuple[tl.CausalEncoder, float]:
     """A fitted encoder that gives its vectors plain, and the processor's seconds it took."""
-    options = dict(setting) | {"vectors": "plain", "random_state": seed}
+    options = dict(setting) | {"vectors": "raw", "random_state": seed}
     if most is not None:
         options["max_steps"] = min(most, options.get("max_steps", most))
     named = options.pop("preset", None)
@@ -114,8 +114,11 @@ def learned(given: Problem, setting: dict[str, Any], seed: int, most: int | None
 def precisions(given: Problem, train: NDArray[Any], test: NDArray[Any]) -> dict[str, float]:
     """Mean average precision of the test part in the training part, by how vectors are spread and compared."""
     found = {}
-    for how in ("plain", "standardized", "whitened"):
-        sides = (train, test) if how == "plain" else map(Whitener.from_vectors(train, how).transform, (train, test))
+    scalings: dict[str, VectorScaling] = {"plain": "raw", "standardized": "standardized", "whitened": "whitened"}
+    for how, scaling in scalings.items():
+        sides = (
+            (train, test) if scaling == "raw" else map(Whitener.from_vectors(train, scaling).transform, (train, test))
+        )
         gallery, queries = (side.astype(np.float64) for side in sides)
         for geometry, change in (("euclidean", np.asarray), ("cosine", normalize_vectors)):
             distances = cdist(change(queries), change(gallery))

@@ -48,8 +48,8 @@ def dtw_matrix(x: NDArray[Any], s: Settings, window: float | None = None) -> dic
         from dtaidistance import dtw, dtw_ndim
 
         limit = {} if radius is None else {"window": radius + 1}
-        room = dtw if x.ndim == 2 else dtw_ndim
-        return squares(room.distance_matrix_fast(wide, parallel=s.threads > 1, **limit))
+        module = dtw if x.ndim == 2 else dtw_ndim
+        return squares(module.distance_matrix_fast(wide, parallel=s.threads > 1, **limit))
 
     def tsdistances() -> Any:
         import tsdistances as tsd

@@ -159,7 +159,7 @@ def search_real(name: str, s: Settings) -> Work:
     found = named(name, s)
     if found is None:
         return absent(f"1-NN DTW search, 10% band, {name}", "≥ 20×", name)
-    train, test = (np.asarray(part.padded()[0], dtype=np.float64)[:, :, 0] for part in found)
+    train, test = (np.asarray(part.pad()[0], dtype=np.float64)[:, :, 0] for part in found)
     return nearest(name, train[:60], test[:10], s) if s.quick else nearest(name, train, test, s)
 
 

@@ -13,17 +13,17 @@ import sys
 import numpy as np, torch
 from benchmarks.memory import peak_memory
 import timelike as tl
-import timelike.encode.crop_encoder as contrast
-from timelike.encode.crop_encoder import Crops, Triplets
+import timelike.encode.objectives.crop_objectives as crop_objectives
+from timelike.encode.objectives.crops import Crops, CropTriplets
 length, k, batch, threads = map(int, sys.argv[1:])
 torch.set_num_threads(threads)
 
 def whole(sequences, ids, n_negatives, rng, **how):
     # crops as long as the series: the most that a step can need
     side = lambda *shape: Crops(np.zeros(shape, np.int64), np.full(shape, length))
-    return Triplets(side(len(ids)), side(len(ids)), side(len(ids), n_negatives))
+    return CropTriplets(side(len(ids)), side(len(ids)), side(len(ids), n_negatives))
 
-contrast.draw = whole
+crop_objectives.sample_triplets = whole
 x = np.random.default_rng(0).standard_normal((2 * batch, length, 1)).astype(np.float32)
 tl.CausalEncoder.preset("thesis", n_negatives=k, batch_size=batch, max_steps=2, random_state=0).fit(x)
 print(peak_memory() / 2**20)

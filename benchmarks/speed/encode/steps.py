@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from benchmarks.speed.encode.padded_network import PaddedNetwork
 
 import timelike as tl
-from timelike.encode.crop_encoder import TLossObjective
+from timelike.encode.objectives.crop_objectives import TLossObjective
 from timelike.train import Batch
 
 K, BATCH = 10, 10

@@ -89,7 +89,7 @@ network = CoupledNetwork(sides[0].shape[2])
 began = time.perf_counter()
 with torch.no_grad():
     test, train = (network.features(x, torch.full((len(x),), x.shape[1])) for x in sides)
-    found = network.matrix(test, train)
+    found = network.distance_matrix(test, train)
 seconds = time.perf_counter() - began
 assert torch.isfinite(found).all()
 print(seconds, peak_memory() / 2**30, *found.shape, sides[0].shape[1])

@@ -241,7 +241,7 @@ class _BarycenterObjective:
     def _totals_and_gradients(
         self, x: native.PackedSequences, y: native.PackedSequences, scales: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Totals and, where they are asked for, gradients; x's are (item, time, channel)."""
+        """Totals and, on request, gradients; x's are (item, time, channel)."""
         items = np.arange(len(x.lengths))
         totals = executor.pair_totals(self.metric._soft_minimum, x, y, items, items, self.threads)
         if scales is None:

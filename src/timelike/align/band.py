@@ -18,7 +18,7 @@ def check_band(window: Window, band: Band = "sakoe") -> Bound:
     """What the executors understand: a share of Sakoe and Chiba's band is widened by the difference of the lengths.
 
     >>> check_band(0.1)
-    Window(shape='widened', cells=None, share=0.1)
+    WarpingBand(shape='widened', cells=None, share=0.1)
     >>> check_band(0.1).radius(60, 60)
     array(6)
     """

@@ -1,4 +1,4 @@
-"""`Metric` and `Aligner`: the verbs that every distance has, written once."""
+"""`Metric` and `Aligner`: the methods that every distance has, written once."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from .noise import LEVELS, NoiseCurve, noise_curve
 
 
 class Metric(abc.ABC):
-    """Anything that compares two sequences. A subclass fills in `_fill`; the verbs are here.
+    """Anything that compares two sequences. A subclass defines `_fill_matrix`; the public methods are here.
 
-    One that can compute something of a collection before any query comes fills in `_known` and `_against` too, one
-    with a faster search than by all distances `_found`.
+    One that can prepare a collection before any query comes defines `_precompute_items` and
+    `_compare_precomputed` too, one with a faster search than by all distances `_search_nearest`.
     """
 
     symmetric: ClassVar[bool] = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,14 +37,6 @@ def allocate_matrix(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any
         + "or ask for neighbors()",
     )
     return np.empty(shape, dtype)
-
-
-def memory() -> int | None:
-    """Bytes this machine has, where it tells."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def validate_out(

@@ -1,4 +1,4 @@
-"""All pairs over a cluster of machines: where joblib has been told of one, tiles of the matrix are its tasks."""
+"""All pairs over a cluster of machines: where joblib is configured for one, tiles of the matrix are its tasks."""
 
 from __future__ import annotations
 

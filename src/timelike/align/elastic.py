@@ -32,8 +32,8 @@ class ElasticDistance(Aligner):
     _warping_band: native.WarpingBand = field(init=False, repr=False, compare=False, default=native.WarpingBand())
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_bound", check_band(self.window, self.band))
-        object.__setattr__(self, "_unit", type(self.window).__name__)
+        object.__setattr__(self, "_warping_band", check_band(self.window, self.band))
+        object.__setattr__(self, "_window_type", type(self.window).__name__)
         if not isinstance(self.dependent, bool):
             raise TypeError(f"dependent={self.dependent!r}: expected True (one path) or False (one per channel)")
 

@@ -24,7 +24,7 @@ Ids = NDArray[np.int64]
 
 _MAX_LISTED = 10  # queries, and neighbours of each, in a table
 _BLOCK_DISTANCES = 1 << 24  # distances at a time in a search
-_MAX_REPORTS = 100  # parts of a search, where somebody looks
+_MAX_REPORTS = 100  # parts of a search, where progress is shown
 _QUERY_BLOCK = 1 << 10  # queries of which everything is known at once
 _SELECTION_BLOCK = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
 
@@ -71,7 +71,7 @@ class Matches(_MatchesFields):
         return plot_neighbors(collection, asked, place, self.ids[place], self.distances[place], channel, dark)
 
     def _resolve_sources(self, X: Any, queries: Any) -> tuple[Sequences, Sequences]:
-        """What was searched and what was asked, given now or remembered."""
+        """The searched sequences and the queries, given now or remembered."""
         if self._sources is None and (X is None or queries is None):
             raise ValueError("these matches do not know the sequences that they are of: give them, as plot(X, queries)")
         known = self._sources
@@ -157,7 +157,7 @@ class Gallery:
     ) -> Matches:
         """By all distances, those of some queries at a time, so that memory stays bounded; the first is the `first`."""
         dtype, height = pair_dtype(asked, self.collection), max(1, _BLOCK_DISTANCES // len(self.collection))
-        if progress is not None:  # somebody looks, and wants to see it move
+        if progress is not None:  # a bar is shown and has to move
             height = min(height, -(-progress[1] // _MAX_REPORTS))
         queries, ids, distances = None, [], []
         for begin in range(0, len(asked), height):

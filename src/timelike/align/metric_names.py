@@ -14,13 +14,13 @@ from .base import Metric
 
 @cache  # asked for by every estimator with a metric, whenever its parameters are read
 def metrics_by_name() -> dict[str, type[Metric]]:
-    """Every public metric of this room, by its name in lower case.
+    """Every public metric of this package, by its name in lower case.
 
     >>> "dtw" in metrics_by_name()
     True
     """
-    room = __name__.rpartition(".")[0]
-    kinds = (getattr(import_module(room), name) for name in _exports.public_names(room) if name[0].isupper())
+    package = __name__.rpartition(".")[0]
+    kinds = (getattr(import_module(package), name) for name in _exports.public_names(package) if name[0].isupper())
     return {kind.__name__.lower(): kind for kind in kinds if _is_plain_value(kind)}
 
 

@@ -105,7 +105,7 @@ def _check_levels(levels: Any) -> Floats:
 def _pair_masks(count: int, classes: NDArray[Any] | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Which of all distances belong to each curve; none is of a sequence and itself."""
     others = ~np.eye(count, dtype=bool)
-    yield "every", others
+    yield "all_pairs", others
     if classes is None:
         return
     same = classes[:, None] == classes

@@ -76,10 +76,10 @@ class SoftDTW(Aligner):
     def __post_init__(self) -> None:
         object.__setattr__(
             self,
-            "_soft",
+            "_soft_minimum",
             executor.SoftMinimum(check_float(self.gamma, "gamma", above=0), check_band(self.window, self.band)),
         )
-        object.__setattr__(self, "_unit", type(self.window).__name__)
+        object.__setattr__(self, "_window_type", type(self.window).__name__)
         if not isinstance(self.divergence, bool):
             raise TypeError(f"divergence={self.divergence!r}: expected True or False")
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.memory import refuse_beyond_memory
+from ..core.memory import refuse_beyond_memory, total_memory
 from ..core.parameters import check_float, check_int
 from ..core.warnings import find_stack_level
 from ..native import COSTS, Cost, transport as native
@@ -21,7 +21,7 @@ from ..native.transport.fallback import frame_costs
 from ..sequences import Sequences
 from .alignment import Alignment
 from .base import Aligner
-from .distance_matrix import ProgressCallback, memory
+from .distance_matrix import ProgressCallback
 from .elastic import pack_steps
 
 # matrices of all pairs of steps that are held at once: the kernels' costs, frames, plan and at most one of normal
@@ -280,7 +280,7 @@ def _limit_memory(x: Sequences, y: Sequences, matrices: int, threads: int = 1) -
     fewer = "resample() to fewer steps, crop() to a part, or use DTW, whose memory grows with the length only"
     refuse_beyond_memory(need, what, fewer)
     try:
-        yield max(1, min(threads, (memory() or threads * need) // need))
+        yield max(1, min(threads, (total_memory() or threads * need) // need))
     except MemoryError:  # a limit of the process or of the system, which is less than the machine has
         raise MemoryError(f"{what} needs {need / 2**30:.1f} GiB: {fewer}") from None
 

@@ -48,8 +48,7 @@ def _refuse_close_times(unit: Floats, first: Ints, times: Floats, name: str) -> 
         raise ValueError(
             f"{name} of sequence {item}: steps {at - first[item]} and {at - first[item] + 1} are "
             f"{times[at + 1] - times[at]:g} apart, less than {MIN_TIME_GAP:g} of the whole duration: a warp cannot be "
-            "told "
-            "between them; merge the two steps"
+            "told between them; merge the two steps"
         )
 
 

@@ -106,7 +106,7 @@ def _nested_chains(tried: list[Any]) -> list[list[int]]:
     """Positions of metrics whose bands lie one inside the next, the narrowest first."""
     kinds: dict[tuple[bool, bool], list[int]] = {}
     for k, metric in enumerate(tried):
-        kinds.setdefault((metric._bound.cells is None, metric._bound.share is None), []).append(k)
+        kinds.setdefault((metric._warping_band.cells is None, metric._warping_band.share is None), []).append(k)
     return [sorted(chain, key=lambda k: tried[k].window or 0) for chain in kinds.values()]
 
 
@@ -148,7 +148,7 @@ def _nearest_by_kernel(
     native.pairwise(program, steps, steps, symmetric=True, out=totals, report=_report_within(report, 0.0, 0.5), **how)
     refuse_nonfinite(totals, ("X", "X"))
     ends = {"rooted": widest.root, "averaged": widest.normalize == "length"}
-    bands = [metric._bound for metric in chain]
+    bands = [metric._warping_band for metric in chain]
     return native.nearest_by_window(
         program, steps, bands, totals, report=_report_within(report, 0.5, 1.0), **ends, **how
     )

@@ -1,1 +1,1 @@
-"""Text → call."""
+"""The command line, one file per command."""

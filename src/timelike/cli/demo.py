@@ -1,4 +1,4 @@
-"""`timelike demo`: the main job end to end on two real data sets."""
+"""`timelike demo`: classification of two real data sets, with a report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = ("data set", "train", "test", "lengths", "channels", "classes", "accu
 
 
 class DemoRun(NamedTuple):
-    """What one data set gave."""
+    """The result on one data set."""
 
     name: str
     train: Sequences

@@ -1,4 +1,4 @@
-"""`timelike describe`: what is in a file, and what looks wrong about it."""
+"""`timelike describe`: a summary of a file or data set, and its quality issues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def describe(
     out: Annotated[Path | None, typer.Option(help="Also write a report, one HTML file, there.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Say it in JSON.")] = False,
 ) -> None:
-    """Say what a file or data set holds, and what is suspicious about it."""
+    """Summarize a file or data set, and report its quality issues."""
     from ..report import Page
 
     with exit_on_error():

@@ -10,7 +10,7 @@ import typer
 
 @contextmanager
 def exit_on_error() -> Iterator[None]:
-    """Turn a refusal of the library into its message and exit code 1; anything else is a defect and keeps its trace."""
+    """Turn an error of the library into its message and exit code 1; others are defects and keep their traceback."""
     try:
         yield
     except (ValueError, TypeError, LookupError, OSError) as error:

@@ -28,7 +28,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Which sequences are alike, how they line up in time, and what comes next."""

@@ -1,4 +1,4 @@
-"""Sequences → groups of those that are alike."""
+"""Clustering of sequences under any metric."""
 
 from typing import TYPE_CHECKING
 

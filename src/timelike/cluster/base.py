@@ -91,4 +91,4 @@ class CentroidClustering(ClusterMixin, Model):  # type: ignore[misc]
 
     @abc.abstractmethod
     def _cluster_centers(self) -> tuple[Sequences, list[str]]:
-        """What stands for each cluster, and what it is called."""
+        """The center or medoid of each cluster, and its name."""

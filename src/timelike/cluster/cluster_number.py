@@ -1,4 +1,4 @@
-"""`elbow`: clusterings with several numbers of clusters, and what speaks for each."""
+"""`elbow`: inertia and silhouette of clusterings with several numbers of clusters."""
 
 from __future__ import annotations
 

@@ -46,10 +46,10 @@ class DBSCAN(PrecomputedClustering):
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster of the nearest core, or −1 where none is within `eps_`: as if it had been fitted too."""
-        asked = self._validate_predict_input(X)
+        queries = self._validate_predict_input(X)
         if not len(self.core_sample_indices_):
-            return np.full(len(asked), -1, np.int64)
-        found = self.metric_.neighbors(self.sequences_[self.core_sample_indices_], asked)
+            return np.full(len(queries), -1, np.int64)
+        found = self.metric_.neighbors(self.sequences_[self.core_sample_indices_], queries)
         cores = self.labels_[self.core_sample_indices_]
         return np.where(found.distances[:, 0] <= self.eps_, cores[found.ids[:, 0]], -1)
 

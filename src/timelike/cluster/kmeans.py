@@ -114,8 +114,8 @@ class KMeans(CentroidClustering):
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster with the nearest center."""
-        asked = self._validate_predict_input(X)
-        return np.asarray(self.metric_.pairwise(asked, self._cluster_centers()[0]).argmin(axis=1))
+        queries = self._validate_predict_input(X)
+        return np.asarray(self.metric_.pairwise(queries, self._cluster_centers()[0]).argmin(axis=1))
 
     def _cluster_centers(self) -> tuple[Sequences, list[str]]:
         return Sequences(self.cluster_centers_, times=self.center_times_), ["center"] * self.k

@@ -19,7 +19,7 @@ from .faster_pam import MedoidInit, init_medoids, swap_medoids
 
 
 def _check_init_positions(init: Any, name: str) -> Any:
-    """A word, or positions; whether there are as many sequences is known when there are sequences."""
+    """A word, or positions; whether they exist is checked in `fit`."""
     if isinstance(init, str):
         return check_choice(init, name, get_args(MedoidInit))
     if np.ndim(init) != 1 or np.asarray(init).dtype.kind not in "iu":
@@ -88,7 +88,7 @@ class KMedoids(CentroidClustering):
         return self._fit_distances(X, None)
 
     def _fit_distances(self, X: Any, distances: NDArray[Any] | None) -> Self:
-        """The same where the distances of all pairs may be known already."""
+        """`fit`, with the distances of all pairs if they are already computed."""
         with self._atomic_fit():
             sequences, rng = self._validate_training(X), check_random_state(to_legacy_seed(self.random_state))
             self.metric_ = metric_names.fit_metric_copy(self.metric, sequences)
@@ -109,8 +109,8 @@ class KMedoids(CentroidClustering):
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster with the nearest medoid."""
-        asked = self._validate_predict_input(X)
-        return np.asarray(self.metric_.pairwise(asked, self.medoids_).argmin(axis=1))
+        queries = self._validate_predict_input(X)
+        return np.asarray(self.metric_.pairwise(queries, self.medoids_).argmin(axis=1))
 
     def _cluster_centers(self) -> tuple[Sequences, list[str]]:
         names = self.medoid_indices_ if self.medoids_.ids is None else self.medoids_.ids

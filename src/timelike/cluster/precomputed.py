@@ -15,7 +15,7 @@ from ..sequences import Sequences
 
 
 class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
-    """What they share: distances of all pairs, computed once, and the nearest sequence's cluster for new ones."""
+    """Base class: computes all distances once, and predicts the cluster of the nearest training sequence."""
 
     metric = metric_names.metric_option()
 
@@ -24,7 +24,7 @@ class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
     labels_: NDArray[np.int64] = schema.indices("item", below="item", least=-1)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters of X; a metric that has yet to learn does so from X and y."""
+        """Find the clusters of X; a metric that is not fitted yet is fitted on X and y."""
         with self._atomic_fit():
             self.sequences_ = sequences = self._validate_fit_input(X)
             self.metric_ = (
@@ -41,8 +41,8 @@ class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The cluster of the nearest sequence that was fitted; −1 where that one is noise."""
-        asked = self._validate_predict_input(X)
-        return np.asarray(self.labels_[self.metric_.neighbors(self.sequences_, asked).ids[:, 0]])
+        queries = self._validate_predict_input(X)
+        return np.asarray(self.labels_[self.metric_.neighbors(self.sequences_, queries).ids[:, 0]])
 
     @abc.abstractmethod
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
@@ -61,7 +61,7 @@ class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
 
 
 def symmetric_distances(metric: Metric, sequences: Sequences) -> NDArray[np.float64]:
-    """All pairs as clustering takes them: the same in both directions, 0 to itself, none negative."""
+    """Distances of all pairs as clustering needs them: symmetric, 0 on the diagonal, none negative."""
     matrix = metric.pairwise(sequences).astype(np.float64)
     if not metric.symmetric:
         matrix = (matrix + matrix.T) / 2

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all; what a killed writer left is removed by the next one."""
+"""Atomic writes of files and folders, and the removal of temporary files that a killed process left behind."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PART_SUFFIX = ".part"  # how the name of something ends that is being written, or was when its writer died
+PART_SUFFIX = ".part"  # of the temporary name under which a file or folder is written
 _PART_NAME = re.compile(r"\..*\.([0-9a-f]{8})-(\d{1,10})\.\w+" + re.escape(PART_SUFFIX), re.DOTALL)
-_NAME_LETTERS = 40  # letters of a name that its unfinished twin has: with all else they fit into what systems take
-_own_parts: set[str] = set()  # what this process is writing now
+_NAME_LETTERS = 40  # letters of the final name in the temporary one, which stays below the limit of file systems
+_own_parts: set[str] = set()  # temporary names that this process is writing now
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A temporary file next to `path` that takes its place when the block ends well and vanishes when it does not.
+    """A temporary file next to `path` that replaces it if the block succeeds and is removed if it fails.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -33,7 +33,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     >>> [file.name for file in folder.iterdir()]
     ['a.txt']
     """
-    path = Path(os.path.realpath(path))  # a link stays, what it points to is replaced
+    path = Path(os.path.realpath(path))  # a link is kept, and its target replaced
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist: make it first, or save elsewhere")
     if path.is_dir():
@@ -47,7 +47,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def refuse_special_target(path: Path) -> None:
-    """An error where a pipe, a device or a socket has the name: a file that took its place would destroy it."""
+    """Raise an error if `path` is a pipe, a device or a socket, which writing a file would destroy."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise FileExistsError(
             f"{path} is a pipe, a device or a socket, which a file would replace: give the name of a file, and hand "
@@ -56,10 +56,10 @@ def refuse_special_target(path: Path) -> None:
 
 
 def make_folder(folder: Path, *, parents: bool = False) -> None:
-    """Make a folder that does not exist yet in one that does, or with `parents` those it lies in too.
+    """Make a folder, and with `parents` the missing folders above it.
 
-    A path that is mistyped should not become a tree of folders. By an absolute path none is made at the root of the
-    file system in any case: whoever wants one there makes it by hand.
+    Without `parents` the folder above must exist, so that a mistyped path does not become a tree of folders. Nothing is
+    ever made directly below the root of the file system.
 
     >>> import tempfile
     >>> make_folder(Path(tempfile.mkdtemp()) / "runs")
@@ -76,24 +76,24 @@ def make_folder(folder: Path, *, parents: bool = False) -> None:
 
 
 def _file_mode(path: Path) -> int:
-    """Who may read and write: as before, or as for any new file (while it is written it is the owner's only)."""
+    """The permissions of the file at `path`, or those of a new file; the temporary file is private to its owner."""
     if path.exists():
         return stat.S_IMODE(path.stat().st_mode)
     return 0o666 & ~_umask()
 
 
 def write_lines(path: Path, lines: Iterator[str]) -> None:
-    """UTF-8 text, one entry per line."""
+    """Write UTF-8 text, one entry per line."""
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in lines)
 
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `folder` when the block ends well and vanishes when it does not.
+    """A temporary folder that becomes `folder` if the block succeeds and is removed if it fails.
 
-    What is in it is on the disk before the name is, so that a power cut leaves no half of it. A folder of that name is
-    replaced: for a moment there are both, the old one under a hidden name.
+    Its files are flushed to the disk before it is renamed, so that a power cut leaves no partial folder. An existing
+    folder of that name is replaced; for a moment it exists under a hidden name.
     """
     with temporary_folder(folder) as temporary:
         yield temporary
@@ -107,7 +107,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(beside: Path) -> Iterator[Path]:
-    """A temporary folder next to `beside` that vanishes when the block ends, if it is still there."""
+    """A temporary folder next to `beside`, removed when the block ends if it still exists."""
     with _temporary_path(beside) as temporary:
         temporary.mkdir(0o700)
         yield temporary
@@ -117,10 +117,10 @@ def _replace_folder(temporary: Path, folder: Path) -> None:
     aside = backup_path(folder)
     if not folder.exists():
         temporary.rename(folder)
-        shutil.rmtree(aside, ignore_errors=True)  # a save was cut off between its two renames
+        shutil.rmtree(aside, ignore_errors=True)  # left by a save that was killed between its two renames
         return
     shutil.rmtree(aside, ignore_errors=True)
-    folder.rename(aside)  # no system call that Python has can exchange two folders
+    folder.rename(aside)  # Python has no system call that exchanges two folders
     try:
         temporary.rename(folder)
     except BaseException:
@@ -130,23 +130,24 @@ def _replace_folder(temporary: Path, folder: Path) -> None:
 
 
 def backup_path(folder: Path) -> Path:
-    """Where the old folder is for the moment in which the new one takes its place."""
+    """The hidden name that the old folder has while the new one is renamed."""
     return folder.parent / f".{folder.name}.previous"
 
 
 def remove_unfinished(parent: Path) -> None:
-    """Remove everything unfinished from a folder that has one writer, unless that one lives."""
+    """Remove all temporary files and folders of a folder with a single writer, unless that process is alive."""
     for folder in (*parent.glob(f".*{PART_SUFFIX}"), *parent.glob(".*.previous")):
         if not _is_writer_alive(folder.name):
             _remove(folder)
 
 
 def remove_orphans(parent: Path) -> None:
-    """Remove what writers left in a folder that are dead: killed, or gone with the power.
+    """Remove the temporary files of processes that are dead.
 
-    The name says who writes. Of another machine, or another container, it is not known who lives: theirs stays.
+    Machine and process are part of the temporary name. Files of another machine or container are kept, as it is unknown
+    whether their process is alive.
     """
-    with suppress(OSError):  # whoever may write a file here need not be allowed to list the others
+    with suppress(OSError):  # the folder may be writable but not listable
         with os.scandir(parent) as entries:
             left = [entry.name for entry in entries if entry.name.endswith(PART_SUFFIX) and _is_orphan(entry.name)]
         for name in left:
@@ -155,11 +156,11 @@ def remove_orphans(parent: Path) -> None:
 
 @contextmanager
 def _temporary_path(path: Path) -> Iterator[Path]:
-    """A name next to `path` for what is being written, which says by whom; what has it at the end is removed."""
+    """A temporary name next to `path`, with machine and process in it; whatever has that name at the end is removed."""
     remove_orphans(path.parent)
     name = f".{path.name[:_NAME_LETTERS]}.{_machine_id()}-{os.getpid()}.{secrets.token_hex(8)}{PART_SUFFIX}"
     temporary = path.parent / name
-    _own_parts.add(name)  # before it is there: another thread may be sweeping
+    _own_parts.add(name)  # before the file exists: another thread may be removing orphans
     try:
         yield temporary
     finally:
@@ -176,32 +177,32 @@ def _remove(temporary: Path) -> None:
 
 
 def _is_orphan(name: str) -> bool:
-    """Whether the writer is known to be dead."""
+    """Whether the process that wrote it is known to be dead."""
     writer = _PART_NAME.fullmatch(name)
     return writer is not None and writer[1] == _machine_id() and not _is_writer_alive(name)
 
 
 def _is_writer_alive(name: str) -> bool:
-    """Whether the writer is a process of this machine that lives, or has lent its number to one."""
+    """Whether a process of this machine with the writer's number is alive."""
     writer = _PART_NAME.fullmatch(name)
     if writer is None or writer[1] != _machine_id():
         return False
-    if int(writer[2]) == os.getpid():  # in a container every run may have the same number
+    if int(writer[2]) == os.getpid():  # in a container every run may have the same process number
         return name in _own_parts
     if os.name == "nt":
-        return True  # where signal 0 is Ctrl-C, nobody is asked
+        return True  # signal 0 would be Ctrl-C there: assume that it is alive
     try:
         os.kill(int(writer[2]), 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        return True  # it lives, and is somebody else's
+        return True  # it is alive and belongs to another user
     return True
 
 
 @cache
 def _machine_id() -> str:
-    """Letters for what numbers processes: this machine, or the container on it."""
+    """A short identifier of the process-number space: this machine, or the container on it."""
     try:
         numbers = str(os.stat("/proc/self/ns/pid").st_ino)
     except OSError:
@@ -210,19 +211,19 @@ def _machine_id() -> str:
 
 
 def _set_default_permissions(folder: Path) -> None:
-    """Who may read: as for any new folder (while it is written it is the owner's only)."""
+    """Give the folder the permissions of a new folder; while it is written it is private to its owner."""
     folder.chmod(0o777 & ~_umask())
 
 
 def _umask() -> int:
-    """What the system takes from the rights of new files; it is only told when it is set."""
+    """The umask of the process, which can be read only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def _fsync(path: Path) -> None:
-    """Have the disk hold it; where the system cannot open folders (Windows), it orders renames itself."""
+    """Flush a file or folder to the disk; Windows cannot open folders, and orders renames itself."""
     with suppress(PermissionError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -232,7 +233,7 @@ def _fsync(path: Path) -> None:
 
 
 def nonfinite_to_none(tree: Any) -> Any:
-    """JSON has no word for infinity, which the bounds of an effect are where one unit is all there is."""
+    """Nested dicts and lists with NaN and infinity replaced by None, as JSON has neither."""
     if isinstance(tree, dict):
         return {key: nonfinite_to_none(value) for key, value in tree.items()}
     if isinstance(tree, list | tuple):

@@ -1,4 +1,8 @@
-"""Ctrl-C in a training: the step under way may end, is given up if it takes long, and a second one interrupts."""
+"""Ctrl-C during training, and time limits.
+
+After the first Ctrl-C the current training step may finish, and is aborted if it takes too long; a second Ctrl-C
+interrupts at once.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +16,27 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_REPEAT_SECONDS = 1.0  # seconds after which it rings again, where somebody has caught the first
-
-_DOUBLE_PRESS_SECONDS = 3.0  # seconds between two presses of Ctrl-C that belong together
-_GRACE_SECONDS = (
-    0.4  # seconds that what is under way has to end by itself: most steps do, and nobody has waited a second
-)
-_RETRY_SECONDS = 2.0  # seconds after which it is told again: Python drops what is raised inside a destructor
-_last_interrupt = -math.inf  # the moment at which Ctrl-C last ended a training
+_REPEAT_SECONDS = 1.0  # between alarms of `time_limit`, as a first exception may have been caught
+_DOUBLE_PRESS_SECONDS = 3.0  # within which two presses of Ctrl-C belong together
+_GRACE_SECONDS = 0.4  # for the current step to finish by itself: most do
+_RETRY_SECONDS = 2.0  # before the step is aborted again: Python drops an exception raised inside a destructor
+_last_interrupt = -math.inf  # time at which Ctrl-C last ended a training
 
 
 class StepAborted(KeyboardInterrupt):
-    """A step, a batch or a validation was still under way some time after Ctrl-C; nothing has changed by it."""
+    """A step, a batch or a validation was still running some time after Ctrl-C; it has changed nothing."""
 
 
 class InterruptHandler:
-    """What has been pressed, and whether what is under way may be given up.
+    """Handler of SIGINT that lets the current step finish, and aborts it if that takes too long.
 
-    Half an update would be neither the weights before nor those after, so the press itself breaks nothing off. What
-    changes nothing before it is complete, such as a backward pass, is given up when it is not through in time.
+    Half an update would be neither the weights before nor those after, so the key press itself aborts nothing. Work
+    that changes nothing before it is complete, such as a backward pass, is aborted if it does not finish in time.
     """
 
     def __init__(self) -> None:
         self.request_event = threading.Event()
-        """Set by the first press."""
+        """Set by the first Ctrl-C."""
         self._closed_event = threading.Event()
         self._lock = threading.Lock()
         self._is_late = self._is_own_signal = False
@@ -43,9 +44,9 @@ class InterruptHandler:
 
     @contextmanager
     def allow_abort(self, unchanged: Callable[[], bool]) -> Iterator[None]:
-        """Inside, `StepAborted` is raised some time after Ctrl-C, as long as `unchanged` says that nothing has changed.
+        """Inside, `StepAborted` is raised some time after Ctrl-C, provided that `unchanged()` is true.
 
-        It comes out of whatever is computed there: kernels ask for signals while they work, and Python between calls.
+        It is raised from within the computation: kernels check for signals while they run, and Python between calls.
         """
         self._is_unchanged = unchanged
         try:
@@ -55,7 +56,7 @@ class InterruptHandler:
             self._is_unchanged = None
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """What Python calls for SIGINT, be it from the keyboard or from `_wait`."""
+        """The handler of SIGINT, from the keyboard or from `_wait`."""
         if self._is_own_signal:
             self._is_own_signal = False
             self._abort_if_late()
@@ -63,11 +64,11 @@ class InterruptHandler:
         if self.request_event.is_set() or time.monotonic() - _last_interrupt < _DOUBLE_PRESS_SECONDS:
             raise KeyboardInterrupt
         self.request_event.set()
-        _thread.start_new_thread(self._wait, ())  # to start a threading.Thread takes a lock that may be held just now
+        _thread.start_new_thread(self._wait, ())  # starting a threading.Thread takes a lock that may be held
 
     def close(self) -> None:
-        """Nothing is given up from now on."""
-        with self._lock:  # else `_wait` might have seen that it is not over, and knock when somebody else listens
+        """Stop aborting."""
+        with self._lock:  # else `_wait` could send a signal to the next handler
             self._closed_event.set()
 
     def _abort_if_late(self) -> None:
@@ -75,7 +76,7 @@ class InterruptHandler:
             raise StepAborted
 
     def _wait(self) -> None:
-        """On a thread: when patience is at its end, a second SIGINT that nobody pressed."""
+        """On a thread: send a SIGINT of our own when the grace period is over."""
         seconds = _GRACE_SECONDS
         while not self._closed_event.wait(seconds):
             with self._lock:
@@ -87,10 +88,10 @@ class InterruptHandler:
 
 @contextmanager
 def handle_interrupts() -> Iterator[InterruptHandler]:
-    """Ctrl-C is heard by a `InterruptHandler`; a second one interrupts at once, as ever.
+    """Inside, Ctrl-C is handled by an `InterruptHandler`; a second one interrupts at once.
 
-    The second one may come when this training has ended and the next one of a search has begun, so it interrupts there
-    too. A handler that somebody else has put up is left alone.
+    The second one may come when this training has ended and the next one of a search has begun, and interrupts there
+    too. A handler that the caller has installed is left alone.
     """
     global _last_interrupt  # noqa: PLW0603
     heard = InterruptHandler()
@@ -104,7 +105,7 @@ def handle_interrupts() -> Iterator[InterruptHandler]:
     finally:
         heard.close()
         try:
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # what is still to be handled, it handles first
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # handles pending signals first
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             raise
@@ -114,19 +115,19 @@ def handle_interrupts() -> Iterator[InterruptHandler]:
 
 
 class TimeLimitExceeded(BaseException):
-    """The budget was spent while a method was at work; no `Exception`, after which a search would go on."""
+    """The time limit has passed. Not an `Exception`, so that a search does not catch it and go on."""
 
 
 def _is_main_thread() -> bool:
-    """Where alone Python hears signals."""
+    """Whether this is the main thread, the only one that handles signals."""
     return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def immediate_interrupts() -> Iterator[None]:
-    """Ctrl-C ends the method under way, and the comparison.
+    """Inside, Ctrl-C raises KeyboardInterrupt at once, also during training.
 
-    Where Python's own handler is in place a training ends early and is returned, and would count as finished.
+    With Python's own handler a training would end early and return, and a comparison would count it as finished.
     """
     if not _is_main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -144,10 +145,10 @@ def immediate_interrupts() -> Iterator[None]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """`TimeLimitExceeded` is raised in whatever runs inside after so many seconds.
+    """Raise `TimeLimitExceeded` inside the block after so many seconds.
 
-    By an alarm of the system, which kernels and Python hear; where there is none, or somebody else waits for it, the
-    method comes to its own end.
+    It uses SIGALRM, which interrupts kernels as well as Python. On Windows, outside the main thread, or if the alarm is
+    already in use, there is no limit.
     """
     alarm = getattr(signal, "SIGALRM", None)  # not on Windows
     if seconds is None or alarm is None or not _is_main_thread() or signal.getsignal(alarm) is not signal.SIG_DFL:

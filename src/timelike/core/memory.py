@@ -1,4 +1,4 @@
-"""Memory: what the machine has, what a file may claim by its headers, and refusals before anything is allocated."""
+"""Memory of the machine, limits on what a file may take, and checks before anything is allocated."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 
 LIMIT_VARIABLE = "TIMELIKE_LOAD_LIMIT_MB"
-LIMIT_MB = 500  # unless the variable says otherwise
-SIZE_FACTOR = 20  # the file's own size may be claimed in any case: numbers that are data are hardly packed tighter
+LIMIT_MB = 500  # default of the variable, per file
+SIZE_FACTOR = 20  # times its own size a file may always take: real data is hardly ever packed tighter
 
 
 def refuse_large_total(claimed: int, what: str, smaller: str) -> None:
-    """The same for many files that were looked at: half of the machine's memory, unless the variable says otherwise."""
+    """Raise an error if many files together would take more than `max_total_bytes()`."""
     limit = max_total_bytes()
     if claimed > limit:
         raise ValueError(
@@ -22,12 +22,12 @@ def refuse_large_total(claimed: int, what: str, smaller: str) -> None:
 
 
 def max_total_bytes() -> int:
-    """Bytes that many files may take together."""
+    """Bytes that many files may take together: half of the machine's memory, unless the variable is set."""
     return bytes_from_environment(LIMIT_VARIABLE, max(LIMIT_MB, total_memory() / 2e6))
 
 
 def total_memory() -> int:
-    """Bytes of memory that the machine has; 0 where that is not known."""
+    """Bytes of memory of the machine; 0 where that is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not on every system
@@ -35,17 +35,17 @@ def total_memory() -> int:
 
 
 def max_file_bytes(path: Path) -> int:
-    """Bytes that a file may claim."""
+    """Bytes that a single file may take."""
     return max(bytes_from_environment(LIMIT_VARIABLE, LIMIT_MB), SIZE_FACTOR * path.stat().st_size)
 
 
-def bytes_from_environment(variable: str, usual: float) -> int:
-    """Bytes, from an environment variable that counts megabytes.
+def bytes_from_environment(variable: str, default: float) -> int:
+    """Bytes, from an environment variable in megabytes.
 
     >>> bytes_from_environment("TIMELIKE_NEVER_SET", 2.5)
     2500000
     """
-    given = os.environ.get(variable, str(usual))
+    given = os.environ.get(variable, str(default))
     try:
         return int(float(given) * 1e6)
     except (ValueError, OverflowError):
@@ -53,17 +53,17 @@ def bytes_from_environment(variable: str, usual: float) -> int:
 
 
 def refuse_beyond_memory(need: int, what: str, way_out: str) -> None:
-    """An error, before anything is allocated, if this machine has less than `min_past_steps` bytes."""
+    """Raise an error, before anything is allocated, if this machine has less than `need` bytes of memory."""
     have = total_memory() if need > 1 << 24 else 0
     if have and need > have:
         raise MemoryError(f"{what} needs {need / 2**30:.1f} GiB and this machine has {have / 2**30:.1f}: {way_out}")
 
 
 def available_memory() -> float:
-    """Bytes that are free, or can be freed, on this machine; without bounds where it does not tell."""
+    """Bytes that are free or can be freed; all of the memory, or infinity, where that is unknown."""
     try:
-        with open("/proc/meminfo") as told:
-            lines = dict(line.split(":", 1) for line in told)
+        with open("/proc/meminfo") as file:
+            lines = dict(line.split(":", 1) for line in file)
         return int(lines["MemAvailable"].split()[0]) * 1024.0
     except (OSError, KeyError, ValueError):
         return total_memory() or math.inf

@@ -1,4 +1,7 @@
-"""Options: numbers, flags, words, folders and seeds, each given back plain or refused by name."""
+"""Checks of option values (numbers, flags, choices, folders), and their formatting in error messages.
+
+Every `check_*` returns the value in its plain Python type, or raises an error that names the option.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 
 from . import files
 
-MAX_NAME_BYTES = 255  # bytes in the name of a file or a folder
+MAX_NAME_BYTES = 255  # of a file or a folder
 _MAX_PATH_LENGTH = 4000  # characters of a path
 INT64_MAX = 2**63 - 1
 _FLOAT_MAX = sys.float_info.max
@@ -47,7 +50,7 @@ def check_float(
 
 
 def check_range(value: Any, name: str, least: float = -math.inf, *, above: float = -math.inf) -> tuple[float, float]:
-    """A range `(low, high)` to draw from; one number stands for itself."""
+    """A range `(low, high)`; a single number means `(number, number)`."""
     low, high = value if isinstance(value, tuple | list) and len(value) == 2 else (value, value)
     low, high = (check_float(bound, name, least, above=above) for bound in (low, high))
     if low > high:
@@ -56,21 +59,21 @@ def check_range(value: Any, name: str, least: float = -math.inf, *, above: float
 
 
 def check_bool(value: Any, name: str) -> bool:
-    """True or False: a word such as "no" would count as true."""
+    """True or False; anything else, such as the string "no", is refused."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={format_value(value)}: expected True or False")
     return bool(value)
 
 
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """One of a few words."""
+    """One of the strings in `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={format_value(value)}: expected one of {', '.join(map(repr, choices))}")
     return str(value)
 
 
 def check_length(value: Any, name: str) -> int | str:
-    """A number of time steps, or "mean", which stands for the mean length of some sequences.
+    """A number of time steps, or "mean" for the mean length of the sequences.
 
     >>> check_length(30, "length"), check_length("mean", "length")
     (30, 'mean')
@@ -83,7 +86,7 @@ def check_length(value: Any, name: str) -> int | str:
 
 
 def check_folder(value: Any, name: str) -> Path:
-    """The path of a folder; nothing at all would be the current one, which is rarely meant."""
+    """The path of a folder; an empty string, which would be the current one, is refused."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name}={format_value(value)}: expected the path of a folder")
     given = os.fspath(value)
@@ -97,7 +100,7 @@ def check_folder(value: Any, name: str) -> Path:
 
 
 def is_path_too_long(path: str) -> bool:
-    """Whether a path, or a name in it, is longer than operating systems take.
+    """Whether a path, or a name in it, is longer than operating systems accept.
 
     >>> is_path_too_long("x" * 256), is_path_too_long("x/" * 256)
     (True, False)
@@ -107,11 +110,11 @@ def is_path_too_long(path: str) -> bool:
 
 
 def make_folder_for_option(path: Path, name: str) -> None:
-    """Make a folder that an argument asks for, in one that exists."""
+    """Make the folder that option `name` gives; the folder above must exist."""
     try:
         files.make_folder(path)
     except OSError as error:
-        if error.errno is None:  # not from the system: the folder that it would lie in is missing
+        if error.errno is None:  # raised by make_folder: the folder above is missing
             raise FileNotFoundError(f"{name}={str(path)!r}: {error}") from None
         raise OSError(
             f"{name}={str(path)!r}: no folder can be made there ({error.strerror}); give one in a place that can be "
@@ -120,19 +123,19 @@ def make_folder_for_option(path: Path, name: str) -> None:
 
 
 def format_value(value: Any, most: int = 60) -> str:
-    """A value of the caller's as a message shows it: its repr, cut in the middle where it is long.
+    """A value as error messages show it: its repr, cut in the middle if it is long.
 
     >>> format_value("walk"), format_value("x" * 100, 12)
     ("'walk'", "'xxxx…xxxxx'")
     """
     if isinstance(value, str) and len(value) > 4 * most:
-        value = value[: 2 * most] + value[-2 * most :]  # a repr of a megabyte takes its time
+        value = value[: 2 * most] + value[-2 * most :]  # the repr of a megabyte is slow
     text = repr(value)
     return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
 
 
 def _format_number(value: Any) -> str:
-    """A number as a message shows it: Python itself refuses to write integers of thousands of digits.
+    """A number as error messages show it: Python refuses to print integers of thousands of digits.
 
     >>> _format_number(0.5), _format_number(10**9), _format_number(10**9999)
     ('0.5', '1000000000', 'an integer of 33216 bits')
@@ -142,7 +145,7 @@ def _format_number(value: Any) -> str:
 
 
 def format_count(count: int, word: str) -> str:
-    """A number with its noun.
+    """A number with its noun, in the plural unless it is 1.
 
     >>> format_count(1, "step"), format_count(0, "step"), format_count(12, "time step")
     ('1 step', '0 steps', '12 time steps')
@@ -151,7 +154,7 @@ def format_count(count: int, word: str) -> str:
 
 
 def store_parameters(owner: object, given: Mapping[str, Any]) -> None:
-    """Keep the arguments of a constructor, its `locals()`, each under its own name, as scikit-learn wants it.
+    """Store the arguments of a constructor, its `locals()`, as attributes, as scikit-learn requires.
 
     >>> class Point:
     ...     def __init__(self, *, x=0, y=1):

@@ -1,4 +1,7 @@
-"""Bars on the standard error: at once where they are asked for, after two seconds where somebody looks, or never."""
+"""Progress bars and lines on standard error.
+
+`progress=True` shows a bar at once, None after two seconds in a terminal or notebook, False never.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,15 @@ from typing import Any, Self
 
 from .parameters import check_bool
 
-DELAY_SECONDS = 2.0  # seconds that nobody minds to wait without a word
+DELAY_SECONDS = 2.0  # before a bar appears by itself
+_NOTICE_SECONDS = 10.0  # estimated duration from which a run without a bar is announced
+_PACE_SECONDS = 1.0  # seconds after which the pace is known
 
-_is_nested: ContextVar[bool] = ContextVar("within", default=False)  # the count of another bar
+_is_nested: ContextVar[bool] = ContextVar("is_nested", default=False)  # inside another bar
 
 
 def check_progress(progress: Any, name: str = "progress") -> bool | None:
-    """True, False, or None: whoever looks is shown a bar after two seconds.
+    """True, False, or None for a bar after two seconds if the session is interactive.
 
     >>> check_progress(None), check_progress(True)
     (None, True)
@@ -26,9 +31,9 @@ def check_progress(progress: Any, name: str = "progress") -> bool | None:
 
 
 def is_interactive() -> bool:
-    """Whether somebody may be looking: at a terminal or a notebook, and not at one of several workers."""
+    """Whether this is the main thread of the main process, at a terminal or in a notebook."""
     alone = threading.current_thread() is threading.main_thread()
-    processes = sys.modules.get("multiprocessing")  # of which a worker knows, and importing it takes time
+    processes = sys.modules.get("multiprocessing")  # workers have it imported, and importing it is slow
     if not alone or (processes is not None and processes.current_process().name != "MainProcess"):
         return False
     return _is_notebook() or bool(getattr(sys.stderr, "isatty", bool)())
@@ -40,10 +45,10 @@ def _is_notebook() -> bool:
 
 
 class ProgressMeter:
-    """Counts up to `total`, or on and on where that is None.
+    """A progress bar that counts up to `total`, or without an end if that is None.
 
-    With `progress=True` it is drawn at once and stays. With None it is drawn to whoever looks when it has taken longer
-    than two seconds, goes away at the end, and keeps quiet within the count of another, which knows more.
+    With `progress=True` the bar is shown at once and stays. With None it is shown in interactive sessions after two
+    seconds, removed at the end, and not shown at all inside another bar.
 
     >>> with ProgressMeter(3, None, name="three") as bar:
     ...     for done in range(3):
@@ -75,11 +80,11 @@ class ProgressMeter:
         return self
 
     def update(self, by: float = 1) -> None:
-        """So much more is done."""
+        """Advance by `by`."""
         self.update_to(self.done + by)
 
     def update_to(self, done: float) -> None:
-        """So much is done."""
+        """Set the count to `done`."""
         self.done = done
         if self.silent or (self._bar is None and time.monotonic() - self._since < DELAY_SECONDS):
             return
@@ -88,19 +93,19 @@ class ProgressMeter:
         self._bar.update(done - self._bar.n)
 
     def set_total(self, total: float | None) -> None:
-        """Count up to another number from now on, or to none."""
+        """Change the total."""
         self.total = total
         if self._bar is not None:
             self._bar.total = total
 
     def set_postfix(self, words: str) -> None:
-        """What stands behind the bar, such as a loss."""
+        """Set the text after the bar, such as a loss."""
         self._words = words
         if self._bar is not None:
             self._bar.set_postfix_str(words, refresh=False)
 
     def set_description(self, words: str) -> None:
-        """What stands before the bar: what is done now."""
+        """Set the text before the bar."""
         self._how["desc"] = words
         if self._bar is not None:
             self._bar.set_description_str(words)
@@ -108,10 +113,10 @@ class ProgressMeter:
     def _open_bar(self) -> None:
         from tqdm.auto import tqdm
 
-        # with miniters=0 words are shown anew also where the count stays
+        # with miniters=0 the text is refreshed even if the count is unchanged
         size = {"dynamic_ncols": True} if _has_terminal_size() else {"ncols": 80, "nrows": 24}
         self._bar = tqdm(total=self.total, miniters=0, leave=bool(self.progress), **size, **self._how)
-        late = time.monotonic() - self._since  # its clock began when the work did, for the time that is left
+        late = time.monotonic() - self._since  # start its clock with the work, for the estimate of the remaining time
         self._bar.start_t, self._bar.last_print_t = self._bar.start_t - late, self._bar.last_print_t - late
         self._bar.set_postfix_str(self._words, refresh=False)
 
@@ -122,15 +127,15 @@ class ProgressMeter:
 
 
 def _has_terminal_size() -> bool:
-    """Whether the terminal knows its size: under some servers it has no columns, in which a bar would be nothing."""
+    """Whether the terminal knows its size: under some servers it reports zero columns, and a bar would be empty."""
     try:
         return min(os.get_terminal_size(sys.stderr.fileno())) > 0
-    except (OSError, ValueError, AttributeError):  # no terminal, of which tqdm knows what to make
+    except (OSError, ValueError, AttributeError):  # no terminal, which tqdm handles itself
         return True
 
 
 def format_duration(seconds: float) -> str:
-    """In words that are short.
+    """A duration in seconds, minutes or hours.
 
     >>> format_duration(40.2), format_duration(3000), format_duration(30000)
     ('40 s', '50 min', '8.3 h')
@@ -141,15 +146,48 @@ def format_duration(seconds: float) -> str:
 
 
 def progress_hint() -> str:
-    """How to have a bar, where none comes by itself."""
+    """A hint at `progress=True` for messages, empty where a bar appears by itself."""
     return "" if is_interactive() else "; progress=True shows a bar"
 
 
 def print_line(words: str) -> None:
-    """One line on the standard error, above any bar."""
+    """Print one line on standard error, above any bar."""
     if "tqdm" not in sys.modules:  # then there is no bar
         print(words, file=sys.stderr)
         return
     from tqdm.auto import tqdm
 
     tqdm.write(words, file=sys.stderr)
+
+
+class TimedProgressMeter:
+    """Counts windows up to `total`, and announces a long run where no bar is shown.
+
+    A `ProgressMeter`, except that with `progress=None` and no terminal it prints once, on the standard error, the
+    estimated duration if that exceeds ten seconds.
+
+    >>> with TimedProgressMeter(2, None, "calibrate") as meter:
+    ...     meter.step(2)
+    """
+
+    def __init__(self, total: int, progress: bool | None, name: str) -> None:
+        self._bar = ProgressMeter(total, check_progress(progress), name=name, unit="window")
+        self._total, self._name, self._is_announced = total, name, progress is not None or is_interactive()
+
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
+        self._start_time = time.monotonic()
+        return self
+
+    def step(self, by: int) -> None:
+        """Count `by` more windows as done."""
+        self._bar.update(by)
+        spent = time.monotonic() - self._start_time
+        if self._is_announced or spent < _PACE_SECONDS:
+            return
+        self._is_announced, seconds = True, spent * self._total / self._bar.done
+        if seconds > _NOTICE_SECONDS:
+            print_line(f"{self._name}: {self._total} windows, about {format_duration(seconds)}{progress_hint()}")
+
+    def __exit__(self, *given: object) -> None:
+        self._bar.__exit__(*given)

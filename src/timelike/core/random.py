@@ -1,4 +1,4 @@
-"""Random generators and seeds from `random_state`."""
+"""Random generators and seeds from `random_state`: None, an integer, or a `numpy.random.Generator`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-MAX_RESAMPLES = 10**8  # permutations and resamples at most: p-values as small as that need days, and more is a mistake
+MAX_RESAMPLES = 10**8  # permutations or bootstrap samples: so many take days, and more is a mistake
 RandomState = None | int | np.random.Generator
 
 
 def check_random_state(random_state: RandomState) -> np.random.Generator:
-    """The source of randomness that `random_state` stands for: None (fresh), a seed, or a Generator (used as it is)."""
+    """The generator for `random_state`: a fresh one for None, a seeded one for an integer, a Generator as it is."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:
@@ -29,14 +29,14 @@ def check_random_state(random_state: RandomState) -> np.random.Generator:
 
 
 def check_seed(value: Any, name: str) -> RandomState:
-    """None, an integer or a Generator, as it came."""
-    check_random_state(value)  # says what it is not
+    """The value itself if it is None, an integer or a Generator."""
+    check_random_state(value)  # raises the error
     given: RandomState = value
     return given
 
 
 def sample_seed(random_state: RandomState) -> int:
-    """One number from which a whole run follows.
+    """One seed for a whole run, drawn from `random_state`.
 
     >>> sample_seed(0) == sample_seed(0), sample_seed(0) == sample_seed(1)
     (True, False)
@@ -45,5 +45,5 @@ def sample_seed(random_state: RandomState) -> int:
 
 
 def spawn_kernel_rng(rng: np.random.Generator) -> np.random.Generator:
-    """The source of what kernels draw, apart from that of permutations: the same seed then settles the same kernel."""
+    """A generator for random kernels, separate from that of permutations: equal seeds then give equal kernels."""
     return np.random.default_rng(int(rng.integers(2**62)))

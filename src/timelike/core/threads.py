@@ -1,13 +1,14 @@
-"""How many threads a call takes: processors, affinity, a container's quota, OMP_NUM_THREADS and torch's own number.
+"""How many threads a call uses, and a lock per object.
 
-| asked for | threads |
+The number depends on processors, affinity, a container's quota, OMP_NUM_THREADS and torch's own setting.
+
+| option | threads |
 |---|---|
 | `n_jobs=3` | three |
-| `n_jobs=-1` | as many as there are processors that this process may use: `cpu_count()` |
-| `n_jobs=None` | `cpu_count()`, or fewer where OMP_NUM_THREADS or torch.set_num_threads asks for fewer:
-`thread_count()` |
+| `n_jobs=-1` | all processors that this process may use: `cpu_count()` |
+| `n_jobs=None` | `thread_count()`: `cpu_count()`, or fewer if OMP_NUM_THREADS or torch.set_num_threads says so |
 
-A training takes `thread_count()`. No answer depends on how many there are.
+Training uses `thread_count()`. No result depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _CGROUP_ROOT, _OWN_CGROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def cpu_count() -> int:
-    """Processors this process may use: those it may run on (`taskset`), or fewer where a container has a quota.
+    """Processors this process may use: those of its affinity (`taskset`), or fewer where a container has a quota.
 
     >>> cpu_count() >= 1
     True
@@ -44,21 +45,19 @@ def cpu_count() -> int:
 
 
 def thread_count() -> int:
-    """How many threads a call takes that was not told: as many as `cpu_count()`, or as few as somebody asked for.
-
-    Somebody may ask by OMP_NUM_THREADS, as every library of numbers lets one, or by `torch.set_num_threads`.
+    """The default number of threads: `cpu_count()`, or fewer if OMP_NUM_THREADS or `torch.set_num_threads` says so.
 
     >>> 1 <= thread_count() <= cpu_count()
     True
     """
-    torch_uses = getattr(sys.modules.get("torch"), "get_num_threads", None)  # who lowered it has imported torch
-    wishes = _parse_omp_threads(os.environ.get("OMP_NUM_THREADS")), torch_uses and torch_uses()
-    return min([cpu_count(), *(wish for wish in wishes if wish is not None)])
+    torch_uses = getattr(sys.modules.get("torch"), "get_num_threads", None)  # whoever lowered it has imported torch
+    limits = _parse_omp_threads(os.environ.get("OMP_NUM_THREADS")), torch_uses and torch_uses()
+    return min([cpu_count(), *(limit for limit in limits if limit is not None)])
 
 
-def _parse_omp_threads(said: str | None) -> int | None:
-    """The first number of OMP_NUM_THREADS, which has one for each level; None where there is no such number."""
-    first = (said or "").split(",")[0].strip()
+def _parse_omp_threads(value: str | None) -> int | None:
+    """The first number of OMP_NUM_THREADS, which has one for each nesting level; None if there is none."""
+    first = (value or "").split(",")[0].strip()
     return int(first) if first.isdecimal() and int(first) > 0 else None
 
 
@@ -68,10 +67,10 @@ def _cached_quota() -> float | None:
 
 
 def cgroup_quota(groups: Path = _CGROUP_ROOT, own: Path = _OWN_CGROUP) -> float | None:
-    """Processors that the control groups of this process allow, None if they say nothing.
+    """Processors that the control groups of this process allow, None if there is no limit.
 
-    The least of the process's group and of all groups around it; in a container the path may be one that only its host
-    knows, and the limit stands at the top.
+    The smallest limit of the process's group and all groups above it. In a container the path may exist only on its
+    host; the limit is then at the top.
     """
     try:
         lines = own.read_text().splitlines()
@@ -111,7 +110,7 @@ def _read_cgroup_v2(place: Path) -> float | None:
 
 
 def check_n_jobs(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for: see the table of this module."""
+    """The number of threads for `n_jobs`: see the table of this module."""
     if n_jobs is None:
         return thread_count()
     if n_jobs == -1:
@@ -122,7 +121,7 @@ def check_n_jobs(n_jobs: int | None) -> int:
 
 
 def object_lock(owner: Any) -> Any:
-    """The lock of an object, made at the first call and forgotten with the object; a thread that has it may reenter.
+    """The reentrant lock of an object, created at the first call and released with the object.
 
     >>> class Owner: ...
     >>> first, second = Owner(), Owner()

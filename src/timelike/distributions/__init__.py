@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
-    from . import studies as studies
     from .discrepancy.mmd import Witness as Witness, energy as energy, mmd as mmd, witness as witness
     from .discrepancy.sinkhorn import sinkhorn_divergence as sinkhorn_divergence
     from .discriminators.base import as_discriminator as as_discriminator
@@ -15,6 +14,14 @@ if TYPE_CHECKING:  # the public names, a line each
     from .discriminators.hinge import HingeGAN as HingeGAN
     from .discriminators.ipm import IPM as IPM
     from .discriminators.lsgan import LSGAN as LSGAN
+    from .discriminators.plots import (
+        dirac_moves as dirac_moves,
+        plot_dirac_fields as plot_dirac_fields,
+        plot_landscapes as plot_landscapes,
+        plot_particle_images as plot_particle_images,
+        plot_particles as plot_particles,
+        plot_profiles as plot_profiles,
+    )
     from .discriminators.vanilla import VanillaGAN as VanillaGAN
     from .drift.estimator import Drift as Drift
     from .drift.report import DriftReport as DriftReport

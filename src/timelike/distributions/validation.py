@@ -16,7 +16,7 @@ Domain = Literal["vectors", "sequences"]
 
 
 def validate_sample(value: Any, name: str, domain: Domain | None = None) -> Sequences:
-    """The door of this room: at least one item; an array of two axes is vectors unless sequences are asked for.
+    """Validate a sample of at least one item; an array of two axes is vectors unless `domain` is "sequences".
 
     >>> validate_sample(np.zeros((3, 5)), "X")
     Sequences(3 sequences, length 1, 5 channels, float64)
@@ -91,8 +91,8 @@ def refuse_non_vectors(*given: tuple[Sequences, str]) -> None:
         names, have = (given[0][1], "has") if len(given) == 1 else (" and ".join(name for _, name in given), "have")
         raise ValueError(
             f"{names} {have} sequences of {min(lengths)} to {max(lengths)} steps, which a kernel of vectors cannot "
-            "compare: use one of sequences, such as of(timelike.Rocket(), RBF()) or Exponential('dtw'), or "
-            "resample(length=...) first"
+            "compare: use one of sequences, such as EncoderKernel(timelike.Rocket(), RBF()) or "
+            "ExponentialKernel('dtw'), or resample(length=...) first"
         )
     for sample, name in given:
         sample.refuse_missing("a kernel of vectors", name)

@@ -1,4 +1,4 @@
-"""Sequence → vector, learned."""
+"""Encoders, which turn sequences into vectors, and the classifiers and regressors on top of them."""
 
 from typing import TYPE_CHECKING
 

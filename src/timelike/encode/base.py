@@ -1,4 +1,4 @@
-"""Encoder, the base of all that make a vector of a sequence, and Stream, which does so sample by sample."""
+"""`Encoder`, the base class of encoders, and `Stream`, which encodes sample by sample."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
             return self._encode_in_blocks(sequences, threads, report)
 
     def _encode_in_blocks(self, sequences: Sequences, threads: int, report: ProgressCallback) -> NDArray[np.float32]:
-        """Vectors of all, of some at a time where somebody looks: they are the same in any company."""
+        """Vectors of all, in blocks where progress is shown; they do not depend on the other items in the batch."""
         size = max(_MIN_BLOCK, -(-len(sequences) // _MAX_REPORTS))
         if report is None or len(sequences) <= size:
             return self._encode_resampled(sequences, threads)
@@ -153,9 +153,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         """A new torch module for frames of this shape, to be trained in another way than `fit` trains it.
 
         It takes x (item, time, number of a frame), frames of several axes flattened, and lengths (item,) or None where
-        all are as long as x, to vectors (item, feature); what is past a length has no say. Its weights are drawn anew,
+        all are as long as x, to vectors (item, feature); steps past a length are ignored. Its weights are drawn anew,
         the same every time where `random_state` is an integer, and `network_` stays as it was fitted. It does not
-        standardize: that is done before, by `Moments`, and what `vectors` makes of the vectors after it.
+        standardize: that is done before, by `ChannelScaler`, and what `vectors` makes of the vectors after it.
 
         >>> import timelike as tl, torch
         >>> module = tl.CausalEncoder(n_features=8, depth=2, random_state=0).network(3)
@@ -167,10 +167,10 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         TypeError: Rocket has no torch module that could be trained: it is used frozen, by fit(X) and encode(X)
         """
         self._refuse_options()
-        return self._new_network(check_frame(frame, self._n_frame_axes))
+        return self._build_seeded_network(check_frame(frame, self._n_frame_axes))
 
-    def _new_network(self, frame: tuple[int, ...]) -> nn.Module:
-        """A seeded network; what is `Trained` has one, and comes first."""
+    def _build_seeded_network(self, frame: tuple[int, ...]) -> nn.Module:
+        """A seeded network; `Trained` has one, and comes first in the MRO."""
         raise TypeError(
             f"{type(self).__name__} has no torch module that could be trained: it is used frozen, by fit(X) and "
             "encode(X)"

@@ -1,4 +1,4 @@
-"""Vectors by a network: sequences in batches of similar lengths, the same bits in any company."""
+"""Vectors of a network, computed in batches of similar lengths; the bits do not depend on the other items."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def encode_batches(
 ) -> NDArray[np.float32]:
     """Vectors (item, feature) of standardized sequences by a network (x, lengths) → vectors.
 
-    Computed in double precision and rounded once, unless the network rounds alike in any company; `call` is how the
-    network is asked, where that is not by calling it.
+    Computed in double precision and rounded once, unless the network is batch invariant; `call` replaces calling the
+    network itself.
 
     >>> import timelike as tl
     >>> network = tl.encode.CausalNetwork(1, n_features=4, channels=2, depth=1, reduced_size=3)

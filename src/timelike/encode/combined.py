@@ -1,4 +1,4 @@
-"""CombinedEncoder and `combine`: several encoders as one, their vectors beside each other."""
+"""`CombinedEncoder` and `combine`: several encoders as one, their vectors concatenated."""
 
 from __future__ import annotations
 

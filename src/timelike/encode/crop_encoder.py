@@ -1,4 +1,4 @@
-"""TLossEncoder, the base of encoders that learn from crops of series: which loss, how long, and within which memory."""
+"""`CropEncoder`: the base class of encoders trained on crops of series, with their losses, budgets and memory limit."""
 
 from __future__ import annotations
 
@@ -16,46 +16,26 @@ from .objectives.activation_memory import activation_bytes_per_step
 from .objectives.crop_objectives import CropObjective, NTXentObjective, TLossObjective, VICRegObjective
 from .objectives.crops import (
     CropAugmentation,
-    Crops,
-    CropTriplets,
-    encode_padded_batches,
-    extract_crops,
-    group_by_length,
-    has_padding_cost,
-    sample_triplets,
 )
-from .self_supervised import ScheduleName as ScheduleName, SelfSupervisedEncoder  # noqa: PLC0414 - others take it from here
+from .self_supervised import SelfSupervisedEncoder
 
-__all__ = [
-    "CropEncoder",
-    "CropTriplets",
-    "Crops",
-    "TLossObjective",
-    "encode_padded_batches",
-    "extract_crops",
-    "group_by_length",
-    "has_padding_cost",
-    "sample_triplets",
-]
+CropLossName = Literal["vicreg", "nt_xent", "t_loss"]
 
-CropLossName = Literal["decorrelated", "softmax", "logistic"]
-
-_MAX_ACTIVATION_BYTES = (
-    2 << 30
-)  # bytes of activations of all crops at once, at most; or half of what is free, if that is less
+# bytes of activations of all crops at once, at most; or half of the free memory, if that is less
+_MAX_ACTIVATION_BYTES = 2 << 30
 _N_PASSES, _STEP_RANGE, _MIN_STEPS = 8, (200, 1000), 100  # through the data; steps between these, and in any case
 _MAX_CROP_STEPS = 1e7  # time steps of crops that a training goes through: about a minute of a core
 
 THESIS_PRESET: Mapping[str, Any] = MappingProxyType(
     {
-        "loss": "logistic",
+        "loss": "t_loss",
         "n_negatives": 10,
         "batch_size": 10,
         "learning_rate": 1e-3,
         "schedule": "constant",
         "validation": 0.0,
         "geometry": "euclidean",
-        "vectors": "plain",
+        "vectors": "raw",
     }
 )
 """How the thesis trains (Franceschi, 2022, chapter 3), beside the sizes of the network."""
@@ -82,12 +62,12 @@ class CropEncoder(SelfSupervisedEncoder):
             "held_out": held_out,
             "is_low_memory": self._needs_low_memory(learned) if self.low_memory is None else self.low_memory,
         }
-        if self.loss == "logistic":
+        if self.loss == "t_loss":
             return TLossObjective(
                 self.network_, learned, n_negatives=self.n_negatives, shares_negatives=self.shared_negatives, **given
             )
-        given |= {"min_crop": self.min_crop, "change": CropAugmentation() if self.augment else None}
-        if self.loss == "softmax":
+        given |= {"min_crop": self.min_crop, "augmentation": CropAugmentation() if self.augment else None}
+        if self.loss == "nt_xent":
             return NTXentObjective(self.network_, learned, temperature=self.temperature, **given)
         return VICRegObjective(self.network_, learned, **given)
 
@@ -96,7 +76,7 @@ class CropEncoder(SelfSupervisedEncoder):
         if self._has_bounded_memory():
             return False
         negatives = self.n_negatives * (1 if self.shared_negatives else self.batch_size)
-        crops = 2 * self.batch_size + (negatives if self.loss == "logistic" else 0)
+        crops = 2 * self.batch_size + (negatives if self.loss == "t_loss" else 0)
         need = crops * int(ready.lengths.max()) * activation_bytes_per_step(self.network_, math.prod(ready.frame))
         return need > min(_MAX_ACTIVATION_BYTES, available_memory() / 2)
 
@@ -107,7 +87,7 @@ class CropEncoder(SelfSupervisedEncoder):
 
     def _default_steps(self, learned: Sequences) -> int:
         """As many as the paper says; else some passes through the data, fewer where a step takes long."""
-        if self.loss == "logistic":
+        if self.loss == "t_loss":
             return 2000 if self.n_negatives >= 10 else 1500
         passes = _N_PASSES * max(1, len(learned) // self.batch_size)
         affordable = _MAX_CROP_STEPS / (1.5 * self.batch_size * float(learned.lengths.mean()))

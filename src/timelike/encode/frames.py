@@ -1,4 +1,4 @@
-"""FrameEncoder: a small network looks at every image of a sequence, the causal one at what it saw."""
+"""`FrameEncoder`: vectors of image sequences, from a network of single frames and a causal network over time."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from .base import Floats, Geometry, Length, StandardizedStream, Stream
 from .causal.network import CausalNetwork
 from .causal.onnx_graph import add_causal_network
 from .causal.stream import CausalStream
-from .crop_encoder import THESIS_PRESET, CropEncoder, CropLossName, ScheduleName
+from .crop_encoder import THESIS_PRESET, CropEncoder, CropLossName
 from .onnx.graph import OnnxGraph
+from .self_supervised import ScheduleName
 from .whitening import VectorScaling
 
 
@@ -33,7 +34,7 @@ class FrameNetwork(nn.Module):
     """Image sequences to vectors: convolutions that halve every frame twice, a linear map, a causal network over time.
 
     >>> import torch
-    >>> network = FrameNetwork((1, 8, 8), n_seen=6, n_features=4, channels=5, depth=2, reduced_size=5)
+    >>> network = FrameNetwork((1, 8, 8), n_frame_features=6, n_features=4, channels=5, depth=2, reduced_size=5)
     >>> network(torch.randn(3, 10, 64), torch.tensor([10, 1, 7])).shape
     torch.Size([3, 4])
     """
@@ -87,9 +88,9 @@ class FrameEncoder(CropEncoder):
 
     Parameters
     ----------
-    filters, n_seen : int
+    filters, n_frame_features : int
         Filters of the first of two convolutions, and how many numbers a frame becomes.
-    channels, depth, reduced, kernel, n_features, loss, temperature, min_crop, augment, n_negatives, \
+    channels, depth, reduced_size, kernel_size, n_features, loss, temperature, min_crop, augment, n_negatives, \
 shared_negatives, batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, vectors, geometry, \
 low_memory, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
@@ -131,7 +132,7 @@ low_memory, checkpoint, progress, accelerator, devices, precision, random_state
         reduced_size: int = 80,
         kernel_size: int = 3,
         n_features: int = 160,
-        loss: CropLossName = "logistic",
+        loss: CropLossName = "t_loss",
         temperature: float = 0.2,
         min_crop: float = 0.5,
         augment: bool = True,
@@ -146,7 +147,7 @@ low_memory, checkpoint, progress, accelerator, devices, precision, random_state
         patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
-        vectors: VectorScaling = "plain",
+        vectors: VectorScaling = "raw",
         geometry: Geometry = "cosine",
         low_memory: bool | None = None,
         checkpoint: str | Path | None = None,
@@ -167,8 +168,8 @@ low_memory, checkpoint, progress, accelerator, devices, precision, random_state
             n_features=self.n_features,
             channels=self.channels,
             depth=self.depth,
-            reduced=self.reduced_size,
-            kernel=self.kernel_size,
+            reduced_size=self.reduced_size,
+            kernel_size=self.kernel_size,
         )
 
     def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
@@ -184,7 +185,7 @@ low_memory, checkpoint, progress, accelerator, devices, precision, random_state
         known = graph.slice_axis(graph.add("Shape", x), 0, 2, 0)
         shape = graph.add("Concat", known, graph.integers([network.n_frame_features]), axis=0)
         return add_causal_network(
-            graph, graph.add("Reshape", seen, shape), network.causal, getattr(self, "spread_", None)
+            graph, graph.add("Reshape", seen, shape), network.causal, getattr(self, "whitener_", None)
         )
 
     def stream(self) -> Stream:

@@ -1,4 +1,4 @@
-"""Items without time, single images and vectors: the base of their networks, and that of their encoders."""
+"""Base classes of networks and encoders of items without time: single images and vectors."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ class ItemEncoder(SelfSupervisedEncoder):
         layers = self.network_.backbone
         assert isinstance(layers, nn.Sequential)
         found = add_layers(graph, layers, frames, torch.zeros(1, *self.frame_))
-        return add_whitening(graph, found, getattr(self, "spread_", None))
+        return add_whitening(graph, found, getattr(self, "whitener_", None))
 
     def stream(self) -> Stream:
-        """One item in, its vector out: a sample is a whole item, and what came before it has no say."""
+        """One item in, its vector out: a sample is a whole item, independent of what came before it."""
         self._require_fitted()
         return self._whiten_stream(ItemStream(self.network_, *self.scaler_))
 

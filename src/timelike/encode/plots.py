@@ -1,4 +1,4 @@
-"""The map of an encoder's vectors, by PCA or by what the user brings."""
+"""Scatter plot of an encoder's vectors, reduced to two dimensions by PCA or by a given method."""
 
 from __future__ import annotations
 

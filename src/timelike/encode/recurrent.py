@@ -1,4 +1,4 @@
-"""RecurrentEncoder: an LSTM or GRU trained by the T-Loss, to compare with the causal network."""
+"""`RecurrentEncoder`: an LSTM or GRU trained by the T-Loss, to compare with the causal network."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from ..native.recurrent import autograd as cells
 from ..sequences.sampling import RandomState
 from ..train.processes import Accelerator, Precision
 from .base import Floats, Geometry, Length, StandardizedStream, Stream
-from .crop_encoder import CropEncoder, CropLossName, ScheduleName
+from .crop_encoder import CropEncoder, CropLossName
 from .onnx.graph import OnnxGraph
+from .self_supervised import ScheduleName
 from .whitening import VectorScaling
 
 CellName = Literal["lstm", "gru"]
@@ -75,7 +76,7 @@ class RecurrentEncoder(CropEncoder):
     ----------
     cell : {"lstm", "gru"}
         What the network is made of.
-    hidden, layers : int
+    hidden, n_layers : int
         Size of a state, and how many cells are on top of each other.
     n_features, loss, temperature, min_crop, augment, n_negatives, shared_negatives, batch_size, learning_rate, \
 schedule, max_steps, max_time, validation, patience, standardize, length, vectors, geometry, low_memory, checkpoint, \
@@ -103,7 +104,7 @@ progress, accelerator, devices, precision, random_state
         hidden: int = 256,
         n_layers: int = 2,
         n_features: int = 320,
-        loss: CropLossName = "logistic",
+        loss: CropLossName = "t_loss",
         temperature: float = 0.2,
         min_crop: float = 0.5,
         augment: bool = True,
@@ -118,7 +119,7 @@ progress, accelerator, devices, precision, random_state
         patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
-        vectors: VectorScaling = "plain",
+        vectors: VectorScaling = "raw",
         geometry: Geometry = "cosine",
         low_memory: bool | None = None,
         checkpoint: str | Path | None = None,
@@ -140,7 +141,7 @@ progress, accelerator, devices, precision, random_state
 
         states = add_recurrent(graph, self.network_.cells, graph.standardize(x, *self.scaler_))
         last = graph.add("Squeeze", graph.slice_axis(states, -1, None, 1), graph.integers([1]))
-        return add_whitening(graph, add_linear(graph, self.network_.linear, last), getattr(self, "spread_", None))
+        return add_whitening(graph, add_linear(graph, self.network_.linear, last), getattr(self, "whitener_", None))
 
     def stream(self) -> Stream:
         """One new sample in, the representation of everything so far out, at a cost that does not grow."""

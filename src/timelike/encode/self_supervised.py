@@ -1,4 +1,4 @@
-"""UnlabelledEncoder, the base of encoders whose network learns without labels: budgets, and what becomes of vectors."""
+"""`SelfSupervisedEncoder`: the base class of encoders trained without labels, with their budgets and whitening."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .batched_forward import BATCH_STEPS, encode_batches
 from .objectives.crop_objectives import CropObjective
 from .whitening import WHITENER_SCHEMA, VectorScaling, WhitenedStream, Whitener
 
-ScheduleName = Literal["cycle", "constant"]
+ScheduleName = Literal["cosine", "constant"]
 
 _N_VALIDATIONS = 20  # at the crops held out
 _MIN_SPLIT_SERIES = 20  # series from which on some can be spared to judge by
@@ -37,7 +37,7 @@ class SelfSupervisedEncoder(Trained, Encoder):
     patience = options.nullable(options.integer(1, "free"))
     vectors = options.choice(*get_args(VectorScaling))
 
-    whitener_: Whitener = schema.required_if(lambda model: model.vectors != "plain", WHITENER_SCHEMA)
+    whitener_: Whitener = schema.required_if(lambda model: model.vectors != "raw", WHITENER_SCHEMA)
     _batch_steps: ClassVar[int] = BATCH_STEPS
 
     @abstractmethod
@@ -58,7 +58,7 @@ class SelfSupervisedEncoder(Trained, Encoder):
         assert isinstance(objective, CropObjective)
         steps = self._default_steps(objective.sequences) if self.max_steps is None else self.max_steps
         found: dict[str, Any] = {"max_steps": steps, "max_time": self.max_time}
-        if self.schedule == "cycle":
+        if self.schedule == "cosine":
             found["schedule"] = Cosine(warmup=steps // 10)
         if self.validation > 0:
             every = max(1, steps // _N_VALIDATIONS)
@@ -71,19 +71,19 @@ class SelfSupervisedEncoder(Trained, Encoder):
             self.network_.eval()
         else:
             super()._train(objective, sequences, targets)
-        if self.vectors != "plain":
+        if self.vectors != "raw":
             self.whitener_ = Whitener.from_vectors(self._network_vectors(sequences, check_n_jobs(None)), self.vectors)
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
-        return FORWARD_SHARE * len(sequences) / self.batch_size if self.vectors != "plain" else 0.0  # all are encoded
+        return FORWARD_SHARE * len(sequences) / self.batch_size if self.vectors != "raw" else 0.0  # all are encoded
 
     def _is_batch_invariant(self, threads: int) -> bool:
-        """Whether the network in single precision gives a sequence the same bits in any company."""
+        """Whether the bits of a vector in single precision do not depend on the other items in the batch."""
         return False
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         vectors = self._network_vectors(sequences, threads)
-        return self.whitener_.transform(vectors) if hasattr(self, "spread_") else vectors
+        return self.whitener_.transform(vectors) if hasattr(self, "whitener_") else vectors
 
     def _network_vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         """Vectors as the network gives them."""
@@ -93,4 +93,4 @@ class SelfSupervisedEncoder(Trained, Encoder):
 
     def _whiten_stream(self, stream: Stream) -> Stream:
         """A stream of the network's vectors as one of what `encode` gives."""
-        return WhitenedStream(stream, self.whitener_) if hasattr(self, "spread_") else stream
+        return WhitenedStream(stream, self.whitener_) if hasattr(self, "whitener_") else stream

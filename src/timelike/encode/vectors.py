@@ -1,4 +1,4 @@
-"""VectorEncoder: vectors of vectors, by layers of linear maps, learned without labels or, by others, with them."""
+"""`VectorEncoder`: a multilayer perceptron that encodes items which are vectors themselves."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class VectorEncoder(ItemEncoder):
         Units of a layer, and how many layers there are before the last one.
     dropout : float
         Share of the units that are left out in training.
-    masked : float
+    mask_share : float
         Share of the numbers of a view that are replaced by their mean.
     jitter : float
         Deviation of the noise of a view, in deviations of the numbers.
@@ -113,7 +113,7 @@ vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
         jitter: float = 0.1,
         batch_size: int = 64,
         learning_rate: float = 3e-3,
-        schedule: ScheduleName = "cycle",
+        schedule: ScheduleName = "cosine",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,

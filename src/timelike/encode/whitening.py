@@ -1,4 +1,4 @@
-"""Spread: vectors standardized or whitened as those of the training set are, and the same along a stream."""
+"""`Whitener`: vectors standardized or whitened with the statistics of the training set, also along a stream."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sklearn.covariance import ledoit_wolf
 from ..models import schema
 from .base import Floats, Stream
 
-VectorScaling = Literal["plain", "standardized", "whitened"]
+VectorScaling = Literal["raw", "standardized", "whitened"]
 """What an encoder makes of the vectors that its network gives."""
 
 
 class Whitener(NamedTuple):
-    """(v − center) turn: an affine map of vectors (item, feature).
+    """(v − center) matrix: an affine map of vectors (item, feature).
 
     >>> vectors = np.array([[1.0, 30.0], [3.0, 10.0]])
     >>> Whitener.from_vectors(vectors, "standardized").transform(vectors).tolist()
@@ -46,7 +46,7 @@ class Whitener(NamedTuple):
 
     def transform(self, vectors: NDArray[Any]) -> Floats:
         """The vectors on the map, in float32."""
-        # in double precision, so that rounding once at the end gives a vector the same bits in any company
+        # in double precision, so that, rounded once at the end, the bits do not depend on the other items
         return np.asarray((vectors - self.center) @ self.matrix, np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Methods and data → a table: folds, budgets, scores with intervals, paired tests, ranks, few-shot tasks."""
+"""Comparison of methods: folds, budgets, scores with intervals, paired tests, ranks, and few-shot tasks."""
 
 from typing import TYPE_CHECKING
 

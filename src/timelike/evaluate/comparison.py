@@ -1,4 +1,4 @@
-"""`Comparison`: what came out, as rows, table, paired tests, picture, HTML and JSON; and the best method, refitted."""
+"""`Comparison`: the results as rows, table, paired tests, figure, HTML and JSON; and the best method, refitted."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from ..score.rank_tests import PostHoc
     from .ranking import Ranking
 
-_FORMAT = "timelike comparison 1"
+_FORMAT = "timelike comparison 2"
 
 
 @dataclass(frozen=True)
 class MethodDifference:
-    """Two methods: how much better the first is, how probable so much is by chance, and so corrected for all pairs."""
+    """Two methods: the difference of their scores, its p-value, and the p-value corrected for all pairs."""
 
     first: str
     second: str
@@ -78,8 +78,8 @@ class Comparison:
     def best(self) -> Any:
         """The best method, fitted on everything: an estimator that predicts, or a metric where only distances count.
 
-        It trains as long as it likes, whatever the budget was. What prepares sequences for it is part of it, in a
-        scikit-learn Pipeline; a metric takes prepared sequences, as `prepare` left them.
+        It trains without a time limit, whatever the budget was. Preparation steps are part of it, in a scikit-learn
+        Pipeline; a metric takes sequences that are already prepared.
         """
         ranked = self.ranked_rows()
         if not ranked:
@@ -100,7 +100,7 @@ class Comparison:
         return self.scores[0] if name is None else check_choice(name, "name", self.scores)
 
     def _failure_reasons(self) -> str:
-        return "; ".join(f"{row.method}: {row.why}" for row in self.rows if row.why)[:400]
+        return "; ".join(f"{row.method}: {row.reason}" for row in self.rows if row.reason)[:400]
 
     # --- differences ------------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Comparison:
         p = f"{against[row.method]:.2g}" if row.method in against else ""
         times = ["" if value is None else f"{value:.2g}" for value in (row.fit_seconds, row.predict_seconds)]
         memory = "" if row.memory is None else f"{row.memory / 2**20:.0f}"
-        remarks = "; ".join(filter(None, [row.why, *_missing_score_notes(row), *_warning_notes(row)]))
+        remarks = "; ".join(filter(None, [row.reason, *_missing_score_notes(row), *_warning_notes(row)]))
         return [
             row.method,
             *(_format_score(row, name) for name in self.scores),
@@ -182,11 +182,11 @@ class Comparison:
         ]
 
     def __repr__(self) -> str:
-        """The table: at the prompt it is what was asked for."""
+        """The table, so that it shows at the prompt."""
         return str(self)
 
     def __str__(self) -> str:
-        """The table, how it was made, and what has to be said."""
+        """The table, how it was made, and the notes."""
         return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
 
     def _summary_lines(self) -> list[str]:
@@ -204,10 +204,10 @@ class Comparison:
         return drawing.plot_scores([row.method for row in rows], bounds, folds, wanted)
 
     def _repr_html_(self) -> str:
-        said = map(html.paragraph, self._summary_lines())
+        paragraphs = map(html.paragraph, self._summary_lines())
         shown = html.table(self._table_header(), self._table_rows())
         picture = [html.figure_html(self.plot(), f"{self.scores[0]}, 95 % intervals")] if self.ranked_rows() else []
-        return html.join_html(shown, *said, *picture)
+        return html.join_html(shown, *paragraphs, *picture)
 
     @staticmethod
     def rank(
@@ -218,7 +218,7 @@ class Comparison:
     ) -> Ranking:
         """Several data sets, {name: comparison}, in one: mean ranks, Friedman's test, a critical-difference diagram.
 
-        Methods without a score on every set are left out, and said to be.
+        Methods without a score on every set are left out, and listed as `excluded`.
         """
         from .ranking import rank_comparisons
 
@@ -288,11 +288,11 @@ def _equal_differences_p_value(a: ComparisonRow, b: ComparisonRow, name: str, gr
 
 
 def _missing_score_notes(row: ComparisonRow) -> list[str]:
-    return sorted({f"no {name}: {why}" for fold in row.folds for name, why in fold.lacks.items()})
+    return sorted({f"no {name}: {reason}" for fold in row.folds for name, reason in fold.missing_scores.items()})
 
 
 def _warning_notes(row: ComparisonRow) -> list[str]:
-    return sorted({words[:160] for fold in row.folds for words in fold.said})[:2]
+    return sorted({words[:160] for fold in row.folds for words in fold.warnings})[:2]
 
 
 def _to_json_value(tree: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Comparisons read back from JSON: every entry is checked where it is read, so that an edited file is refused."""
+"""Reads comparisons from JSON and checks every entry, so that an edited file is refused."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .problem import HIGHER_IS_BETTER
 def score_dict_parser(check: Parser) -> Parser:
     """An object whose names are scores."""
 
-    def checked(value: Any, where: str) -> dict[str, Any]:
+    def parse(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict) or not set(value) <= set(HIGHER_IS_BETTER):
             raise ValueError(f"{where} is {value!r:.60}: expected an object of scores, {', '.join(HIGHER_IS_BETTER)}")
         return {name: check(one, f"{where}.{name}") for name, one in value.items()}
 
-    return checked
+    return parse
 
 
 def parse_fold_result(held: Any, where: str) -> FoldResult:
-    """What a method did on a fold, as `FoldResult.words` wrote it."""
+    """The result of a fold, as written by `FoldResult.to_dict`."""
     numbers = list_parser(nullable_parser(parse_finite))
     fields = read_fields(
         held,
@@ -44,12 +44,12 @@ def parse_fold_result(held: Any, where: str) -> FoldResult:
         values=score_dict_parser(parse_finite),
         items=score_dict_parser(numbers),
         draws=score_dict_parser(list_parser(parse_finite)),
-        lacks=score_dict_parser(parse_text),
+        missing_scores=score_dict_parser(parse_text),
         fit_seconds=parse_nonnegative,
         predict_seconds=parse_nonnegative,
         fit_cpu_seconds=parse_nonnegative,
         memory=nullable_parser(parse_nonnegative),
-        said=list_parser(parse_text),
+        warnings=list_parser(parse_text),
         interpolated=parse_bool,
     )
     items = {name: [np.nan if v is None else v for v in given] for name, given in fields["items"].items()}
@@ -59,13 +59,13 @@ def parse_fold_result(held: Any, where: str) -> FoldResult:
 
 
 def parse_row(held: Any, where: str) -> ComparisonRow:
-    """A row, as `ComparisonRow.words` wrote it."""
+    """A row, as written by `ComparisonRow.to_dict`."""
     fields = read_fields(
         held,
         where,
         method=parse_text,
         state=choice_parser(STATES),
-        why=parse_text,
+        reason=parse_text,
         scores=score_dict_parser(_parse_interval),
         folds=list_parser(parse_fold_result),
     )

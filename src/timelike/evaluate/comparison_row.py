@@ -1,4 +1,4 @@
-"""`ComparisonRow`: what came out for one method, with intervals over folds, or over the items of a single test part."""
+"""`ComparisonRow`: the results of one method, with intervals over folds, or over the items of a single test part."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ComparisonRow:
     method: str
     state: str
     """One of `STATES`: "unfinished" has some folds, "skipped" none, for lack of time."""
-    why: str
-    """What there is to say about it, such as why it failed."""
+    reason: str
+    """Remarks, such as why it failed."""
     scores: dict[str, Interval]
     """By score; those of an unfinished row are of its finished folds."""
     folds: tuple[FoldResult, ...]
@@ -36,7 +36,7 @@ class ComparisonRow:
 
     @property
     def fit_cpu_seconds(self) -> float | None:
-        """The same on the clock of the processors: what a busy machine does not change."""
+        """CPU seconds for one fold, in the mean: these do not depend on the load of the machine."""
         return float(np.mean([fold.fit_cpu_seconds for fold in self.folds])) if self.folds else None
 
     @property
@@ -46,55 +46,57 @@ class ComparisonRow:
 
     @property
     def memory(self) -> int | None:
-        """Bytes, at the peak of all folds, beyond what was held before; None where the system does not tell."""
+        """Bytes, at the peak of all folds, beyond those in use before; None where the system does not report it."""
         return max((fold.memory for fold in self.folds if fold.memory is not None), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         scores = {name: asdict(found) for name, found in self.scores.items()}
-        told = {"method": self.method, "state": self.state, "why": self.why}
-        return told | {"scores": scores, "folds": [fold.to_dict() for fold in self.folds]}
+        head = {"method": self.method, "state": self.state, "reason": self.reason}
+        return head | {"scores": scores, "folds": [fold.to_dict() for fold in self.folds]}
 
     def values(self, name: str) -> tuple[float, ...]:
         """The score of every fold."""
         return tuple(fold.values[name] for fold in self.folds if name in fold.values)
 
 
-def make_row(method: str, state: str, why: str, judged: list[FoldResult], problem: ComparisonProblem) -> ComparisonRow:
+def make_row(
+    method: str, state: str, reason: str, folds: list[FoldResult], problem: ComparisonProblem
+) -> ComparisonRow:
     """A row from its folds: a score is the mean over folds, with an interval by folds, or by items of a single one."""
-    if state == "finished" and judged and all(name in fold.lacks for fold in judged for name in problem.scores):
+    if state == "finished" and folds and all(name in fold.missing_scores for fold in folds for name in problem.scores):
         state = "failed"
     scores = {
-        name: _score_interval(judged, name, problem)
+        name: _score_interval(folds, name, problem)
         for name in problem.scores
-        if judged and all(name in fold.values for fold in judged)
+        if folds and all(name in fold.values for fold in folds)
     }
-    return ComparisonRow(method, state, why, scores, tuple(judged))
+    return ComparisonRow(method, state, reason, scores, tuple(folds))
 
 
-def _score_interval(judged: list[FoldResult], name: str, problem: ComparisonProblem) -> Interval:
-    values = [fold.values[name] for fold in judged]
+def _score_interval(folds: list[FoldResult], name: str, problem: ComparisonProblem) -> Interval:
+    values = [fold.values[name] for fold in folds]
     if len(problem.folds) > 1:
         found = score.interval(values, overlap=problem.overlap, shares=False)
     elif name == "eer":
-        found = Interval(values[0], *percentile_bounds(np.array(judged[0].draws[name])))
+        found = Interval(values[0], *percentile_bounds(np.array(folds[0].draws[name])))
     else:
         groups = problem.resampling_units(problem.folds[0][1])
-        found = score.bootstrap(judged[0].items[name], groups=groups, random_state=0, shares=False)
+        found = score.bootstrap(folds[0].items[name], groups=groups, random_state=0, shares=False)
     low, high = _SCORE_BOUNDS[name]
     found = Interval(found.mean, max(found.low, low), min(found.high, high))
-    return found if name == "mse" else widen_interval(found, _narrowest_interval(found.mean, judged, name, problem))
+    return found if name == "mse" else widen_interval(found, _narrowest_interval(found.mean, folds, name, problem))
 
 
-def _narrowest_interval(mean: float, judged: list[FoldResult], name: str, problem: ComparisonProblem) -> Interval:
+def _narrowest_interval(mean: float, folds: list[FoldResult], name: str, problem: ComparisonProblem) -> Interval:
     """Wilson's of as many independent items as were tested, or groups: folds without any error do not vary."""
-    tested = np.unique(np.concatenate([test for _, test in problem.folds[: len(judged)]]))
+    tested = np.unique(np.concatenate([test for _, test in problem.folds[: len(folds)]]))
     n = len(tested) if problem.X.groups is None else len(np.unique(problem.X.groups[tested]))
     if name == "accuracy":
         return score.wilson_interval(mean, n)
-    # what is no share of right answers varies less than one
-    drawn = [fold.draws[name] if name == "eer" else fold.items[name] for fold in judged]
+    # a score that is no share of correct predictions varies less than a share
+    drawn = [fold.draws[name] if name == "eer" else fold.items[name] for fold in folds]
     # draws vary as the rate of one fold does, and the mean over folds less, by as much as the corrected t-test says
-    share = 1 / n if name != "eer" else 1.0 if len(judged) == 1 else 1 / len(judged) + problem.overlap
+    share = 1 / n if name != "eer" else 1.0 if len(folds) == 1 else 1 / len(folds) + problem.overlap
     variances = [share * np.nanvar(each) for each in drawn if len(each)]
     return score.wilson_interval(mean, n, variance=float(np.mean(variances)) if variances else None)

@@ -1,4 +1,4 @@
-"""`compare`: methods one after the other, the cheapest first, until the budget is spent or Ctrl-C is pressed."""
+"""`compare`: runs methods one after the other, the cheapest first, until the budget is spent or Ctrl-C is pressed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ from .preparation import parse_prepare
 from .problem import ComparisonProblem, parse_problem
 from .runtime_estimate import FoldSize, SpeedTracker, estimate_seconds
 
-_MIN_ANNOUNCED_SECONDS = 10.0  # seconds from which on it is said how long a comparison will take
-_MIN_TRAINING_SHARE = 0.25  # of the time that a training would like: with less it would say little about the method
-_MAX_TRAINING_SECONDS = (
-    120.0  # seconds of one training: what learned metrics take for themselves, so that they stay as they are
-)
-_TRAINING_TIME_SHARE = 0.7  # of what is left goes into training, the remainder into answers
+_MIN_ANNOUNCED_SECONDS = 10.0  # comparisons estimated to take longer announce their time at the start
+_MIN_TRAINING_SHARE = 0.25  # of the estimated training time: with less a result would say little about the method
+_MAX_TRAINING_SECONDS = 120.0  # of one training: the default limit of learned metrics
+_TRAINING_TIME_SHARE = 0.7  # of the time left goes into training, the rest into predictions
 
 
 def compare(
@@ -60,7 +58,7 @@ def compare(
     methods : None, list, dict or one of their entries
         None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
         statistics + forest, Rocket + ridge, Discriminant, Fused (DTW and Discriminant), T-Loss + head, SiameseGRU,
-        Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resample"` behind the name:
+        Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
         all sequences brought to the median length of the training part. An entry is one of these names, a public name
         (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
         `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
@@ -125,10 +123,10 @@ def compare(
 
 
 class _MethodOutcome(NamedTuple):
-    """How far a method came, and why no farther."""
+    """How far a method came, and the reason why it stopped."""
 
     state: str
-    why: str
+    reason: str
 
 
 class ComparisonRun:
@@ -161,7 +159,7 @@ class ComparisonRun:
         self.current: tuple[ComparedMethod, list[FoldResult]] = self.methods[0], []
 
     def run(self) -> Comparison:
-        """Everything that was finished."""
+        """Run the methods, and return everything that is finished."""
         with self._progress_meter() as bar, immediate_interrupts():
             try:
                 for method in self.methods:
@@ -192,26 +190,26 @@ class ComparisonRun:
                 "take them, they were interpolated in time"
             )
 
-    def _run_method(self, method: ComparedMethod, bar: Any) -> ComparisonRow:
-        """A method on all folds, or as far as it comes."""
-        bar.set_description(method.set_description)
-        judged: list[FoldResult] = []
-        self.current, ended = (method, judged), _MethodOutcome("finished", "")
+    def _run_method(self, method: ComparedMethod, bar: ProgressMeter) -> ComparisonRow:
+        """Run a method on all folds, or as many as possible."""
+        bar.set_description(method.name)
+        folds: list[FoldResult] = []
+        self.current, ended = (method, folds), _MethodOutcome("finished", "")
         for fold in range(len(self.problem.folds)):
-            found = self._load_fold(method, fold) or self._try_fold(method, fold, begun=bool(judged))
+            found = self._load_fold(method, fold) or self._try_fold(method, fold, begun=bool(folds))
             if isinstance(found, _MethodOutcome):
                 ended = found
                 break
             self.speed.record(
                 method.name, self.estimated_seconds[method.name], found.fit_seconds + found.predict_seconds
             )
-            judged.append(found)
-            bar.step(self.estimated_seconds[method.name])
-        bar.step(self.estimated_seconds[method.name] * (len(self.problem.folds) - len(judged)))
-        return self._make_row(method, *ended, judged)
+            folds.append(found)
+            bar.update(self.estimated_seconds[method.name])
+        bar.update(self.estimated_seconds[method.name] * (len(self.problem.folds) - len(folds)))
+        return self._make_row(method, *ended, folds)
 
     def _load_fold(self, method: ComparedMethod, fold: int) -> FoldResult | None:
-        """What a run before this one finished, if it had as much time."""
+        """The stored result of an earlier run, if that had as much time."""
         known = self.store.find(method, fold, self._training_limit(method, fold))
         if known is None:
             return None
@@ -219,7 +217,7 @@ class ComparisonRun:
         return known[0]
 
     def _training_limit(self, method: ComparedMethod, fold: int) -> float | None:
-        """Seconds that the method may train on this fold, None where it is not told."""
+        """Seconds that the method may train on this fold, None for no limit."""
         if self.deadline is None or not method.accepts_time_limit:
             return None
         left = self._training_seconds(method, self.deadline - time.monotonic()) / (len(self.problem.folds) - fold)
@@ -230,10 +228,10 @@ class ComparisonRun:
             self.limit_notes[method.name] = f"had {_format_duration(limit)} to train"
 
     def _try_fold(self, method: ComparedMethod, fold: int, *, begun: bool) -> FoldResult | _MethodOutcome:
-        """A fold, or why it is not there."""
-        state, why = "unfinished" if begun else "skipped", self._skip_reason(method, fold)
-        if why:
-            return _MethodOutcome(state, why)
+        """The result of a fold, or why there is none."""
+        state, reason = "unfinished" if begun else "skipped", self._skip_reason(method, fold)
+        if reason:
+            return _MethodOutcome(state, reason)
         try:
             return self._run_fold(method, fold)
         except TimeLimitExceeded:
@@ -241,11 +239,11 @@ class ComparisonRun:
         except Exception as error:  # one that fails does not take the others with it
             return _MethodOutcome("failed", _describe_error(error, fold, len(self.problem.folds)))
 
-    def _make_row(self, method: ComparedMethod, state: str, why: str, judged: list[FoldResult]) -> ComparisonRow:
-        fitted = "came fitted, and was used as it is" if method.is_fitted and judged else ""
-        filled = "missing values interpolated" if any(fold.interpolated for fold in judged) else ""
-        said = filter(None, [why, fitted, filled, self.limit_notes.get(method.name, "") if judged else ""])
-        return make_row(method.name, state, "; ".join(said), judged, self.problem)
+    def _make_row(self, method: ComparedMethod, state: str, reason: str, folds: list[FoldResult]) -> ComparisonRow:
+        fitted = "came fitted, and was used as it is" if method.is_fitted and folds else ""
+        filled = "missing values interpolated" if any(fold.interpolated for fold in folds) else ""
+        remarks = filter(None, [reason, fitted, filled, self.limit_notes.get(method.name, "") if folds else ""])
+        return make_row(method.name, state, "; ".join(remarks), folds, self.problem)
 
     def _run_fold(self, method: ComparedMethod, fold: int) -> FoldResult:
         left = None if self.deadline is None else self.deadline - time.monotonic()
@@ -264,7 +262,7 @@ class ComparisonRun:
         return _TRAINING_TIME_SHARE * left * waiting[method.name] / sum(waiting.values())
 
     def _is_cheapest(self, method: ComparedMethod) -> bool:
-        """Which runs whatever the budget."""
+        """Whether this is the cheapest method, which always runs."""
         return method is self.methods[0] and not any(row.state == "finished" for row in self.rows)
 
     @property
@@ -273,11 +271,11 @@ class ComparisonRun:
         return max(0.05 * 60 * (self.minutes or 0.0), 0.5)
 
     def _skip_reason(self, method: ComparedMethod, fold: int) -> str:
-        """Why a fold is not begun, nothing where it is: the first method begins in any case."""
+        """Why a fold is skipped, or "" if it is run; the cheapest method always runs."""
         if self.deadline is None:
             return ""
         left = self.deadline - time.monotonic()
-        needed = self.speed.expected(method.name, self.estimated_seconds[method.name]) * (
+        needed = self.speed.estimate(method.name, self.estimated_seconds[method.name]) * (
             len(self.problem.folds) - fold
         )
         if (needed * _MIN_TRAINING_SHARE if method.accepts_time_limit else needed) <= left:
@@ -292,18 +290,18 @@ class ComparisonRun:
         return f"not in the budget: about {_format_duration(needed)} needed, {_format_duration(max(left, 0))} left"
 
     def _skip_remaining(self) -> None:
-        """After Ctrl-C: the method under way as far as it came, the others not begun."""
+        """After Ctrl-C: rows for the current method with its finished folds, and for those not begun."""
         done = {row.method for row in self.rows}
-        under_way, judged = self.current
+        under_way, folds = self.current
         for method in self.methods:
             if method.name not in done:
-                ours = judged if method is under_way else []
+                ours = folds if method is under_way else []
                 self.rows.append(self._make_row(method, "unfinished" if ours else "skipped", "stopped by Ctrl-C", ours))
         self.notes.append("stopped by Ctrl-C")
 
     @contextmanager
     def _progress_meter(self) -> Iterator[ProgressMeter]:
-        """As long as everything is expected to take, so that the time left can be read off it."""
+        """A meter over the estimated seconds, so that it shows the time left."""
         total = sum(self.estimated_seconds.values()) * len(self.problem.folds)
         if self.show_progress is not False and total > _MIN_ANNOUNCED_SECONDS:
             limit = "" if self.minutes is None else f", at most {self.minutes:g} min by the budget"

@@ -1,4 +1,4 @@
-"""The folder in which a comparison keeps what is finished, and goes on from."""
+"""`ComparisonStore`: the checkpoint folder of a comparison."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEAD_FILE = "comparison.json"
 
 
 class ComparisonStore:
-    """Finished (method, fold) in files of their own; without a folder nothing is kept."""
+    """One file for each finished (method, fold); without a folder nothing is stored."""
 
     def __init__(self, folder: Any, problem: ComparisonProblem, seed: int) -> None:
         self.folder = None if folder is None else parameters.check_folder(folder, "checkpoint")
@@ -51,10 +51,10 @@ class ComparisonStore:
             )
 
     def find(self, method: ComparedMethod, fold: int, limit: float | None) -> tuple[FoldResult, float | None] | None:
-        """What was finished before, and the seconds it had; not what had fewer than there are now."""
+        """A stored result and its time limit, unless that limit was shorter than `limit`."""
         if self.folder is None or not (file := self._result_file(method, fold)).exists():
             return None
-        checks = {"method": parse_text, "model": parse_text, "judged": parse_fold_result, "fold": parse_number}
+        checks = {"method": parse_text, "model": parse_text, "result": parse_fold_result, "fold": parse_number}
         held = read_fields(read_json_file(file, "checkpoint"), str(file), **checks, limit=nullable_parser(parse_number))
         if held["model"] != _describe_method(method):
             raise ValueError(
@@ -65,16 +65,16 @@ class ComparisonStore:
         had = held["limit"]
         if had is not None and (limit is None or limit > had):
             return None
-        return held["judged"], had
+        return held["result"], had
 
-    def save(self, method: ComparedMethod, fold: int, judged: FoldResult, limit: float | None) -> None:
-        """At once, so that whatever comes next costs nothing that is finished."""
+    def save(self, method: ComparedMethod, fold: int, result: FoldResult, limit: float | None) -> None:
+        """Write a result at once, so that an interruption loses nothing that is finished."""
         if self.folder is not None:
             held = {
                 "method": method.name,
                 "model": _describe_method(method),
                 "fold": fold,
-                "judged": judged.to_dict(),
+                "result": result.to_dict(),
                 "limit": limit,
             }
             files.write_lines(self._result_file(method, fold), iter([json.dumps(held)]))
@@ -87,7 +87,7 @@ class ComparisonStore:
 
 
 def _describe_method(method: ComparedMethod) -> str:
-    """All options in words, and of what is in front of it; addresses in memory are no part of them."""
+    """The options of a method and of the steps before it as text, without memory addresses."""
     words = " after ".join(map(_describe_options, (method.model, *reversed((*method.prepare, *method.steps)))))
     return " ".join(re.sub(r" at 0x[0-9a-f]+", "", words).split())
 

@@ -1,4 +1,4 @@
-"""Few-shot recognition judged: accuracy over many small tasks of classes that are known by a few examples each."""
+"""`few_shot`: accuracy over many small tasks, in which each class is known by a few examples."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 Aggregation = Literal["mean", "nearest"]
 Rows = NDArray[np.int64]
-DistanceFunction = Callable[
-    [Rows, Rows], NDArray[Any]
-]  # queries (query,), support (class, shot) → how far (query, class)
+# queries (query,), support (class, shot) → distances (query, class)
+DistanceFunction = Callable[[Rows, Rows], NDArray[Any]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +104,7 @@ def few_shot(
     X : Sequences, array or list
     y : array (item,), optional
         The classes; those that X carries unless given.
-    by : {"mean", "nearest"}
+    aggregation : {"mean", "nearest"}
         A query goes to the class whose examples are nearest in the mean, or that has the nearest one. For encoders and
         `Prototypes` "mean" compares with the mean of the vectors, the prototype, for metrics it is the mean distance.
         With one shot all are the same.
@@ -115,8 +114,8 @@ def few_shot(
 
     Returns
     -------
-    FewShot
-        `accuracy`, `half` (1.96 s/√n), `interval` (Student), `accuracies` of all tasks, `plot()`.
+    FewShotResult
+        `accuracy`, `half_width` (1.96 s/√n), `interval` (Student), `accuracies` of all tasks, `plot()`.
 
     Examples
     --------
@@ -133,9 +132,9 @@ def few_shot(
         _validate_classes(sequences, y), n_way, k_shot, n_query, n_episodes=rounds, random_state=random_state
     )
     tasks = list(drawn)  # before anything is computed: what is wrong is said at once
-    compare = _make_distance_function(model, sequences, aggregation, progress)
+    distances_to_classes = _make_distance_function(model, sequences, aggregation, progress)
     truth = np.repeat(np.arange(n_way), n_query)
-    found = [(compare(query.ravel(), support).argmin(axis=1) == truth).mean() for support, query in tasks]
+    found = [(distances_to_classes(query.ravel(), support).argmin(axis=1) == truth).mean() for support, query in tasks]
     return FewShotResult(np.array(found, np.float64), n_way, k_shot, n_query, aggregation)
 
 
@@ -157,7 +156,7 @@ def _make_distance_function(
     if hasattr(known, "encode") and hasattr(similarity, "scores"):
         return _from_similarity(np.asarray(known.encode(sequences)), similarity, aggregation)
     if isinstance(known, Model) and not components.is_fitted(known):
-        raise ValueError(f"{known!r} has learned nothing yet: fit it first, on other classes than those of X")
+        raise ValueError(f"{known!r} is not fitted yet: fit it on other classes than those of X")
     if isinstance(known, Encoder):
         return _from_vectors(
             known._precompute_items(known._validate_predict_input(sequences), check_n_jobs(None)), aggregation
@@ -168,31 +167,31 @@ def _make_distance_function(
 
 
 def _from_distances(distances: NDArray[Any], aggregation: Aggregation) -> DistanceFunction:
-    def compare(queries: Rows, support: Rows) -> NDArray[Any]:
+    def distances_to_classes(queries: Rows, support: Rows) -> NDArray[Any]:
         far = distances[np.ix_(queries, support.ravel())].reshape(len(queries), *support.shape)
         return np.asarray(far.mean(axis=2) if aggregation == "mean" else far.min(axis=2))
 
-    return compare
+    return distances_to_classes
 
 
 def _from_vectors(vectors: NDArray[Any], aggregation: Aggregation) -> DistanceFunction:
-    def compare(queries: Rows, support: Rows) -> NDArray[Any]:
+    def distances_to_classes(queries: Rows, support: Rows) -> NDArray[Any]:
         if aggregation == "mean":
             return np.asarray(cdist(vectors[queries], vectors[support].mean(axis=1), "sqeuclidean"))
         far = cdist(vectors[queries], vectors[support.ravel()], "sqeuclidean")
         return np.asarray(far.reshape(len(queries), *support.shape).min(axis=2))
 
-    return compare
+    return distances_to_classes
 
 
 def _from_similarity(vectors: NDArray[Any], similarity: Any, aggregation: Aggregation) -> DistanceFunction:
-    def compare(queries: Rows, support: Rows) -> NDArray[Any]:
+    def distances_to_classes(queries: Rows, support: Rows) -> NDArray[Any]:
         shots = vectors[support]
         known = shots.mean(axis=1) if aggregation == "mean" else shots.reshape(-1, shots.shape[2])
         alike = similarity.scores(known.astype(vectors.dtype), vectors[queries]).T  # the prototype is the first side
         return np.asarray(-alike if aggregation == "mean" else -alike.reshape(len(queries), *support.shape).max(axis=2))
 
-    return compare
+    return distances_to_classes
 
 
 def _validate_square(distances: Any, n_items: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""One method on one fold: fitted once, timed, and scored by everything that was asked for."""
+"""One method on one fold: fitted once, timed, and scored by every requested score."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class FoldResult:
     """A number for each test sequence, of which the score is the mean; nan where it does not count."""
     draws: dict[str, Floats] = field(default_factory=dict)
     """The score when the test sequences are drawn anew, where it is no mean: the same draws for every method."""
-    lacks: dict[str, str] = field(default_factory=dict)
+    missing_scores: dict[str, str] = field(default_factory=dict)
     """Why there is no such score."""
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
     fit_cpu_seconds: float = 0.0
     """Of all processors together, whatever else ran on them."""
     memory: int | None = None
-    """Bytes at the peak of fitting and answering beyond what there was before, where the system tells."""
-    said: tuple[str, ...] = ()
-    """Warnings of the method."""
+    """Peak bytes of fitting and predicting, beyond those in use before; None where the system does not report it."""
+    warnings: tuple[str, ...] = ()
+    """The first lines of the warnings that the method gave."""
     interpolated: bool = False
     """Whether missing values were filled in, since the method cannot take them."""
 
@@ -64,37 +64,37 @@ class FoldResult:
 
 def score_fold(method: ComparedMethod, model: Any, problem: ComparisonProblem, fold: int) -> FoldResult:
     """Fit a method's model on the training part of a fold, and score it on the test part."""
-    (X, y), (asked, _) = map(problem.select_rows, problem.folds[fold])
+    (X, y), (X_test, _) = map(problem.select_rows, problem.folds[fold])
     before = _peak_memory(reset=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cpu = time.process_time()
-        prepared, seconds = _measure_time(lambda: prepare_parts(method.prepare, method.steps, model, y, X, asked))
-        X, asked = prepared.parts
+        prepared, seconds = _measure_time(lambda: prepare_parts(method.prepare, method.steps, model, y, X, X_test))
+        X, X_test = prepared.parts
         fitted, fit_seconds = _measure_time(lambda: _fit_model(model, X, y))
         cpu = time.process_time() - cpu
         found = FoldResult(interpolated=prepared.interpolated)
         if problem.needs_predictions:
-            answer, predict_seconds = _measure_time(lambda: fitted.predict(asked))
+            answer, predict_seconds = _measure_time(lambda: fitted.predict(X_test))
             _score_predictions(found, problem, fold, answer)
         if problem.needs_distances:
             _, distance_seconds = _measure_time(lambda: _score_distances(found, fitted, problem, fold, prepared.parts))
             predict_seconds = predict_seconds if problem.needs_predictions else distance_seconds
     after = _peak_memory()
     memory = None if before is None or after is None else max(after - before, 0)
-    said = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
+    messages = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
     return replace(
         found,
         fit_seconds=seconds + fit_seconds,
         predict_seconds=predict_seconds,
         fit_cpu_seconds=cpu,
         memory=memory,
-        said=said[:3],
+        warnings=messages[:3],
     )
 
 
 def _fit_model(model: Any, X: Sequences, y: NDArray[Any]) -> Any:
-    """A metric that learns nothing, or came fitted, is ready; everything else learns now."""
+    """Fit the model, unless it is a metric without `fit` or is already fitted."""
     if not isinstance(model, BaseEstimator) and not hasattr(model, "fit"):
         return model
     return model if components.is_fitted(model) else model.fit(X, y)
@@ -124,25 +124,25 @@ def _score_predictions(found: FoldResult, problem: ComparisonProblem, fold: int,
 def _score_distances(
     found: FoldResult, fitted: Any, problem: ComparisonProblem, fold: int, parts: tuple[Sequences, ...]
 ) -> None:
-    """By distances of the prepared sequences, to learn from and to test."""
+    """Scores of the distances between prepared sequences, `parts` being the training and the test part."""
     metric = find_metric(fitted)
     train, test = problem.folds[fold]
-    learned, asked = parts
+    X_train, X_test = parts
     if metric is None:
-        found.lacks.update({name: _NO_DISTANCES_REASON for name in problem.scores if name in ("map", "eer")})
+        found.missing_scores.update({name: _NO_DISTANCES_REASON for name in problem.scores if name in ("map", "eer")})
         return
     if "map" in problem.scores:
-        distances = metric.pairwise(asked, learned)
+        distances = metric.pairwise(X_test, X_train)
         items = score.average_precision(distances, problem.y[test], problem.y[train])
         if np.isnan(items).all():
-            found.lacks["map"] = "no test sequence has one of its class among those learned from"
+            found.missing_scores["map"] = "no test sequence has one of its class among those learned from"
         else:
             found.items["map"], found.values["map"] = items.tolist(), float(np.nanmean(items))
     if "eer" in problem.scores:
         some = np.arange(len(test))
         if len(test) > MAX_PAIRED_ITEMS:
             some = np.random.default_rng(fold).choice(some, MAX_PAIRED_ITEMS, replace=False)
-        _score_pairs(found, metric.pairwise(asked[some]), problem, test[some], fold)
+        _score_pairs(found, metric.pairwise(X_test[some]), problem, test[some], fold)
 
 
 def _score_pairs(
@@ -152,7 +152,7 @@ def _score_pairs(
     labels = problem.y[test]
     far, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
     if same.all() or not same.any():
-        found.lacks["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
+        found.missing_scores["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
         return
     found.values["eer"] = score.equal_error_rate(far, same)
     groups = problem.resampling_units(test)

@@ -26,7 +26,7 @@ def _make_default(name: str) -> Any:
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """A name, and what is fitted under it: an estimator that predicts, or a metric where only distances are asked."""
+    """A name, and what is fitted under it: an estimator that predicts, or a metric where only distances are needed."""
 
     name: str
     model: Any
@@ -36,7 +36,7 @@ class ComparedMethod:
     """Transformers of its own, after them."""
 
     def make_model(self, seed: int, seconds: float | None) -> Any:
-        """A copy that has learned nothing, with a seed and a limit of time where it has none of its own.
+        """An unfitted copy, with a seed and a time limit where it has none of its own.
 
         Parts that are fitted already stay as they are.
         """
@@ -116,9 +116,7 @@ _RESAMPLED_METHODS = ("1-NN Euclidean", "1-NN MSM", "Rocket + ridge", "Discrimin
 def parse_methods(
     methods: Any, X: Sequences, *, is_regression: bool, needs_predictions: bool, prepare: tuple[Any, ...] = ()
 ) -> list[ComparedMethod]:
-    """Every method by its name, as it will be fitted: `needs_predictions` is whether classes or numbers are asked
-    for.
-    """
+    """The methods of the argument `methods`, each with its name; `needs_predictions` is as in `ComparisonProblem`."""
     given = _entries_by_name(methods, is_regression, X)
     if not given:
         raise ValueError("methods is empty: expected names, metrics, encoders or estimators, or None for all")
@@ -196,7 +194,7 @@ def _display_name(one: Any) -> str:
 
 
 def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
-    """An estimator that predicts, where answers are asked for; a metric or an encoder itself where they are not."""
+    """An estimator that predicts, if predictions are needed; otherwise a metric or an encoder itself."""
     if isinstance(one, type):
         raise TypeError(f"methods: {name!r} is the class {one.__name__}: expected an object, {one.__name__}()")
     inside = components.unfreeze(one)
@@ -216,7 +214,7 @@ def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
 
 
 def find_metric(fitted: Any) -> Metric | None:
-    """By what a fitted method compares sequences, where it does."""
+    """The metric by which a fitted method compares sequences, or None."""
     if isinstance(fitted, Metric):
         return fitted
     made = getattr(fitted, "metric", None)

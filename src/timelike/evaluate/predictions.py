@@ -1,4 +1,4 @@
-"""Predictions of an estimator as they can be scored: one class or finite number for each test sequence."""
+"""Validation of predictions: one class or finite number for each test sequence."""
 
 from __future__ import annotations
 

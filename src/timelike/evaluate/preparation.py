@@ -1,4 +1,4 @@
-"""What is done to sequences before a method sees them: learned from the training part of a fold, applied to both."""
+"""Preparation steps before a method: fitted on the training part of a fold, applied to both parts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parse_prepare(prepare: Any) -> tuple[Any, ...]:
 
 
 def takes_missing(model: Any) -> bool:
-    """Whether a method says that values may be missing (NaN)."""
+    """Whether a method allows missing values (NaN)."""
     if isinstance(model, BaseEstimator):
         return bool(get_tags(model).input_tags.allow_nan)
     return isinstance(model, Metric) and model._takes_missing()
@@ -57,10 +57,10 @@ def prepare_parts(
     """
     own = tuple(last)
     found = _apply_steps((), first, y, parts)
-    lacks = any(part.has_missing for part in found.parts) and (bool(own) or not takes_missing(model))
-    if lacks:
+    has_gaps = any(part.has_missing for part in found.parts) and (bool(own) or not takes_missing(model))
+    if has_gaps:
         found = _apply_steps(found.steps, (Interpolate(),), y, found.parts)
-    return _apply_steps(found.steps, own, y, found.parts)._replace(interpolated=lacks)
+    return _apply_steps(found.steps, own, y, found.parts)._replace(interpolated=has_gaps)
 
 
 def _apply_steps(
@@ -78,6 +78,6 @@ def _restore_metadata(made: Sequences, part: Sequences, step: Any) -> Sequences:
     if len(made) != len(part):
         raise ValueError(
             f"prepare: {step!r:.80} makes {len(made)} sequences of {len(part)}: expected one of each; for windows give "
-            "an estimator that votes, such as recognize.Windowed"
+            "an estimator that votes, such as neighbors.WindowedClassifier"
         )
     return made.replace(ids=part.ids, groups=part.groups)

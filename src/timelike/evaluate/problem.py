@@ -1,4 +1,4 @@
-"""Problem, on which methods are compared: sequences, targets, parts to learn from and to test on, and scores."""
+"""`ComparisonProblem`: the sequences, targets, training and test parts, and scores of a comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .folds import make_folds, validate_folds
 
 ScoreName = Literal["accuracy", "map", "eer", "mse"]
 HIGHER_IS_BETTER: dict[str, bool] = {"accuracy": True, "map": True, "eer": False, "mse": False}
-"""Whether more is better."""
+"""Whether a larger value of the score is better."""
 
 Rows = NDArray[np.int64]
 _MIN_GROUPS = 5  # groups, to learn from them how much groups differ
@@ -52,12 +52,12 @@ class ComparisonProblem:
 
     @property
     def needs_predictions(self) -> bool:
-        """Whether methods are asked for a class or a number of every sequence."""
+        """Whether the scores need a predicted class or number for every sequence."""
         return bool({"accuracy", "mse"} & set(self.scores))
 
     @property
     def needs_distances(self) -> bool:
-        """Whether methods are asked for distances."""
+        """Whether the scores need distances."""
         return bool({"map", "eer"} & set(self.scores))
 
     def select_rows(self, rows: Rows) -> tuple[Sequences, NDArray[Any]]:

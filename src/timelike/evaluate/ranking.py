@@ -1,4 +1,4 @@
-"""`Ranking`: methods over several data sets, by mean ranks and the pairs that cannot be told apart."""
+"""`Ranking`: methods over several data sets, by mean ranks and cliques of methods that do not differ significantly."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods over data sets: scores (data set, method), mean ranks, Friedman's test, and who is not told apart."""
+    """Methods over data sets: scores (data set, method), mean ranks, Friedman's test, and cliques."""
 
-    sets: tuple[str, ...]
+    data_sets: tuple[str, ...]
     methods: tuple[str, ...]
     scores: NDArray[np.float64]
     higher_is_better: bool
@@ -43,14 +43,14 @@ class Ranking:
 
     @property
     def cliques(self) -> list[tuple[int, ...]]:
-        """Methods, by position, that cannot be told apart."""
+        """Groups of methods, by position, that do not differ significantly."""
         given = self.scores if self.higher_is_better else -self.scores
         return score.cliques(self.mean_ranks, score.significant_pairs(given, post_hoc=self.post_hoc))
 
     @property
     def critical_difference(self) -> float:
         """By how much mean ranks must differ for Nemenyi's test."""
-        return score.critical_difference(len(self.methods), len(self.sets))
+        return score.critical_difference(len(self.methods), len(self.data_sets))
 
     def table(self) -> str:
         """Mean rank and mean score of every method as Markdown, the best first."""
@@ -68,7 +68,7 @@ class Ranking:
         tests = {"wilcoxon": "Wilcoxon's signed ranks with Holm's correction", "nemenyi": "Nemenyi's test"}
         groups = "; ".join(", ".join(self.methods[i] for i in clique) for clique in self.cliques) or "none"
         lines = [
-            f"{len(self.sets)} data sets. Friedman: χ² = {found.statistic:.3g}, p = {found.p_value:.2g}. "
+            f"{len(self.data_sets)} data sets. Friedman: χ² = {found.statistic:.3g}, p = {found.p_value:.2g}. "
             f"Not told apart by {tests[self.post_hoc]} at 5 %: {groups}.",
             *([f"Left out, without a score on every set: {', '.join(self.excluded)}."] if self.excluded else []),
         ]
@@ -83,14 +83,14 @@ class Ranking:
 
     def _repr_html_(self) -> str:
         shown = html.table(["method", "mean rank", "mean score", "best on"], self._table_rows())
-        said = [html.paragraph(line) for line in str(self).split("\n\n")[-1].split("\n")]
-        return html.join_html(shown, *said, html.figure_html(self.plot(), "Critical differences of mean ranks"))
+        paragraphs = [html.paragraph(line) for line in str(self).split("\n\n")[-1].split("\n")]
+        return html.join_html(shown, *paragraphs, html.figure_html(self.plot(), "Critical differences of mean ranks"))
 
 
 def rank_comparisons(
     comparisons: Mapping[str, Comparison] | Iterable[Comparison], metric: str | None, post_hoc: PostHoc
 ) -> Ranking:
-    """Those of several data sets, by one score."""
+    """A `Ranking` from the comparisons of several data sets, by one score."""
     named: dict[str, Comparison] = (
         dict(comparisons)
         if isinstance(comparisons, Mapping)

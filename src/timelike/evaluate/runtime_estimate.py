@@ -1,4 +1,4 @@
-"""How long a method will take on a fold: a guess by the size of the data, corrected by what was measured."""
+"""How long a method takes on a fold: an estimate from the size of the data, corrected by measured times."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FoldSize:
 
 
 def estimate_seconds(model: Any, size: FoldSize) -> float:
-    """Seconds for one fold on an ordinary core; a second for what nothing is known about.
+    """Seconds for one fold on an ordinary core; 1 for an unknown method.
 
     >>> estimate_seconds(None, FoldSize(100, 100, 100, 1))
     1.0
@@ -88,20 +88,20 @@ def _n_window_searches(model: Any) -> float:
 
 
 class SpeedTracker:
-    """How long folds took beside what was guessed, for all methods and for each."""
+    """Measured against estimated seconds of folds, for all methods and for each."""
 
     def __init__(self) -> None:
         self._ratios: list[float] = []
         self._seconds_by_method: dict[str, list[float]] = {}
 
     def record(self, name: str, guess: float, took: float) -> None:
-        """A fold of the method is finished."""
+        """Record the seconds of a finished fold beside the estimate."""
         self._seconds_by_method.setdefault(name, []).append(took)
         if guess > _MIN_MEASURED_SECONDS:
             self._ratios.append(took / guess)
 
-    def expected(self, name: str, guess: float) -> float:
-        """Seconds for a fold: as it took before, or the guess at the speed that the machine has shown."""
+    def estimate(self, name: str, guess: float) -> float:
+        """Seconds for a fold: the mean of recorded ones, or the estimate at the measured speed of the machine."""
         if name in self._seconds_by_method:
             return statistics.fmean(self._seconds_by_method[name])
         factor = statistics.median(self._ratios) if self._ratios else 1.0

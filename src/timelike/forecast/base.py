@@ -1,10 +1,10 @@
-"""Forecaster, the base of everything that says what comes next: its door, its clock, and its calibration."""
+"""Forecaster, the base class of all forecasters: input validation, timestamps, and calibration."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.parameters import check_int, format_count
+from ..core.progress import TimedProgressMeter
 from ..core.random import RandomState, check_random_state
 from ..core.validation import arrays
 from ..core.warnings import find_stack_level
-from ..models import options, schema
+from ..models import Model, options, schema
 from ..models.options import Option
 from ..sequences import Sequences, timestamps
 from ..sequences.validation import as_sequences, set_n_features_in, validate_estimator_input
-from .calibrating import CalibratedModel
+from .calibration import CALIBRATION_SCHEMA, ConformalCalibration, measure_errors, sample_counts
 from .cells import CELLS_SCHEMA, Cells, check_known
-from .noticing import warn_of_channels_last, warn_of_unequal_rates
 from .random_streams import spawn_generators
-from .request import ForecastRequest, Futures
+from .request import ForecastRequest, Futures, SequenceSource
 from .result import Forecast
 from .time_grid import future_times, median_step, months_per_step, step_durations
 from .validation import (
@@ -33,18 +33,23 @@ from .validation import (
     refuse_time_indexed_table,
     sample_source,
     validate_known,
+    warn_of_channels_last,
+    warn_of_unequal_rates,
 )
+from .windows import calibration_horizons, known_futures_after, select_windows
 
 _GAP_FACTOR = 1.5  # usual steps, beyond which a step is a gap
+_MAX_HORIZON = 500  # steps that are calibrated unless more are requested
+_MAX_WINDOWS = 500  # windows that are calibrated on
+_MAX_ERRORS = 1 << 26  # errors that are kept at most: a quarter of a gigabyte
 
 
-class Forecaster(CalibratedModel):
+class Forecaster(Model):
     """past → futures: `fit`, then `predict`; `calibrate` in between makes its intervals honest.
 
-    A method fills in `_learn(sequences)` and `_predict_rows(past, request)`, and says in `_min_past_steps` how many
-    steps of the past it needs. Frames may have masked cells (NaN at all times), which it never sees: what reaches it by
-    `self.cells_.targets` has rows of the cells that are there. Channels that are known in advance, in methods that
-    take them, come apart.
+    A subclass implements `_fit_sequences(sequences, source)`, `_predict_rows(past, request)` and `_min_past_steps()`,
+    the number of past steps it needs. Frames may have masked cells (NaN at all times); `self.cells_.target_rows` gives
+    rows of the valid cells only. Channels that are known in advance are passed separately.
     """
 
     known_channels = options.with_default(options.nullable(Option[Sequence[int | str]](check_known)), None)
@@ -59,6 +64,16 @@ class Forecaster(CalibratedModel):
     months_per_step_: int = schema.integer(0, 12 * 600)  # dates in nanoseconds span less
     """How many months lie between two steps, 0 where the clock is another."""
 
+    calibration_: ConformalCalibration = schema.not_required(CALIBRATION_SCHEMA)
+    shorter_calibrations_: list[ConformalCalibration] = schema.not_required(
+        schema.list_of(CALIBRATION_SCHEMA), with_="calibration_"
+    )
+    """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look, and of means of
+    fewer draws, of one whose forecast is the mean of what it draws."""
+
+    _depends_on_horizon: ClassVar[bool] = False  # whether the first steps depend on how far it is asked to look
+    _is_probabilistic: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
+
     _allows_single_steps: bool = False  # whether series of one step are meant, as at the beginning of a backtest
     _has_substeps: ClassVar[bool] = False  # whether there are frames between two steps
 
@@ -67,12 +82,12 @@ class Forecaster(CalibratedModel):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences, or from a source `callable(rng) -> Sequences`, of which a method may ask for more."""
         with self._atomic_fit():
-            self._fit_sequences(self._validate_fit_input(X))
+            self._fit_sequences(self._validate_fit_input(X), X if callable(X) else None)
         return self
 
     @abstractmethod
-    def _fit_sequences(self, sequences: Sequences) -> None:
-        """Learn from sequences whose cells and clock are noted."""
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
+        """Learn from validated sequences; `source` is what they were drawn from, where X was a callable."""
 
     def _validate_fit_input(self, X: Any) -> Sequences:
         self._refuse_options()
@@ -91,14 +106,14 @@ class Forecaster(CalibratedModel):
         return sequences
 
     def _warn_of_unusual_input(self, sequences: Sequences) -> None:
-        """Warnings of what is learned from as it is, and seldom meant so."""
+        """Warnings about inputs that are used as given but are seldom meant so."""
         who = type(self).__name__
         warn_of_channels_last(sequences, who)
         if not (self._ignores_times() and self.months_per_step_ == 0 and warn_of_unequal_rates(sequences, who)):
             self._warn_of_gaps(sequences, "X")
 
     def _rng(self) -> np.random.Generator:
-        """What is drawn with before learning."""
+        """The generator used in `fit`."""
         return check_random_state(getattr(self, "random_state", None))
 
     def _takes_missing(self) -> bool:
@@ -113,7 +128,7 @@ class Forecaster(CalibratedModel):
     def _min_past_steps(self) -> int:
         """How many steps of a past are needed."""
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def predict(
         self,
@@ -185,7 +200,7 @@ class Forecaster(CalibratedModel):
         known: Any,
         random_state: RandomState,
     ) -> ForecastRequest:
-        """What is asked for, if the method can do it."""
+        """The validated request, if the method supports it."""
         self._refuse_changed_options("predict")
         steps = check_int(horizon, "horizon", 1)
         request = ForecastRequest(
@@ -201,7 +216,7 @@ class Forecaster(CalibratedModel):
         return request
 
     def _resolve_generator(self, random_state: RandomState) -> np.random.Generator:
-        """What futures are drawn with: as asked for, or as the model itself, where it has a seed."""
+        """The generator of sampled futures: as given, or that of the model, where it has a seed."""
         return check_random_state(getattr(self, "random_state", None) if random_state is None else random_state)
 
     @abstractmethod
@@ -312,6 +327,107 @@ class Forecaster(CalibratedModel):
             )
         refuse_huge(sequences, name)
         self.cells_.validate(sequences, name)
+
+    # --- calibration -------------------------------------------------------------------------------------------------
+
+    def _max_horizon(self) -> int | None:
+        """How many steps can be forecast, where what was learned from sets an end to it."""
+        return None
+
+    def calibrate(
+        self, X: Any, *, horizon: int | None = None, n_samples: int = 100, progress: bool | None = None
+    ) -> Self:
+        """Measure errors on sequences that were not learned from, which `interval` and `quantile` then use.
+
+        Split conformal prediction, per step and channel (see `ConformalCalibration`): in windows like those of X the
+        interval of level 0.8 holds the truth with probability 0.8 or a little more. Windows of one sequence overlap and
+        are alike, so many sequences are better than one long one. What is found is kept in the saved model.
+
+        Parameters
+        ----------
+        X : sequences
+            Of the frames that were fitted. For a level of 0.8 there must be 9 windows, for 0.95 39.
+        horizon : int, optional
+            How many steps to cover: all that X and the method allow, at most 500, unless given.
+        n_samples : int
+            Of a method whose forecast is the mean of what it draws, such as `SRVP`: around the mean of how many draws
+            intervals lie at most. Errors are measured for 1, 2, 5, 10 … draws up to this number (of frames so large
+            that memory would not hold all, for 1 and this number), and the interval of a forecast is around the mean
+            of as many of its samples as there are errors for, the first ones. Other methods have one forecast however
+            many samples are drawn, and take no notice.
+        progress : bool or None
+            Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds, and
+            elsewhere says once how long it will take if that is more than ten.
+        """
+        self._require_fitted()
+        sequences = self._validate_full_sequences(X)
+        refuse_single_steps(sequences, X, type(self).__name__, "calibrate([x])")
+        need = self._min_past_steps()
+        most = int(sequences.lengths.max()) - need
+        if most < 1:
+            raise ValueError(
+                f"X: the longest sequence has {format_count(sequences.lengths.max(), 'time step')}, and "
+                f"{type(self).__name__} needs {need} to go on from and one more to be judged by"
+            )
+        steps = (
+            min(most, self._max_horizon() or most, _MAX_HORIZON)
+            if horizon is None
+            else check_int(horizon, "horizon", 1)
+        )
+        if steps > most:
+            raise ValueError(
+                f"horizon={steps}: the longest sequence of X allows {format_count(most, 'step')} after {need} of the "
+                "past"
+            )
+        counts = sample_counts(check_int(n_samples, "n_samples", 1)) if self._forecasts_sample_mean(sequences) else [1]
+        horizons = calibration_horizons(steps) if self._depends_on_horizon else [steps]
+        wanted = min(_MAX_WINDOWS, int(np.maximum(0, sequences.lengths - need).sum()))
+        room = int(_MAX_ERRORS // (sum(horizons) * self.cells_.valid_mask.size))  # windows, of all counts together
+        if room < wanted * len(counts):  # of large frames: more windows say more than more counts do
+            counts = [1, counts[-1]] if len(counts) > 1 else counts
+        most = min(_MAX_WINDOWS, max(1, room // len(counts)))
+        windows = [select_windows(sequences, need, some, most) for some in horizons]
+        with TimedProgressMeter(
+            sum(len(one.item) for one in windows), progress, f"{type(self).__name__}.calibrate"
+        ) as meter:
+            found = [
+                one
+                for asked in zip(windows, horizons, strict=True)
+                for one in measure_errors(self, sequences, *asked, counts, meter)
+            ]
+        found = [one._replace(is_memory_limited=most < wanted) for one in found]
+        self.calibration_, self.shorter_calibrations_ = found[-1], found[:-1]
+        return self
+
+    def _check_attributes(self, found: Mapping[str, Any]) -> None:
+        super()._check_attributes(found)
+        every = [*self.shorter_calibrations_, self.calibration_] if "calibration_" in found else []
+        for horizon in {one.horizon for one in every} - {one.horizon for one in every if one.n_samples == 1}:
+            raise ValueError(
+                "calibration_ and shorter_calibrations_ have no errors with n_samples=1 of "
+                f"{format_count(horizon, 'step')}"
+            )
+
+    def _forecasts_sample_mean(self, sequences: Sequences) -> bool:
+        """Whether its forecast is the mean of what it draws, as far as one window tells."""
+        if not self._is_probabilistic:
+            return False
+        one = select_windows(sequences, self._min_past_steps(), 1, 1)
+        return (
+            self.predict(
+                one.pasts, known_covariates=known_futures_after(self.cells_, sequences, one, 1), random_state=0
+            ).center
+            is None
+        )
+
+    def _select_calibration(self, horizon: int, n_samples: int = 1) -> ConformalCalibration:
+        """The errors of forecasts of this horizon, or of the next longer one that was looked at, and of the mean of as
+        many draws as there are errors for.
+        """
+        every = [*self.shorter_calibrations_, self.calibration_]
+        reached = min((one.horizon for one in every if one.horizon >= horizon), default=self.calibration_.horizon)
+        same = [one for one in every if one.horizon == reached and one.n_samples <= n_samples]
+        return max(same, key=lambda one: one.n_samples)
 
     # --- time --------------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.progress import TimedProgressMeter
 from ..models import schema
+from ..sequences import Sequences
+from .windows import ForecastWindows, futures_after, known_futures_after
 
+if TYPE_CHECKING:
+    from .base import Forecaster
+
+_BLOCK_NUMBERS = 1 << 24  # numbers that are forecast at a time
 _RANK_TOLERANCE = 1e-9  # ranks are products of round numbers
 _MORE_DATA_HINT = "give calibrate more or longer sequences"
 _MEMORY_HINT = (
@@ -90,7 +97,7 @@ def _check_errors(calibration: ConformalCalibration, name: str, scope: schema.Ch
     """Errors are finite; NaN are masked cells, and all steps after the end of a window."""
     if np.isinf(calibration.errors).any():
         raise ValueError(f"{name}.errors holds infinity: expected finite numbers, or NaN after the end of a window")
-    ended = np.isnan(calibration.errors[:, :, scope.model.cells_.there])  # (window, step, cell)
+    ended = np.isnan(calibration.errors[:, :, scope.model.cells_.valid_mask])  # (window, step, cell)
     if (ended != ended[:, :, :1]).any() or (ended[:, :-1] & ~ended[:, 1:]).any():
         raise ValueError(f"{name}.errors holds NaN before the end of a window: expected finite numbers")
 
@@ -103,6 +110,32 @@ CALIBRATION_SCHEMA = schema.record(
     is_memory_limited=schema.boolean(),
 )
 """How a forecaster declares it."""
+
+
+def measure_errors(
+    model: Forecaster,
+    sequences: Sequences,
+    windows: ForecastWindows,
+    steps: int,
+    counts: list[int],
+    meter: TimedProgressMeter,
+) -> list[ConformalCalibration]:
+    """Truth minus forecast, (window, step, *frame), by each number of draws; NaN after the end of a sequence."""
+    frames, rng = model.cells_.target_frames(sequences), np.random.default_rng(0)
+    shape = (len(counts), len(windows.item), steps, *frames.frame)
+    found = np.empty(shape, np.float32)
+    at_once = max(1, _BLOCK_NUMBERS // (counts[-1] * steps * model.cells_.valid_mask.size))
+    for begin in range(0, len(windows.item), at_once):
+        rows = slice(begin, begin + at_once)
+        some = ForecastWindows(windows.pasts[rows], windows.item[rows], windows.origin[rows])
+        known = known_futures_after(model.cells_, sequences, some, steps)
+        # one generator for all pieces: equal pasts in two of them are to have other draws
+        forecast = model.predict(some.pasts, steps, n_samples=counts[-1], known_covariates=known, random_state=rng)
+        truth = futures_after(frames, some, steps)
+        for row, count in enumerate(counts):
+            found[row, rows] = truth - forecast._mean_of_first(count)
+        meter.step(len(some.item))
+    return [ConformalCalibration(errors, count) for errors, count in zip(found, counts, strict=True)]
 
 
 def quantile_rank(q: float, count: int) -> int:

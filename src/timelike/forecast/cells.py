@@ -121,7 +121,7 @@ def _check_cells(cells: Cells, name: str, scope: schema.CheckScope) -> None:
         raise ValueError(f"{name}.frame is {cells.frame}: expected {expected}, of frames {whole} with {n_known} known")
     if cells.valid_mask.shape != cells.frame or not cells.valid_mask.any():
         raise ValueError(
-            f"{name}.there has shape {cells.valid_mask.shape}: expected {cells.frame}, and a cell that is there"
+            f"{name}.valid_mask has shape {cells.valid_mask.shape}: expected {cells.frame}, and at least one valid cell"
         )
 
 
@@ -143,7 +143,7 @@ def n_cells(model: Any) -> int:
 
 def n_columns(model: Any) -> int:
     """How many numbers it has of every step: what it answers, and what is known in advance."""
-    return n_cells(model) + len(model.cells_.known)
+    return n_cells(model) + len(model.cells_.known_channels)
 
 
 def known_positions(sequences: Sequences, known: KnownChannels) -> NDArray[np.int64]:

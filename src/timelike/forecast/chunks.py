@@ -18,10 +18,9 @@ from ..train import Batch, Objective, clock, shuffled_batches
 from ..train.objective import FORWARD_SHARE
 from .windows import thin_evenly
 
-SequenceSource = Callable[[np.random.Generator], Any]
 N_STATISTICS_BATCHES = 20  # batches
 STATISTICS_TIME_SHARE = 0.8  # of the time that is left; forecasts that are compared with others come after it
-_MAX_VALIDATION_CHUNKS = 256  # chunks at most by which a training is judged
+_MAX_VALIDATION_CHUNKS = 256  # chunks at most in a validation
 
 
 class PackedFrames(NamedTuple):
@@ -50,7 +49,7 @@ class PackedFrames(NamedTuple):
 
 
 class ChunkObjective(Objective):
-    """A loss of chunks of `length` steps; judged by the loss of chunks of sequences that are held out."""
+    """A loss of chunks of `length` steps; validated by the loss of chunks of held-out sequences."""
 
     higher_is_better = False
     item = "chunk"
@@ -171,7 +170,7 @@ class ChunkObjective(Objective):
 
     @abstractmethod
     def validation_loss(self, batch: Batch) -> float:
-        """The number by which a training is judged."""
+        """The validation loss."""
 
 
 def noise_generator(batch: Batch) -> torch.Generator | None:

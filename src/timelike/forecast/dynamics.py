@@ -33,7 +33,7 @@ ADAPTIVE_SOLVERS = (
     "adaptive_heun",
     "dopri5",
     "dopri8",
-)  # whose steps depend on the company of a state
+)  # whose steps depend on the other items of the batch
 
 
 class Dynamics(nn.Module):

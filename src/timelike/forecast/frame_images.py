@@ -38,7 +38,7 @@ def image_rows(
     for name, other in _validate_others(others).items():
         if other.samples.shape[1:] != forecast.samples.shape[1:]:
             came, expected = other.samples.shape[1:], forecast.samples.shape[1:]
-            raise ValueError(f"beside[{name!r}] has futures of shape {came}: expected {expected}, of the same pasts")
+            raise ValueError(f"others[{name!r}] has futures of shape {came}: expected {expected}, of the same pasts")
         samples = _sample_images(other, item, value_range, channel)
         best = _rank_images(samples, known, judge, forecast.frames_per_step)[0] if known is not None else 0
         rows[name] = samples[best]
@@ -48,10 +48,10 @@ def image_rows(
 def _validate_others(others: Any) -> Mapping[str, Forecast]:
     way = "expected forecasts by name, as predict gives them, such as {'Persistence': forecast}"
     if not isinstance(others, Mapping):
-        raise TypeError(f"beside is a {type(others).__name__}: {way}")
+        raise TypeError(f"others is a {type(others).__name__}: {way}")
     for name, other in others.items():
         if not isinstance(other, Forecast):
-            raise TypeError(f"beside[{name!r}] is a {type(other).__name__}: {way}")
+            raise TypeError(f"others[{name!r}] is a {type(other).__name__}: {way}")
     return others
 
 

@@ -1,10 +1,10 @@
-"""LatentForecaster, the base of forecasters whose network has a content and a state: material, budgets, answers."""
+"""LatentForecaster, the base of forecasters whose network has a content and a state: data, budgets and outputs."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 import torch
@@ -21,12 +21,18 @@ from .base import Forecaster
 from .chunks import ChunkObjective, PackedFrames, step_spans
 from .codecs.codec_names import CodecName
 from .codecs.convolutions import MIN_SIDE
-from .noticing import warn_of_unused_options
+from .request import SequenceSource
 from .time_grid import step_durations
 from .training_errors import warn_if_no_better
-from .validation import describe_item, sample_source, warn_of_byte_images, warn_of_short_sequences
+from .validation import (
+    describe_item,
+    sample_source,
+    warn_of_byte_images,
+    warn_of_short_sequences,
+    warn_of_unused_options,
+)
 
-ScheduleName = Literal["cycle", "constant", "linear"]
+ScheduleName = Literal["one_cycle", "constant", "linear"]
 ScheduleOption = ScheduleName | Schedule
 OutputActivation = Literal["auto", "linear", "sigmoid"]
 
@@ -35,12 +41,12 @@ _MAX_SECONDS = 120.0
 _N_VALIDATIONS = 20  # at what is held out
 _SINGLE_PRECISION_COST = 1.6  # times as long takes a forward pass in single precision beside steps in mixed ones
 _COMPARISON_STEPS = 3.0  # steps that take as long as forecasts that are compared with those of persistence and the mean
-_MIN_SPLIT_SEQUENCES = 20  # sequences from which on some can be spared to judge by
+_MIN_SPLIT_SEQUENCES = 20  # sequences from which on some can be held out
 _RANGE_TOLERANCE = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
 _UNEVEN_SHARE = 0.01  # of a usual step, beyond which the clock counts
 
 
-_SCHEDULES: dict[str, Schedule | None] = {"cycle": OneCycle(), "constant": None, "linear": LinearDecay()}
+_SCHEDULES: dict[str, Schedule | None] = {"one_cycle": OneCycle(), "constant": None, "linear": LinearDecay()}
 
 
 def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
@@ -50,7 +56,7 @@ def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
     if not isinstance(value, str):
         raise TypeError(
             f"{name}={value!r:.60}: expected {', '.join(map(repr, _SCHEDULES))} or a schedule such as "
-            "train.Linear(share=0.25)"
+            "train.LinearDecay(share=0.25)"
         )
     return cast(ScheduleName, check_choice(value, name, tuple(_SCHEDULES)))
 
@@ -89,7 +95,9 @@ class LatentForecaster(Forecaster, Trained):
     """Whether frames are squashed to (0, 1), as all that were learned from lie there."""
     has_uneven_times_: bool = schema.boolean()
     """Whether time between two steps differs, so that windows come with their clock."""
-    known_scaler_: ChannelScaler | None = schema.nullable(schema.channel_scaler(lambda model: len(model.cells_.known)))
+    known_scaler_: ChannelScaler | None = schema.nullable(
+        schema.channel_scaler(lambda model: len(model.cells_.known_channels))
+    )
     chunk_: int = schema.integer(1)
     """Frames that were shown at a time."""
 
@@ -98,29 +106,25 @@ class LatentForecaster(Forecaster, Trained):
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences, or from a source `callable(rng) -> Sequences`: what it gives is shown once."""
-        with self._atomic_fit():
-            sequences = self._validate_fit_input(X)
-            self._detect_value_range(sequences)
-            warn_of_unused_options(self, self._uses_images())
-            length = self.chunk_ = self._choose_chunk_length(sequences)
-            self._prepare_fit(sequences)
-            learned, held_out = self._split_validation(sequences, length)
-            judged_by = None if held_out is None else self._pack_frames(held_out)
-            more = self._make_source_sampler(X) if callable(X) else None
-            self._train(self._make_chunk_objective(length, self._pack_frames(learned), judged_by, more), sequences)
-            warn_if_no_better(self, learned, held_out)
-        return self
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
+        """Train on chunks; what a source gives is shown once."""
+        self._detect_value_range(sequences)
+        warn_of_unused_options(self, self._uses_images())
+        self.chunk_ = self._choose_chunk_length(sequences)
+        self._prepare_fit(sequences)
+        learned, held_out = self._split_validation(sequences, self.chunk_)
+        more = None if source is None else self._make_source_sampler(source)
+        self._train(self._make_objective(learned, (held_out, more)), sequences)
+        warn_if_no_better(self, learned, held_out)
 
     def _rng(self) -> np.random.Generator:
         return Trained._rng(self)  # the same every time where a training may be continued
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
-        raise AssertionError("fit does")
-
-    def _make_objective(self, ready: Sequences, targets: Any) -> Objective:
-        raise AssertionError("fit does")
+    def _make_objective(self, ready: Sequences, targets: Any) -> ChunkObjective:
+        """The loss of chunks of `ready`; `targets` are the sequences held out, or None, and the sampler of a source."""
+        held_out, more = targets
+        validation = None if held_out is None else self._pack_frames(held_out)
+        return self._make_chunk_objective(self.chunk_, self._pack_frames(ready), validation, more)
 
     @abstractmethod
     def _make_chunk_objective(
@@ -168,7 +172,7 @@ class LatentForecaster(Forecaster, Trained):
         return self._resolve_codec() != "perceptron"
 
     def _resolve_codec(self) -> CodecName:
-        """Which networks: the perceptron for vectors and tiny pictures, unless another is asked for."""
+        """Which networks: the perceptron for vectors and tiny pictures, unless another is given."""
         shape = self.cells_.frame
         large = len(shape) == 3 and min(shape[1:]) >= MIN_SIDE
         found: CodecName = self.codec if self.codec != "auto" else "dcgan" if large else "perceptron"
@@ -208,7 +212,7 @@ class LatentForecaster(Forecaster, Trained):
         return PackedFrames(torch.from_numpy(np.array(ready)), known, spans, sequences.lengths)
 
     def _split_validation(self, sequences: Sequences, length: int) -> tuple[Sequences, Sequences | None]:
-        """What is learned from and what it is judged by: whole sequences, where there are enough of them."""
+        """What is learned from and what is held out: whole sequences, where there are enough of them."""
         if self.validation == 0 or len(sequences) < _MIN_SPLIT_SEQUENCES:
             return sequences, None
         order = self._rng().permutation(len(sequences))
@@ -219,7 +223,7 @@ class LatentForecaster(Forecaster, Trained):
         return learned, held_out
 
     def _choose_chunk_length(self, sequences: Sequences) -> int:
-        """How many steps are shown at a time: as asked for, or twenty more than the conditioning ones, if there are."""
+        """How many steps are shown at a time: as given, or twenty more than the conditioning ones, if there are."""
         least, longest = self._min_chunk_length(), int(sequences.lengths.max())
         if longest < least:
             raise ValueError(
@@ -279,7 +283,7 @@ class LatentForecaster(Forecaster, Trained):
         assert isinstance(objective, ChunkObjective)
         objective.update_statistics()
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def _min_past_steps(self) -> int:
         return int(self.conditioning)
@@ -336,8 +340,8 @@ class LatentForecaster(Forecaster, Trained):
     def _to_data_units(self, frames: NDArray[Any], kind: Any = np.float32) -> NDArray[Any]:
         """Frames of the network (..., *frame) in the units of the data and a dtype, in rows of cells.
 
-        They are rounded before that, so that they are the same in any company, and keep their digits beside a mean
-        that is large.
+        They are rounded before that, so that they do not depend on the other items of the batch, and keep their digits
+        beside a large mean.
         """
         frames = np.asarray(frames, np.float32)
         if not self.uses_sigmoid_:

@@ -1,4 +1,4 @@
-"""Generators of random futures, one for each past, the same alone and among others."""
+"""Generators of random futures, one for each past, independent of the other pasts in the batch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 
 def spawn_generators(rng: np.random.Generator, windows: Iterable[NDArray[Any]]) -> list[np.random.Generator]:
-    """A generator for each past, by what is in it, so that company changes no future; the second of two equal ones has
-    another.
+    """A generator for each past, seeded by its values, so that futures are independent of the batch; the second of two
+    equal pasts has another.
 
     >>> first, second = spawn_generators(np.random.default_rng(0), [np.zeros(3), np.ones(3)])
     >>> (alone,) = spawn_generators(np.random.default_rng(0), [np.ones(3)])

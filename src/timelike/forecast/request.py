@@ -1,7 +1,8 @@
-"""Request: what a forecaster is asked for, checked once."""
+"""ForecastRequest: the validated arguments of `predict`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 
 from ..core.memory import refuse_beyond_memory
 from ..core.parameters import format_count
+
+SequenceSource = Callable[[np.random.Generator], Any]
+"""What `fit` takes in place of sequences: called with a generator, it gives some."""
 
 
 class ForecastRequest(NamedTuple):

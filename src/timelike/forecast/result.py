@@ -163,7 +163,7 @@ class Forecast:
             return animate_frames(past, future, path, truth=known, rate=rate)
         return animate_line(past, future, path, truth=known, rate=rate)
 
-    def strip(
+    def plot_images(
         self,
         item: int = 0,
         *,
@@ -181,7 +181,7 @@ class Forecast:
         the item or of all, at whole steps, best and worst are by the mean of this `score` over all steps (see
         `score.best_of_n`); without one the first samples are shown. `others` has other forecasts of the same pasts, by
         name, of which the best is shown too. Of a long future some steps are shown, to its end, each with the frames
-        that lead to it; `every` shows one of so many frames. `film` is the same, moving, and shows all.
+        that lead to it; `every` shows one of so many frames. `animate_images` is the same, moving, and shows all.
         """
         from ..plotting import image_grids
 
@@ -201,7 +201,7 @@ class Forecast:
         channel: int | None = None,
         rate: float | None = None,
     ) -> Path:
-        """What `strip` shows, as videos side by side in a `.gif` or `.mp4`; the file appears whole or not at all.
+        """What `plot_images` shows, as videos side by side in a `.gif` or `.mp4`; the file appears whole or not at all.
 
         `rate` frames a second; unless told, by the clock: as fast as the past has its steps, where it has times in
         seconds and 2 to 50 steps in each, otherwise 8. A .gif has no more than 50 frames a second.
@@ -220,7 +220,10 @@ class Forecast:
         others: Mapping[str, Forecast] | None,
         seen: tuple[float, int | None],
     ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
-        """What `strip` and `film` show of an item, and its past; `seen` is the range of values and the channel."""
+        """What `plot_images` and `animate_images` show of an item, and its past.
+
+        `seen` is the range of values and the channel.
+        """
         from .frame_images import image_rows
 
         return image_rows(self, self._check_item(item), truth, judge, {} if others is None else others, *seen)

@@ -42,7 +42,7 @@ class SwapGrid:
     def __repr__(self) -> str:
         n, m, length = self.futures.shape[:3]
         grid = f"{format_count(n, 'content')} × {format_count(m, 'motion')}"
-        return f"Swaps({grid}, {format_count(length, 'step')}, frames {self.futures.shape[3:]})"
+        return f"SwapGrid({grid}, {format_count(length, 'step')}, frames {self.futures.shape[3:]})"
 
     def plot(
         self, *, steps: Sequence[int] | None = None, value_range: float = 1.0, channel: int | None = None
@@ -69,13 +69,16 @@ class SwapGrid:
         return stills, above, inside
 
 
-def _validate_steps(at: Any, length: int) -> list[int]:
+def _validate_steps(steps: Any, length: int) -> list[int]:
     """The steps to show: some of all, unless given."""
-    if at is None:
+    if steps is None:
         return [int(step) for step in np.unique(np.linspace(1, length, min(_N_SHOWN_STEPS, length)).round())]
-    if isinstance(at, str) or count_axes(at) != 1:
-        raise TypeError(f"at={at!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
-    return [check_int(step, "at", 1) for step in at]
+    if isinstance(steps, str) or count_axes(steps) != 1:
+        raise TypeError(f"steps={steps!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
+    chosen = [check_int(step, "steps", 1) for step in steps]
+    if not chosen or max(chosen) > length:
+        raise ValueError(f"steps={chosen}: expected steps from 1 to {length}")
+    return chosen
 
 
 def swap_grid(
@@ -100,7 +103,7 @@ def swap_grid(
     >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
     >>> model = tl.Separation(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
     >>> tl.forecast.swap_grid(model, X[:2], X[2:5], horizon=4)
-    Swaps(2 contents × 3 motions, 4 steps, frames (1, 16, 16))
+    SwapGrid(2 contents × 3 motions, 4 steps, frames (1, 16, 16))
     """
     if not hasattr(model, "swap"):
         raise TypeError(f"model is a {type(model).__name__}, which does not swap: expected a fitted SRVP or Separation")
@@ -132,7 +135,7 @@ class LatentInterpolation:
 
     def __repr__(self) -> str:
         length, frame = format_count(self.sequences.lengths[0], "step"), self.sequences.frame
-        return f"Passage({format_count(len(self.sequences), 'sequence')} of {length}, frames {frame})"
+        return f"LatentInterpolation({format_count(len(self.sequences), 'sequence')} of {length}, frames {frame})"
 
     def plot(self, *, value_range: float = 1.0, channel: int | None = None) -> Figure:
         """Every sequence as one picture with the path of what moves in it, from a at the left to b at the right."""
@@ -174,7 +177,7 @@ def latent_interpolation(model: Any, a: Any, b: Any, steps: int = 6) -> LatentIn
     >>> X = np.random.default_rng(0).random((6, 8, 1, 16, 16))
     >>> model = tl.SRVP(codec="dcgan", conditioning=3, max_steps=1, random_state=0).fit(X)
     >>> tl.forecast.latent_interpolation(model, X[0], X[1], steps=3)
-    Passage(3 sequences of 8 steps, frames (1, 16, 16))
+    LatentInterpolation(3 sequences of 8 steps, frames (1, 16, 16))
     """
     if not hasattr(model, "interpolate"):
         raise TypeError(f"model is a {type(model).__name__}, which does not interpolate: expected a fitted SRVP")

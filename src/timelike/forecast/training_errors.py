@@ -17,7 +17,7 @@ from .windows import futures_after, known_futures_after, select_windows, thin_ev
 if TYPE_CHECKING:
     from .latent_forecaster import LatentForecaster
 
-_MIN_STEPS = 50  # steps before a training is judged, unless its time was over
+_MIN_STEPS = 50  # steps before a training is checked, unless its time was over
 _MAX_WINDOWS = 64
 _MAX_NUMBERS = 1 << 22  # that are forecast for it
 _N_SAMPLES = 4  # of a method that draws

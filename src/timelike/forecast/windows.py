@@ -15,7 +15,7 @@ _MIN_FULL_WINDOWS = 39  # windows that see a whole horizon: as many as an interv
 
 
 def select_windows(sequences: Sequences, need: int, horizon: int, most: int) -> ForecastWindows:
-    """At most `most` pasts of at least `min_past_steps` steps after which something is left, evenly over all there are.
+    """At most `most` pasts of at least `need` steps after which something is left, evenly over all there are.
 
     Some of those after which the whole horizon is left are always among them, if there are any: a few windows late in
     their sequences would say nothing about its last steps.
@@ -42,7 +42,7 @@ def calibration_horizons(horizon: int) -> list[int]:
 
 
 def _all_origins(sequences: Sequences, need: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every sequence and step of it before which there are `min_past_steps` steps, and after which there is one at
+    """Every sequence and step of it before which there are `need` steps, and after which there is one at
     least.
     """
     counts = np.maximum(0, sequences.lengths - need)

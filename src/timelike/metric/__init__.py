@@ -1,4 +1,4 @@
-"""(sequence, sequence) → score, learned."""
+"""Learned distances between sequences, and the losses and objectives they are trained with."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Learned distances: the base of all that learn from classes, and of those whose network compares two sequences."""
+"""Base classes of learned distances: trained from classes, and those whose network compares two sequences."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LearnedMetric(MetricEstimator):
     learning_rate = options.real(above=0, role="free")
     weight_decay = options.real(0, role="free")
     optimizer = options.with_default(options.choice("adamw", "adam", role="training"), "adam")
-    schedule = options.with_default(options.choice("cycle", "plateau", "constant", role="free"), "plateau")
+    schedule = options.with_default(options.choice("one_cycle", "plateau", "constant", role="free"), "plateau")
     perturb = options.with_default(options.Option(check_perturb, "training"), False)
     max_frames = options.with_default(options.nullable(options.integer(4)), None)
     max_steps = options.with_default(options.nullable(options.integer(1, "free")), None)
@@ -107,7 +107,7 @@ class LearnedMetric(MetricEstimator):
 
     @abc.abstractmethod
     def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
-        """A new network for frames of so many numbers."""
+        """A new network for frames of `n_channels` numbers."""
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         return self._build_distance_network(math.prod(frame))
@@ -163,12 +163,12 @@ class LearnedMetric(MetricEstimator):
         return SupervisedObjective(self.network_, ready, targets, criterion, **how)
 
     def _optimizer_options(self) -> dict[str, Any]:
-        """What the optimiser is told."""
+        """Options of the optimizer."""
         names = ("learning_rate", "weight_decay", "optimizer")
         return {name: getattr(self, name) for name in names}
 
     def _objective_options(self, n_classes: int) -> dict[str, Any]:
-        """How the objective is to learn."""
+        """Options of the objective."""
         size = 6 if self.n_per_class is None else self.n_per_class
         widest = min(n_classes, max(2, _MAX_BATCH_SEQUENCES // size))
         how = {
@@ -192,7 +192,7 @@ class LearnedMetric(MetricEstimator):
         return counted | {"gradient_clip": self._gradient_clip, "schedule": self._make_schedule(objective)}
 
     def _has_epoch_budget(self) -> bool:
-        """Whether the budget is in epochs: then patience counts them too, and each ends with a look at the score."""
+        """Whether the budget is in epochs: then patience counts them too, and each ends with a validation."""
         return self.max_epochs is not None and self.max_steps is None
 
     def _epoch_budget(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class LearnedMetric(MetricEstimator):
         }
 
     def _make_schedule(self, objective: Objective) -> Schedule | None:
-        if self.schedule == "cycle":
+        if self.schedule == "one_cycle":
             return OneCycle(steps=self._schedule_steps(objective))
         return Plateau(patience=10, monitor="loss") if self.schedule == "plateau" else None
 
@@ -235,7 +235,7 @@ class LearnedMetric(MetricEstimator):
     def _validation_positions(
         self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator, *, min_kept: int = 2
     ) -> NDArray[np.int64]:
-        """Positions of those by which training is judged."""
+        """Positions of the sequences held out for validation."""
         return sample_validation(sequences.groups, classes, self._validation_share(len(sequences)), rng, min_kept)
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> list[FeatureBatch]:
@@ -253,7 +253,7 @@ class LearnedMetric(MetricEstimator):
     def _fill_matrix(
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
     ) -> None:
-        if y is not None and out.size == 1:  # one distance is asked for by the million, and needs no blocks
+        if y is not None and out.size == 1:  # a fast path without blocks: single distances are computed by the million
             out[0, 0] = self._single_distance(x, y, threads)
             return
         first = self._standardize(x)
@@ -300,7 +300,7 @@ class RecurrentMetric(LearnedMetric):
         "patience": 20,
         "validation": 0.2,
     }
-    """How the coupled GRU's paper trains twins, where it says so."""
+    """Training options of the coupled GRU's paper, as far as it states them."""
 
     def _get_front(self) -> StridedConvolutions | None:
         found = self.network_.front

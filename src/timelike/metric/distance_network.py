@@ -1,9 +1,8 @@
-"""Comparer, a network from two sequences to a distance; Aligning, one that also says how they line up."""
+"""`DistanceNetwork`, a network from two sequences to a distance, and `AlignmentNetwork`, which also aligns them."""
 
 from __future__ import annotations
 
 import abc
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Features:
-    """Sequences after all that concerns each alone: (item, time, feature), anything past the lengths (item,)."""
+    """What is computed from each sequence alone: (item, time, feature), with any values past the lengths (item,)."""
 
     values: Tensor
     lengths: Tensor
@@ -34,7 +33,7 @@ class Features:
 
 @dataclass(frozen=True)
 class DistanceOutput:
-    """Distances as training sees them: with what is added to a loss of them, and what is worth noting of the step."""
+    """Distances of a training step, a penalty that is added to the loss, and values to log."""
 
     distances: Tensor
     penalty: Tensor | float
@@ -44,28 +43,19 @@ class DistanceOutput:
 class DistanceNetwork(nn.Module, abc.ABC):
     """A network from two sequences to a distance.
 
-    What concerns one sequence alone is done once for each (`features`); what concerns two is done for given pairs
-    (`rows`) or for all of them (`matrix`). What steps past a length hold changes no value and no gradient.
+    What depends on one sequence alone is computed once for each (`features`); what depends on two is computed for given
+    pairs (`pair_distances`) or for all of them (`distance_matrix`).
+    Steps past a length change neither values nor gradients.
     """
 
     symmetric: bool = True  # whether exchanging the two changes nothing
     n_channels: int | None = None  # of the sequences, where only so many will do
-    is_vector_distance: bool = (
-        False  # whether a sequence becomes one vector, so that pairs cost little beside sequences
-    )
+    # whether a sequence becomes one vector, so that pairs cost little beside sequences
+    is_vector_distance: bool = False
 
+    @abc.abstractmethod
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """What is compared of sequences (item, time, channel) with these lengths (item,)."""
-        if type(self).prepare is DistanceNetwork.prepare:
-            raise NotImplementedError(
-                f"{type(self).__name__} has no features(x, lengths): it must say what it compares"
-            )
-        return self.prepare(x, lengths)  # its earlier name, in classes written then
-
-    def prepare(self, x: Tensor, lengths: Tensor) -> Features:
-        """Deprecated: the earlier name of `features`."""
-        warnings.warn("prepare(x, lengths) is features(x, lengths) now", DeprecationWarning, stacklevel=2)
-        return self.features(x, lengths)
 
     @abc.abstractmethod
     def pair_distances(self, x: Features, y: Features) -> Tensor:
@@ -78,21 +68,21 @@ class DistanceNetwork(nn.Module, abc.ABC):
         return self.pair_distances(x.take(first), y.take(second)).reshape(len(x), len(y))
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """About how many numbers one pair of such lengths takes in `matrix`, so that blocks can be made to fit."""
+        """About how many numbers one pair of such lengths takes in `distance_matrix`, to choose the size of blocks."""
         return 1 + x_time + y_time
 
     def penalty(self) -> Tensor | float:
-        """What is added to a loss, whatever is compared."""
+        """A term added to the loss, independent of the items compared."""
         return 0.0
 
     def logged_values(self) -> dict[str, Tensor | float]:
-        """What is worth noting after every step of training, whatever was compared."""
+        """Values to log after every training step, independent of the items compared."""
         return {}
 
     def training_distances(self, x: Features, y: Features, *, pairs_only: bool = False) -> DistanceOutput:
-        """The distances of all pairs, or of `pairs_only`, for a step of training.
+        """The distances of all pairs, or with `pairs_only` of x[0] and y[0] and so on, for a step of training.
 
-        A network whose penalty or readings depend on what it compares replaces this method.
+        A network whose penalty or logged values depend on what it compares replaces this method.
         """
         return DistanceOutput(
             self.pair_distances(x, y) if pairs_only else self.distance_matrix(x, y),

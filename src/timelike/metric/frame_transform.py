@@ -1,4 +1,4 @@
-"""Frames: the network h that transforms them, and their distances for pairs of padded sequences."""
+"""`FrameTransform`, the network h of single frames, and distances of frames for pairs of padded sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All pairs of a comparer, sorted by length and cut to fit: blocks of sequences, and tiles of tensors within one."""
+"""Distances of all pairs by a `DistanceNetwork`, in blocks of similar lengths, and in tiles within a block."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 BLOCK_NUMBERS = 1 << 25  # of all pairs of a block together: 128 MB in float32
 _BATCH_STEPS = 1 << 15  # of a part whose features are made together: a layer of 1024 units has 256 MB of them
 TILE_NUMBERS = 1 << 22  # numbers of a tile: about what a cache holds, and enough to keep the kernels busy
-MAX_KEPT_NUMBERS = (
-    1 << 28
-)  # numbers that a backward pass may keep; beyond, tiles are computed again when it comes to them
+# numbers that a backward pass may keep; beyond, tiles are computed again when it comes to them
+MAX_KEPT_NUMBERS = 1 << 28
 
 TileFunction: TypeAlias = "Callable[[Features, Features], Tensor]"
 
@@ -121,12 +120,12 @@ def compare_batches(
 
 
 def _iterate_blocks(
-    network: DistanceNetwork, rows: list[FeatureBatch], columns: list[FeatureBatch], once: bool
+    network: DistanceNetwork, rows: list[FeatureBatch], columns: list[FeatureBatch], symmetric: bool
 ) -> Iterator[tuple[FeatureBatch, FeatureBatch]]:
-    """Rectangles that cover everything; with `once`, where both sides are the same, those below the diagonal not."""
+    """Blocks that cover all pairs; with `symmetric`, where both sides are the same, none below the diagonal."""
     for p, one in enumerate(rows):
-        for q, two in enumerate(columns[p:] if once else columns, p if once else 0):
-            same = once and p == q
+        for q, two in enumerate(columns[p:] if symmetric else columns, p if symmetric else 0):
+            same = symmetric and p == q
             pairs = max(1, BLOCK_NUMBERS // network.numbers_per_pair(one.padded_length, two.padded_length))
             height = min(len(one.ids), math.isqrt(pairs))
             width = height if same else max(1, pairs // height)
@@ -156,10 +155,10 @@ def compute_in_tiles(
     pairs = max(1, tile_numbers // pair)
     height = min(n_x, max(1, round(pairs**0.5)))
     width = min(n_y, max(1, pairs // height))
-    again = torch.is_grad_enabled() and n_x * n_y * pair > max_kept
+    recompute = torch.is_grad_enabled() and n_x * n_y * pair > max_kept
     columns = _split_by_order(y, orders[1], width)
     rows = [
-        torch.cat([_checkpoint_tile(tile, part, column) if again else tile(part, column) for column in columns], 1)
+        torch.cat([_checkpoint_tile(tile, part, column) if recompute else tile(part, column) for column in columns], 1)
         for part in _split_by_order(x, orders[0], height)
     ]
     back = [torch.argsort(order) for order in orders]
@@ -173,8 +172,8 @@ def _split_by_order(side: Features, order: Tensor, size: int) -> list[Features]:
 
 
 def _checkpoint_tile(tile: TileFunction, x: Features, y: Features) -> Tensor:
-    def again(x_values: Tensor, y_values: Tensor) -> Tensor:
+    def recompute_tile(x_values: Tensor, y_values: Tensor) -> Tensor:
         return tile(replace(x, values=x_values), replace(y, values=y_values))
 
-    found: Tensor = checkpoint(again, x.values, y.values, use_reentrant=False)
+    found: Tensor = checkpoint(recompute_tile, x.values, y.values, use_reentrant=False)
     return found

@@ -1,4 +1,4 @@
-"""Strided convolutions that read sequences first, so that what comes after has fewer steps that say more."""
+"""Strided convolutions in front of a recurrent network, which then has fewer steps to read."""
 
 from __future__ import annotations
 

@@ -28,22 +28,22 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     """An estimator that learns from sequences, answers about others, and can be saved.
 
     A subclass declares its options (see `models.options`), writes a constructor that only stores, and a `fit` in which
-    everything happens `with self._fitting():` so that a fit which fails leaves the model as it was. What it learns are
-    attributes that end in `_`, each declared beside the class (see `models.learned`): they are checked when a model is
+    everything happens `with self._atomic_fit():` so that a fit which fails leaves the model as it was. It learns
+    attributes that end in `_`, each declared beside the class (see `models.schema`): they are checked when a model is
     saved and when it is loaded. What is declared as derived is not saved, and made again by `_derive_attributes`.
 
     >>> import numpy as np
-    >>> from timelike.models import Model, fit_if_needed, options
-    >>> from timelike.core.parameters import store
+    >>> from timelike.models import Model, options, schema
+    >>> from timelike.core.parameters import store_parameters
     >>> class Mean(Model):
     ...     power = options.real(above=0)
-    ...     mean_ = learned.array("*frame", least=0)
+    ...     mean_ = schema.array("*frame", least=0)
     ...
     ...     def __init__(self, *, power=1.0):
-    ...         store(self, locals())
+    ...         store_parameters(self, locals())
     ...
     ...     def fit(self, X, y=None):
-    ...         with self._fitting():
+    ...         with self._atomic_fit():
     ...             self.mean_ = (np.abs(self._validate_fit_input(X).values) ** self.power).mean(axis=0)
     ...         return self
     >>> Mean(power=2.0).fit([[1.0, 2.0], [3.0]]).mean_
@@ -85,8 +85,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """A new model with the options that go by a name, such as those of the paper; `change_statistics` replace some
-        of them.
+        """A new model with the options that go by a name, such as those of the paper; `changes` replace some.
 
         >>> from timelike.core.parameters import store_parameters
         >>> class Mean(Model):
@@ -133,7 +132,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return own | {option: value for some in inner for option, value in some.items()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; an option of a value or a model puts a new one in its place, which has learned nothing yet.
+        """Set parameters; an option of a value or a model puts a new one in its place, which is not fitted yet.
 
         The object that was given stays as it is: it may be used elsewhere.
         """
@@ -252,7 +251,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
-                f"this {type(self).__name__} has learned nothing yet: call {self._fit_call} first, or load a model"
+                f"this {type(self).__name__} is not fitted yet: call {self._fit_call} first, or load a model"
             )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -268,7 +267,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def _atomic_fit(self) -> Iterator[None]:
         """A fit: what was learned before is forgotten, unless it breaks off; then everything is as before it."""
         before = dict(self.__dict__)
-        self.__dict__.pop("_made_with", None)
+        self.__dict__.pop("_fitted_parameters", None)
         for name in _fitted_values(before):
             delattr(self, name)
         try:
@@ -312,7 +311,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return {name: value for name, value in _fitted_values(self.__dict__).items() if declared[name].is_saved}
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        """Put back what `_state` gave, into a model made with the same parameters."""
+        """Put back what `_get_state` gave, into a model made with the same parameters."""
         declared = type(self)._attribute_schemas()
         for name, value in state.items():
             if name not in declared or not declared[name].is_saved:

@@ -1,4 +1,4 @@
-"""Parts: parameters that are methods themselves, such as the encoder of a classifier; fresh, fitted or kept."""
+"""Components: parameters that are methods, such as the encoder of a classifier: unfitted, fitted, frozen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def unfreeze(part: Any) -> Any:
 def fitted_copy(part: Any, *given: Any, again: bool = False) -> Any:
     """The part to work with: a copy of what has learned, with all it learned, or else a copy that learns now.
 
-    With `repeat_notes` a copy learns in any case. The part that was given is never changed, and what becomes of it
+    With `again` a copy learns in any case. The part that was given is never changed, and what becomes of it
     later changes no model that was made with it. What learns nothing cannot change, and is itself.
     """
     if not isinstance(part, BaseEstimator):
@@ -46,7 +46,7 @@ def fitted_copy(part: Any, *given: Any, again: bool = False) -> Any:
 
 
 def unfitted_copy(part: Any) -> Any:
-    """A copy that has learned nothing, nor have its own parts: `clone` keeps parts that have learned."""
+    """An unfitted copy whose components are unfitted too: `clone` keeps fitted components."""
     if isinstance(part, list | tuple):
         return type(part)(unfitted_copy(one) for one in part)
     if not isinstance(part, BaseEstimator) or isinstance(part, FrozenEstimator):
@@ -69,7 +69,7 @@ def nested_parameters(part: Any, name: str) -> dict[str, Any]:
 
 
 def replace_parameters(part: Any, name: str, options: dict[str, Any]) -> Any:
-    """The part with other options, which then has learned nothing; itself where nothing changes."""
+    """The component with other options, unfitted then; itself where nothing changes."""
     if isinstance(part, FrozenEstimator):
         raise ValueError(
             f"{name} is frozen, so its option {min(options)!r} cannot change: "

@@ -2,11 +2,11 @@
 
 ```python
 class SiameseGRU(LearnedMetric):
-    hidden = options.whole(1)
-    cell = options.one_of("gru", "lstm")
+    hidden = options.integer(1)
+    cell = options.choice("gru", "lstm")
 
     def __init__(self, *, hidden: int = 20, cell: Cell = "gru", …) -> None:
-        store(self, locals())
+        store_parameters(self, locals())
 ```
 """
 
@@ -26,7 +26,7 @@ Role = Literal["model", "training", "free"]
 
 - "model": what was learned. It may not change between `fit` and `save`, nor while a training pauses.
 - "training": what is learned from, and how. It may not change while a training pauses; afterwards it is history.
-- "free": nothing that was learned. It may change at any time: budgets, rates, places, and what is only asked for when a
+- "free": nothing that was learned. It may change at any time: budgets, rates, places, and what only matters when a
   model answers.
 """
 

@@ -42,8 +42,8 @@ class Packer:
         called = registry.registered_name(type(model))
         if called is None:
             raise TypeError(
-                f"{name} is a {type(model).__name__}, which is not a public name of a room of timelike: such a model "
-                "could be written but never found again"
+                f"{name} is a {type(model).__name__}, which is not a public name of a package of timelike: such a "
+                "model could be written but never found again"
             )
         fitted = isinstance(model, _model_class()) and model.__sklearn_is_fitted__()
         if fitted:

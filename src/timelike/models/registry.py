@@ -1,4 +1,4 @@
-"""The class behind a name that a folder gives: only public names of the rooms are ever looked up, nothing else."""
+"""The class behind a name that a folder gives: only public names of the packages are ever looked up, nothing else."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def find_class(method: str) -> type[Any]:
     >>> find_class("DTW")
     <class 'timelike.align.dtw.DTW'>
     """
-    for found in _public_objects(method.rpartition(".")[2]):
-        if is_saveable(found) and _saved_name(found) == method:
+    for found in _public_objects(method):
+        if is_saveable(found):
             kind: type[Any] = found
             return kind
     raise ValueError(f"the method {method!r} is unknown: this timelike knows {', '.join(_public_class_names())}")
@@ -27,13 +27,7 @@ def find_class(method: str) -> type[Any]:
 def registered_name(kind: type[Any]) -> str | None:
     """The name under which a class is known, None if it is not: a torch layer may have the name of a value."""
     known = is_saveable(kind) and any(found is kind for found in _public_objects(kind.__name__))
-    return _saved_name(kind) if known else None
-
-
-def _saved_name(kind: type[Any]) -> str:
-    """Its own name, or, where a method of another room had that name first, the one that it says it is saved by."""
-    called: str = vars(kind).get("_called", kind.__name__)
-    return called
+    return kind.__name__ if known else None
 
 
 def is_saveable(kind: Any) -> bool:
@@ -53,18 +47,18 @@ def is_frozen_value(kind: type[Any]) -> bool:
 
 
 def all_methods() -> dict[str, type[Any]]:
-    """Every method of the library by its name; this imports all rooms.
+    """Every method of the library by its name; this imports all packages.
 
     >>> "DTW" in all_methods()
     True
     """
     names = {name for package in _exports.public_packages() for name in _exports.public_names(package)}
-    found = {_saved_name(kind): kind for name in sorted(names) for kind in _public_objects(name) if is_saveable(kind)}
+    found = {name: kind for name in sorted(names) for kind in _public_objects(name) if is_saveable(kind)}
     return {name: kind for name, kind in found.items() if not inspect.isabstract(kind)}
 
 
 def _public_objects(name: str) -> Iterator[Any]:
-    """What the rooms, and the packages they offer, have under a public name."""
+    """What the packages, and the packages inside them, have under a public name."""
     for package in _exports.public_packages():
         if name in _exports.public_names(package):
             yield getattr(import_module(package), name)

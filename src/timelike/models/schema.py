@@ -2,15 +2,15 @@
 
 ```python
 class KMedoids(Model):
-    metric_: Metric = learned.part(Metric)
-    medoids_: Sequences = learned.sequences("cluster")
-    labels_: NDArray[np.int64] = learned.indices("item", below="cluster")
-    inertia_: float = learned.real(0)
+    metric_: Metric = schema.estimator(Metric)
+    medoids_: Sequences = schema.sequences("cluster")
+    labels_: NDArray[np.int64] = schema.indices("item", below="cluster")
+    inertia_: float = schema.real(0)
 ```
 
 A dimension is a number, the name of an option or of a learned number (`"n_features"`, `"rank_"`), a function of the
 model that gives one size or several, or any other word: a word has one size in the whole model, that of the first array
-that mentions it. Words that are new inside a record, a list or a dict have one size in each entry. `"*frame_shape"`
+that mentions it. Words that are new inside a record, a list or a dict have one size in each entry. `"*frame"`
 stands for all axes of `frame_`, and `...` as the last for any further ones.
 """
 
@@ -56,7 +56,7 @@ class CheckScope:
         return CheckScope(self.model, self)
 
     def size(self, dimension: Dimension) -> int | None:
-        """How large a dimension must be, None where nothing has said it yet."""
+        """How large a dimension must be, None where it is not known yet."""
         if isinstance(dimension, int):
             return dimension
         if callable(dimension):
@@ -100,7 +100,7 @@ class AttributeSchema:
         self.records = records
         """Records that a folder may hold here."""
         self.is_composed = is_composed
-        """Whether it is made of others, and so is checked after plain arrays have said how large things are."""
+        """Whether it is made of others, and so is checked after plain arrays, which set the sizes of dimensions."""
         self.optional = optional
         """Whether it may be absent, as what `calibrate` adds; or a function of the model that says so."""
         self.is_saved = is_saved
@@ -199,7 +199,7 @@ def array(
 
 
 def indices(*shape: Dimension, below: Dimension, least: int = 0) -> Any:
-    """An array of positions among `strip_prefix` things; `least` is −1 where that stands for none."""
+    """An array of positions among `below` things; `least` is −1 where that stands for none."""
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         _check_array(value, name, scope, shape, ("int64",))
@@ -384,7 +384,7 @@ def tuple_of(*entries: AttributeSchema) -> Any:
 
 
 def dict_of(key: AttributeSchema, value: AttributeSchema, *, holds: tuple[Any, ...] = ()) -> Any:
-    """A dict of such keys and values; some keys it always `has_sequences`."""
+    """A dict of such keys and values; some keys it always `holds`."""
 
     def check(given: Any, name: str, scope: CheckScope) -> None:
         _refuse_if(not isinstance(given, dict), name, given, "a dict")
@@ -444,14 +444,14 @@ def not_required(declared: AttributeSchema, *, with_: str | None = None, after: 
 
 
 def required_if(needed: Callable[[Any], bool], declared: AttributeSchema) -> Any:
-    """The same, absent only where the options say that it is not needed: `n_required(model)` tells."""
+    """The same, absent only where the options say that it is not needed: `needed(model)` tells."""
     found: AttributeSchema = not_required(declared)
     found.optional = lambda model: not needed(model)
     return found
 
 
 def any_value() -> Any:
-    """Whatever a folder can hold, where somebody else's code says what it must be."""
+    """Whatever a folder can hold, where other code checks it."""
     return AttributeSchema(lambda value, name, scope: None, object)
 
 

@@ -62,7 +62,7 @@ def save_model(model: Any, folder: str | Path) -> None:
 
 
 def _require_fitted(model: Any) -> None:
-    """An error for a model, or a step of a pipeline, that has learned nothing; what it was made with need not have."""
+    """An error for a model, or a step of a pipeline, that is not fitted; its parameters need not be fitted."""
     if isinstance(model, Pipeline):
         for _, step in model.steps:
             _require_fitted(step.estimator if isinstance(step, FrozenEstimator) else step)

@@ -29,8 +29,7 @@ def flatten(tree: Any, name: str, known: Describer | None = None, into: Arrays |
 
 
 def unflatten(skeleton: Any, arrays: Arrays, made: Builder | None = None) -> Any:
-    """The tree that `flatten` took apart; `make_discriminator` gets every dict first, and gives an object for those it
-    knows.
+    """The tree that `flatten` took apart; `made` gets every dict first, and gives an object for those it knows.
 
     >>> unflatten(*flatten({1: (2.0, None), "far": math.inf}, "x"))
     {1: (2.0, None), 'far': inf}

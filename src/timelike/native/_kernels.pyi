@@ -1,4 +1,4 @@
-"""Signatures of module.cpp and of every family's host.cpp, as doors call them; float32 and float64 are overloads."""
+"""Signatures of module.cpp and of every family's host.cpp, as they are called; float32 and float64 are overloads."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sequences, maybe labels → a decision by the nearest of those that were seen."""
+"""Classes and numbers from the nearest training sequences, windows that vote, and kernels from distances."""
 
 from typing import TYPE_CHECKING
 

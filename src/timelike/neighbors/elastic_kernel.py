@@ -62,8 +62,8 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Similarities of X to the training sequences, (item, training item)."""
-        asked = self._validate_predict_input(X)
-        return self._to_similarities(self.metric_.pairwise(asked, self.sequences_))
+        queries = self._validate_predict_input(X)
+        return self._to_similarities(self.metric_.pairwise(queries, self.sequences_))
 
     def _fit_distances(self, X: Any, y: Any, needed: bool) -> NDArray[Any] | None:
         with self._atomic_fit():

@@ -18,7 +18,7 @@ Weights = Literal["uniform", "distance"]
 
 
 class NeighborsBase(Model):
-    """The sequences that are kept, and the votes of the nearest, for classes and numbers."""
+    """The training sequences and the weights of the nearest, shared by classification and regression."""
 
     metric = metric_names.metric_option()
     k = options.integer(1, "free")
@@ -31,7 +31,7 @@ class NeighborsBase(Model):
     _fit_call = "fit(X, y)"
 
     def _validate_training(self, X: Any) -> Sequences:
-        """The sequences, of which there are enough."""
+        """The validated sequences, at least k of them."""
         sequences = self._validate_fit_input(X)
         if self.k > len(sequences):
             raise ValueError(
@@ -44,7 +44,7 @@ class NeighborsBase(Model):
         return metric_names.takes_missing(self)
 
     def _set_training(self, sequences: Sequences, targets: NDArray[Any]) -> None:
-        """Keep the sequences and the metric; one that has yet to learn does so now, when everything is checked."""
+        """Store the sequences and the metric, which is fitted now if it is not; all input is checked before."""
         self.metric_, self.sequences_ = metric_names.fit_metric_copy(self.metric, sequences, targets), sequences
         self._derive_attributes()
 
@@ -91,7 +91,7 @@ class Neighbors(ClassifierMixin, NeighborsBase):  # type: ignore[misc]
         `metric__window` works in `set_params` and GridSearchCV.
         One that learns, such as `CausalEncoder`, is used as it is if it is fitted, in cross-validation too; if not,
         `fit` fits a copy of it on X and y (`metric_` is that copy). A fitted one among the values of a grid has to
-        be a `sklearn.read_only_view.FrozenEstimator`.
+        be a `sklearn.frozen.FrozenEstimator`.
     k : int
         How many neighbours vote; `n_neighbors`, as in scikit-learn, is another name for it.
     weights : {"uniform", "distance"}

@@ -1,4 +1,4 @@
-"""Windowed: a classifier of windows, and one answer for each sequence from the votes of its windows."""
+"""`WindowedClassifier`: classifies windows, and lets the windows of a sequence vote for its class."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The mean of what the windows of each sequence say, (item, class)."""
-        asked = self._validate_predict_input(X)
-        windows, owners = self._cut_windows(asked.replace(labels=None))
-        votes = np.zeros((len(asked), len(self.classes_)))
+        """The mean of the probabilities of the windows of each sequence, (item, class)."""
+        queries = self._validate_predict_input(X)
+        windows, owners = self._cut_windows(queries.replace(labels=None))
+        votes = np.zeros((len(queries), len(self.classes_)))
         np.add.at(votes, owners, self._window_probabilities(windows))
-        return votes / np.bincount(owners, minlength=len(asked))[:, None]
+        return votes / np.bincount(owners, minlength=len(queries))[:, None]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every sequence; of equal ones the first in `classes_`."""
@@ -103,14 +103,14 @@ class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         return np.asarray(self.classes_[level.argmax(axis=1)])
 
     def _window_probabilities(self, windows: Sequences) -> NDArray[np.float64]:
-        """What the classifier says of every window, (window, class)."""
+        """Probabilities of every window, (window, class)."""
         if hasattr(self.estimator_, "predict_proba"):
             return np.asarray(self.estimator_.predict_proba(windows), np.float64)
         answers = np.asarray(self.estimator_.predict(windows))
         return np.asarray(answers[:, None] == self.classes_, np.float64)
 
     def _cut_windows(self, sequences: Sequences) -> tuple[Sequences, NDArray[np.int64]]:
-        """Windows, short sequences as they are after them, and which sequence each is of."""
+        """Windows, then sequences shorter than a window, and the position of the sequence that each comes from."""
         step = max(1, self.size // 2) if self.step is None else self.step
         every = np.arange(len(sequences))
         known = sequences.replace(ids=None, groups=every if sequences.groups is None else sequences.groups)

@@ -1,4 +1,4 @@
-"""Arrays → axes or HTML; matplotlib is imported when something is drawn."""
+"""Figures and HTML from arrays; matplotlib is imported when something is drawn."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Figures that change, written step by step to a .gif or .mp4: one palette, and a file that is whole or not there."""
+"""Writing of animated figures to .gif or .mp4 files, step by step and atomically, with one palette."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SLOWEST, _FASTEST = 0.01, 1000  # frames a second; the pauses of a .gif are cou
 
 
 def check_target(path: str | Path, rate: float) -> Path:
-    """Where the picture goes, if it can go there: tried before anything is drawn."""
+    """The path of the animation, checked to be writable before anything is drawn."""
     target = _check_path(path)
     if isinstance(rate, bool) or not isinstance(rate, int | float | np.number) or not _SLOWEST <= rate <= _FASTEST:
         raise ValueError(f"rate={rate!r}: expected a number of frames a second, from {_SLOWEST:g} to {_FASTEST:g}")
@@ -40,7 +40,7 @@ def check_target(path: str | Path, rate: float) -> Path:
 
 
 def _check_path(path: Any) -> Path:
-    """A path that can be the name of a moving picture."""
+    """A path with a suffix of an animation."""
     given = os.fspath(path) if isinstance(path, str | os.PathLike) else path
     if not isinstance(given, str):
         raise TypeError(f"path={path!r:.60}: expected the path of a .gif or .mp4 file, as text or a Path")
@@ -53,7 +53,7 @@ def _check_path(path: Any) -> Path:
 
 
 def _check_writable(target: Path) -> None:
-    """Make the file that will be written, and take it away again: an error after all frames were drawn is too late."""
+    """Raise an error if no file can be written there, before frames are drawn: create it, and remove it again."""
     if os.path.isdir(target):
         raise IsADirectoryError(f"path={str(target)!r} is a folder: expected the name of a file to write")
     if os.path.exists(target) and not os.path.isfile(target):
@@ -74,7 +74,7 @@ def _check_writable(target: Path) -> None:
 
 
 def _temporary_path(target: Path) -> Path:
-    """A file beside the target, of the same ending, that nobody else has."""
+    """A unique temporary path next to the target, with the same suffix."""
     return target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix.lower()}")
 
 
@@ -134,7 +134,7 @@ def _write_mp4(
 def _write_with_av(
     figure: Figure, steps: Sequence[int], render_step: Callable[[int], None], path: Path, rate: float
 ) -> None:
-    """By PyAV, which brings what ffmpeg is made of."""
+    """Write an .mp4 with PyAV, which contains the ffmpeg libraries."""
     import av
 
     with av.open(str(path), "w") as film:
@@ -210,7 +210,7 @@ def line_colors(n_greys: int = 20, n_shades: int = 9) -> NDArray[Any]:
 
 @contextmanager
 def _atomic_write(target: Path) -> Iterator[Path]:
-    """A file beside the target, of the same ending, that takes its place when all went well."""
+    """A temporary file next to the target, with the same suffix, that replaces it if the block succeeds."""
     temporary = _temporary_path(target)
     try:
         yield temporary
@@ -218,6 +218,6 @@ def _atomic_write(target: Path) -> Iterator[Path]:
     except OSError as error:
         if str(error.filename) != str(temporary):
             raise
-        raise OSError(error.errno, error.strerror, str(target)) from error  # the path that was asked for
+        raise OSError(error.errno, error.strerror, str(target)) from error  # the path that the caller gave
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Moving pictures: frames that follow each other, and lines that grow."""
+"""Animated forecasts: frames of fields, and growing lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One sequence that stands out among others, a panel for each group of them: centres of clusters, queries, averages."""
+"""Panels of curves with one highlighted: centres of clusters, queries over neighbours, averages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = 3  # panels side by side
 
 
 class CurveGroup(NamedTuple):
-    """What stands above a panel, its thin lines, and the thick one, if there is one."""
+    """The title of a panel, its thin lines, and the highlighted one, if any."""
 
     title: str
     others: Sequence[PlotCurve]

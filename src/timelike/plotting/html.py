@@ -1,4 +1,4 @@
-"""HTML in which text from data cannot become markup: paragraphs, tables, figures drawn into the page, sections."""
+"""HTML with escaped text: paragraphs, tables, embedded figures, sections."""
 
 from __future__ import annotations
 

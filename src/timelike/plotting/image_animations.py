@@ -1,4 +1,4 @@
-"""Videos beside each other as a moving picture, .gif or .mp4: the twins of strips, swaps and trails."""
+"""Animations of videos side by side, .gif or .mp4: strips, swaps and trails of `image_grids`, moving."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _COLORS = 256 - 20 - 7 * 4  # in a .gif, without those of words and frames
 def animate_image_strips(
     rows: Mapping[str, Any], path: str | Path, *, past: Any = None, between: int = 1, rate: float = 8
 ) -> Path:
-    """The rows of `pictures.strip` as videos side by side, each after the same past, `rate` frames a second.
+    """The rows of `image_grids.plot_image_strips` as videos side by side, each after the same past.
 
-    Of a long past the last ten frames are shown. The frame is grey in the past and has a colour in the future, a paler
-    one at frames in between; a row that has only frames at whole steps waits there.
+    There are `rate` frames a second. Of a long past the last ten frames are shown. The frame is grey in the past and
+    has a colour in the future, a paler one at frames in between; a row with frames at whole steps only waits there.
     """
     target = check_target(path, rate)
     shown = {str(name): as_rgb(frames, f"rows[{name!r}]") for name, frames in rows.items()}
@@ -62,7 +62,7 @@ def _fill_frames(frames: NDArray[Any], n_frames: int, before: NDArray[Any] | Non
 
 
 def animate_swaps(contents: Any, motions: Any, swapped: Any, path: str | Path, *, rate: float = 8) -> Path:
-    """The grid of `pictures.swaps` with everything moving but the contents at the left."""
+    """The grid of `image_grids.plot_swaps` with everything moving but the contents at the left."""
     target = check_target(path, rate)
     stills, above, inside = image_grids.validate_swap_images(contents, motions, swapped)
     n, m, length = inside.shape[:3]
@@ -77,7 +77,7 @@ def animate_swaps(contents: Any, motions: Any, swapped: Any, path: str | Path, *
 
 
 def animate_sequences(sequences: Mapping[str, Any], path: str | Path, *, rate: float = 8) -> Path:
-    """The sequences of `pictures.plot_trails`, each moving in its place, of one length."""
+    """The sequences of `image_grids.plot_trails`, each moving in its place, of one length."""
     target = check_target(path, rate)
     shown = {str(name): as_rgb(frames, f"sequences[{name!r}]") for name, frames in sequences.items()}
     shapes = {name: frames.shape[:3] for name, frames in shown.items()}

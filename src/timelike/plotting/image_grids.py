@@ -110,7 +110,7 @@ def frames_and_size(
 def plot_swaps(contents: Any, motions: Any, swapped: Any, *, at: Sequence[int]) -> Figure:
     """Contents down the left side, motions along the top, and what has the one and the other where they meet.
 
-    `contents` (content, *picture) are stills, `motions` (motion, step, *picture) videos, `swap` (content, motion,
+    `contents` (content, *picture) are stills, `motions` (motion, step, *picture) videos, `swapped` (content, motion,
     step, *picture) videos; `at` are the steps that are shown, the first is 1.
     """
     stills, above, inside = validate_swap_images(contents, motions, swapped)

@@ -64,7 +64,7 @@ def plot_field(
 ) -> AxesImage:
     """A field (height, width) as an image, grey where it is masked (NaN), with a colour bar.
 
-    A `plot_difference` is white where it is 0, and as red above as it is blue below. `limits` are the numbers of the
+    A `difference` is white where it is 0, and as red above as it is blue below. `limits` are the numbers of the
     first and last colour, those of the values unless given. The first row is above, or below where rows go `upwards`,
     as latitudes often do.
     """

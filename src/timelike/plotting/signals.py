@@ -1,4 +1,4 @@
-"""Sequences as lines over time; by class they are in `multiples`, beside what stands for them in `members`."""
+"""Sequences as lines over time; `small_multiples` has one panel per class, `group_panels` highlights one of a group."""
 
 from __future__ import annotations
 

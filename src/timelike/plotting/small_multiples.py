@@ -32,7 +32,7 @@ class PlotCurve(NamedTuple):
 
 
 class CurvePanel(NamedTuple):
-    """What stands above a panel, what its values are, and its lines."""
+    """The title of a panel, the name of its values, and its lines."""
 
     title: str
     unit: str

@@ -1,4 +1,4 @@
-"""The style of all figures: light and dark grounds, ink that is seen on them, words that can be read."""
+"""The style of all figures: light and dark pages, line colours, and readable text colours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def page_theme(dark: bool) -> Iterator[None]:
 
 
 def text_color() -> Any:
-    """What words are written in now: black on a light ground."""
+    """The current colour of text: black on a light page."""
     from matplotlib import rcParams
 
     return rcParams["text.color"]

@@ -1,4 +1,4 @@
-"""Sequences → sequences, fitted: steps for scikit-learn's pipelines, so that cleaning sits inside cross-validation."""
+"""Transformers for scikit-learn's pipelines, from sequences to sequences, so that cleaning is cross-validated too."""
 
 from typing import TYPE_CHECKING
 

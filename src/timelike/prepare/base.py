@@ -1,4 +1,4 @@
-"""The base of what prepares sequences: it learns from the training part, and takes sequences to sequences."""
+"""Base class of the transformers: fitted on the training part, from sequences to sequences."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..sequences import Sequences
 class Preparation(TransformerMixin, Model):  # type: ignore[misc]
     """A step of a pipeline from sequences to sequences: labels, groups, ids and times go through with them.
 
-    A subclass fills in `_made`, a verb of `Sequences`, and `_learn` if the verb needs something from the training part.
-    Missing values are let through: what comes after says whether it takes them.
+    A subclass implements `_transform`, and `_fit` if it learns something from the training part. Missing values are
+    passed on: the next step of the pipeline accepts or refuses them.
 
     >>> import timelike as tl
     >>> from sklearn.pipeline import make_pipeline
@@ -26,7 +26,7 @@ class Preparation(TransformerMixin, Model):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from X what `transform` needs; y is not looked at."""
+        """Learn from X what `transform` needs; y is ignored."""
         with self._atomic_fit():
             self._fit(self._validate_fit_input(X))
         return self
@@ -40,7 +40,7 @@ class Preparation(TransformerMixin, Model):  # type: ignore[misc]
         """The sequences prepared, by what was learned."""
 
     def _fit(self, sequences: Sequences) -> None:
-        """Nothing, for those that do the same to all data."""
+        """Learn nothing; overridden by transformers that depend on the training part."""
 
     def _takes_missing(self) -> bool:
         """Values may be missing: preparing is when they are filled."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..core.parameters import check_int, store_parameters
 from ..models import options
@@ -29,8 +29,6 @@ class Crop(Preparation):
 
     start = options.nullable(options.Option(check_int))
     stop = options.nullable(options.Option(check_int))
-
-    _called: ClassVar[str] = "prepare.Crop"  # what folders call Crop is the augmentation, which TAP may be given
 
     def __init__(self, *, start: int | None = None, stop: int | None = None) -> None:
         store_parameters(self, locals())

@@ -17,7 +17,7 @@ class Interpolate(Preparation):
     Parameters
     ----------
     max_gap : float, optional
-        Fill only where the neighbours are no further apart, in the unit of the clock (seconds, where stamps are dates;
+        Fill only where the neighbours are no further apart, in the unit of the clock (seconds for datetimes;
         steps, where there are none). What lies in a longer gap stays missing, and is the next step's business.
 
     Examples

@@ -23,7 +23,7 @@ class Resample(Preparation):
     length : int or "mean", optional
         Samples of every sequence; "mean" for the mean length of the training part.
     rate : float, optional
-        Samples per unit of time (second, where stamps are dates).
+        Samples per unit of time (second, where timestamps are dates).
     max_gap : float, optional
         Between samples that are further apart nothing is invented: what would lie there is missing.
 

@@ -19,7 +19,7 @@ class Windows(Preparation):
     no `y`: a clustering, an encoder that learns without labels. Windows carry the label and the group of their sequence
     (its number, where there are no groups), so `fit(X)` without `y` teaches a classifier too, which then answers for
     every window. With a `y` that does not fit, `fit_transform` is an error. For one answer for each sequence, and in
-    cross-validation of labels, give the classifier to `timelike.WindowedClassifier`.
+    cross-validation of labels, give the classifier to `timelike.neighbors.WindowedClassifier`.
 
     A sequence shorter than `size` gives no window.
 
@@ -60,7 +60,7 @@ class Windows(Preparation):
             raise ValueError(
                 f"y has one entry for each of {len(lengths)} sequences, and there are {n_windows} windows of "
                 f"size={self.size}: leave y out (windows carry the labels of their sequences), or use "
-                f"Windowed(classifier, size={self.size}), which answers once for each sequence"
+                f"neighbors.WindowedClassifier(classifier, size={self.size}), which answers once for each sequence"
             )
 
     def _transform(self, sequences: Sequences) -> Sequences:

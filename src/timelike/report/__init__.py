@@ -1,4 +1,4 @@
-"""Results → one page."""
+"""Results assembled into one HTML page."""
 
 from typing import TYPE_CHECKING
 

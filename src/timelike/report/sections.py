@@ -1,4 +1,4 @@
-"""The parts a page is assembled from, as the room `draw` makes them."""
+"""The parts of a page, as HTML: paragraphs, tables and figures."""
 
 from ..plotting.html import figure_html, paragraph, table
 

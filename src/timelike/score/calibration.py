@@ -54,7 +54,7 @@ class Reliability:
 def reliability(
     truth: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15, adaptive: bool = False
 ) -> Reliability:
-    """Answers by how probable they were said to be: what `expected_calibration_error` is computed from, to be drawn.
+    """Answers by their predicted probability: what `expected_calibration_error` is computed from, to be drawn.
 
     The answer is the most probable class, the first of equals. Parameters are those of `expected_calibration_error`.
 
@@ -124,7 +124,7 @@ def brier_score(truth: Any, probabilities: Any, *, classes: Any = None) -> float
 
 
 def negative_log_likelihood(truth: Any, probabilities: Any, *, classes: Any = None) -> float:
-    """The mean of −log p of the true class; infinite where one was said to be impossible.
+    """The mean of −log p of the true class; infinite where one has probability 0.
 
     Parameters are those of `expected_calibration_error`.
 
@@ -161,7 +161,7 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
     Examples
     --------
     >>> three_of_four_are_right = [[4.0, 0.0]] * 4
-    >>> round(temperature(three_of_four_are_right, [0, 0, 0, 1], label_smoothing=0), 3)  # 4 / log 3
+    >>> round(temperature(three_of_four_are_right, [0, 0, 0, 1], smoothing=0), 3)  # 4 / log 3
     3.641
     """
     known, scores = _validate_class_scores(truth, logits, "logits", classes)

@@ -23,9 +23,8 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 N_DRAWS = 400
-_KEPT_SHARE = (
-    0.6  # share of the draws that a threshold keeps; the median is a little too low where scores are sums of two
-)
+# share of the draws that a threshold keeps; the median is a little too low where scores are sums of two
+_KEPT_SHARE = 0.6
 _ROUNDING_FACTOR = 1 + 1e-12  # 0.29 × 100 is 28.999…
 _MIN_RATE = 1e-300  # rates below are as good as none, and their inverse is still a number
 _SINGULARS = {"identities": "identity", "examples": "example"}
@@ -57,7 +56,7 @@ class ThresholdBound(NamedTuple):
         return 1 / (self.n_independent + 1)
 
     def is_weaker_than(self, other: ThresholdBound, rate: float) -> bool:
-        """Whether it can promise less than the other, of what is asked for."""
+        """Whether it promises a lower rate than the other."""
         return self.min_promised_rate > max(other.min_promised_rate, rate)
 
 
@@ -202,8 +201,7 @@ def warn_few_pairs(bound: ThresholdBound, rate: float, n_units: int, units: Lite
     why = _LEFT_OUT_REASONS[units] if enough else ""
     warnings.warn(
         f"false_accept={rate:g} cannot be promised: {few}{needed} are needed{why}. {_KEPT_PROMISES[units]} a new pair "
-        "may be "
-        f"unlike all of them, and only {round_up(bound.promised_rate):g} is promised; give {lacking}, or "
+        f"may be unlike all of them, and only {round_up(bound.promised_rate):g} is promised; give {lacking}, or "
         f"false_accept={offered:g} or more, which rejects fewer genuine ones",
         CalibrationWarning,
         stacklevel=find_stack_level(),

@@ -120,8 +120,8 @@ def best_of_n(
 ) -> Score:
     """The score of the best of several futures, chosen for every item and by this score: best-of-N.
 
-    The score of each sample is its mean over the steps that are forecast; what the forecast goes on from is no part of
-    them. With `per="step"` it is one future that is followed through all steps, not the best of each. It says whether
+    The score of each sample is its mean over the steps that are forecast; the conditioning steps are excluded.
+    With `per="step"` it is one future that is followed through all steps, not the best of each. It says whether
     the truth is among the futures, not how probable: more samples are always better, so it compares methods with
     equally many only. To judge a distribution take `crps`.
 
@@ -132,7 +132,7 @@ def best_of_n(
     score : {"mse", "mae", "psnr", "ssim"} or callable
         A function such as `partial(psnr, value_range=255)` or `partial(lpips, weights=file)`, called as
         `score(truth, sample, per="each")`.
-    higher : bool, optional
+    higher_is_better : bool, optional
         Whether more is better; known of the library's scores, needed for others. The worst future by a score of the
         library is the last that `rank_samples` gives.
 
@@ -212,10 +212,13 @@ def _resolve_score(score: str | Callable[..., Any], higher: bool | None) -> tupl
         score = _score_by_name(score)
     if not callable(score):
         raise TypeError(f"score is a {type(score).__name__}: expected a name or a function")
-    way = resolve_higher_is_better(score, higher, "higher")
+    way = resolve_higher_is_better(score, higher, "higher_is_better")
     if way is None:
         name = _score_name(score)
-        raise ValueError(f"higher=None: say whether more is better for the score {name}, higher=True or higher=False")
+        raise ValueError(
+            f"higher_is_better=None: say whether more is better for the score {name}, higher_is_better=True or "
+            "higher_is_better=False"
+        )
     return score, way
 
 
@@ -228,8 +231,7 @@ def resolve_higher_is_better(score: str | Callable[..., Any], given: Any, argume
     if known is not None and way != known:
         raise ValueError(
             f"{argument}={way}: {'more' if known else 'less'} is better for {_score_name(score)}, so the worst future "
-            "would "
-            f"be taken for the best; leave {argument} out, or take best_first(…)[-1] for the worst"
+            f"would be taken for the best; leave {argument} out, or take rank_samples(…)[-1] for the worst"
         )
     return way
 

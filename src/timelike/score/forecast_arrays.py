@@ -1,4 +1,4 @@
-"""Arrays, sequences and forecasts for scores: checked at the door, and means per step, per item or of all."""
+"""Arrays, sequences and forecasts for scores: input validation, and means per step, per item or of all."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def validate_forecast(answer: Any, truth: Numbers, name: str = "forecast") -> Nu
 def validate_samples(samples: Any, truth: Numbers, name: str = "samples") -> NDArray[Any]:
     """Several forecasts of the truth, (sample, item, step, *frame), in the precision that they came in.
 
-    Of a `Forecast` its samples, known by their name: the room of forecasts comes after this one.
+    Of a `Forecast` its samples, recognised by their name: `forecast` imports this package, not the other way round.
     """
     array = validate_array(getattr(samples, "samples", samples), name)
     array = _match_channel_axis(array, truth.shape, lead=1)
@@ -67,7 +67,7 @@ def as_forecast_array(value: Any, name: str) -> NDArray[Any]:
         shortest, longest = int(value.lengths.min()), int(value.lengths.max())
         raise ValueError(
             f"{name} has sequences of {shortest} to {longest} steps: expected one length; {name}.crop(0, {shortest}) "
-            "keeps what all have, and what a forecast goes on from is no part of it"
+            "keeps what all have, and the conditioning steps are excluded"
         )
     return value.values.reshape(len(value), -1, *value.frame)
 

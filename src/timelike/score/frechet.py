@@ -32,7 +32,7 @@ def fvd(
     Parameters
     ----------
     truth : array (item, step, *frame) or Sequences of one length
-        Two videos or more. What a forecast goes on from is no part of them: put it in front of both where a table does.
+        Two videos or more. The conditioning steps are excluded: put them in front of both where a table does.
     forecasts : array (item, step, *frame), or of several samples (sample, item, step, *frame), or Forecast
     features : callable
         Videos (n, step, *frame) → (n, size), in the values that you gave. A torch module gets a tensor, and is called

@@ -47,7 +47,7 @@ class HorizonScores:
         return HorizonCurve(*(np.array([getattr(one, part) for one in found]) for part in ("mean", "low", "high")))
 
     def mean_to_step(self, h: int | None = None) -> dict[str, dict[str, Interval]]:
-        """The mean of every score over the steps 1 to h, all unless told, by score and method: tables' "t+h".
+        """The mean of every score over the steps 1 to h, all by default, by score and method: tables' "t+h".
 
         Steps whose truth is not known do not count, and neither does an item without any other.
         """
@@ -129,10 +129,10 @@ def horizon_scores(
         Of each method, by name: a `Forecast`, an array (item, step, *frame), or samples (sample, item, step, *frame).
     scores : names or mapping
         Of "mse", "mae", "psnr", "ssim", "crps"; or functions by name, such as {"LPIPS": partial(lpips, weights=file)}.
-    higher : mapping, optional
+    higher_is_better : mapping, optional
         Whether more is better, by the name of the score, such as {"blur": False}: known of the library's scores, and
         needed for your own where a method gives several futures.
-    trained : int, optional
+    trained_horizon : int, optional
         How many steps ahead training sequences went, which is their length without the conditioning frames.
     confidence : float
         Of the intervals, from Student's t over items, which must not depend on each other.
@@ -201,16 +201,17 @@ def _resolve_higher_is_better(
     """Whether more is better, by the name of a score; of one future nothing is `chosen`, and it need not be known."""
     if given is not None and not isinstance(given, Mapping):
         raise TypeError(
-            f"higher is a {type(given).__name__}: expected words by the name of a score, such as {{'blur': False}}"
+            f"higher_is_better is a {type(given).__name__}: expected words by the name of a score, such as "
+            "{'blur': False}"
         )
-    told = {check_choice(name, "higher", tuple(judges)): way for name, way in (given or {}).items()}
+    given_ways = {check_choice(name, "higher_is_better", tuple(judges)): way for name, way in (given or {}).items()}
     found = {}
     for name, judge in judges.items():
-        way = ensembles.resolve_higher_is_better(judge, told.get(name), f"higher[{name!r}]")
+        way = ensembles.resolve_higher_is_better(judge, given_ways.get(name), f"higher_is_better[{name!r}]")
         if way is None and chosen and not _is_ensemble_score(judge):
             raise ValueError(
-                f"higher={given!r}: say whether more is better for the score {name!r}, by which the best of several "
-                f"futures is chosen, such as higher={{{name!r}: False}}"
+                f"higher_is_better={given!r}: say whether more is better for the score {name!r}, by which the best of "
+                f"several futures is chosen, such as higher_is_better={{{name!r}: False}}"
             )
         found[name] = way is not False
     return found

@@ -39,7 +39,7 @@ def psnr(truth: Any, forecast: Any, *, value_range: float = 1.0, maximum: float 
     value_range : float
         The largest value minus the smallest that there can be: 1 for pictures in [0, 1], 255 for bytes, which are
         refused in another.
-    most : float
+    maximum : float
         What a frame without error has.
 
     Examples

@@ -16,7 +16,7 @@ from ..core.validation.labels import validate_labels
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and between which numbers it lies with the confidence that was asked for."""
+    """A mean and its confidence interval."""
 
     mean: float
     low: float
@@ -194,7 +194,7 @@ def resampling_units(groups: Any, n_items: int) -> NDArray[np.int64]:
 
 
 def _has_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
-    """Whether an interval has to be that of shares; an error where that is said and they are none."""
+    """Whether an interval is one of shares; an error where `shares=True` and values are outside [0, 1]."""
     if shares is None:
         return bool(np.isin(values, (0, 1)).all() and (values == 1).any())
     if check_bool(shares, "shares") and not ((values >= 0) & (values <= 1)).all():

@@ -43,7 +43,7 @@ def _validate_correct(side: Any, name: str) -> NDArray[np.bool_]:
     """Whether each answer is right; labels are not that, and would all count as right."""
     given = np.asarray(from_torch(side, name) if hasattr(side, "detach") else side)
     if given.dtype.kind not in "biuf" or not np.isin(given, (0, 1)).all():
-        raise TypeError(f"{name}: expected whether each answer is right, such as score.correct(truth, answer) gives")
+        raise TypeError(f"{name}: expected whether each answer is right, such as score.is_correct(truth, answer) gives")
     return given.astype(bool)
 
 

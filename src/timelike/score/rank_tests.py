@@ -28,7 +28,7 @@ def method_ranks(scores: Any, *, higher_is_better: bool = True) -> Floats:
     Parameters
     ----------
     scores : array (data set, method)
-    higher : bool
+    higher_is_better : bool
         Whether more is better.
 
     Examples

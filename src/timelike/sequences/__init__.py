@@ -1,4 +1,4 @@
-"""Bytes or a seed → Sequences."""
+"""`Sequences`, and everything that makes them: loading, tables, generators, augmentations."""
 
 from typing import TYPE_CHECKING
 

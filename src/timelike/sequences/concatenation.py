@@ -1,4 +1,4 @@
-"""`concat`: several collections → one."""
+"""`concat`: several collections as one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def concat(parts: Iterable[Sequences]) -> Sequences:
 
 
 def concatenate(several: list[Sequences], part_names: list[str]) -> Sequences:
-    """The same for parts that an error shall call by other names."""
+    """As `concat`, with other names for the parts in error messages."""
     first = several[0]
     for part, name in zip(several, part_names, strict=True):
         if not isinstance(part, Sequences):

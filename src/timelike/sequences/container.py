@@ -1,4 +1,4 @@
-"""`Sequences`, the one container, and the doors of every verb: any collection, or any single sequence, becomes one."""
+"""`Sequences`, the container of all sequences, with labels, groups, times and ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..core.parameters import check_int
 from ..core.validation import arrays, layouts
 from ..core.validation.conversion import torch_device, torch_dtype
 from . import conversions, metadata, sampling, selection, timestamps, transforms
-from .clean import cutting, duplicates, gaps, interpolation, resampling
+from .clean import duplicates, gaps, interpolation, resampling
 from .describe import description, plots
 from .io import long_tables, xarray_grids
 from .repr import html_table, summary_line
@@ -35,7 +35,7 @@ class PaddedArray(NamedTuple):
 
 
 class PaddedTensor(NamedTuple):
-    """The same for torch."""
+    """A rectangular batch of torch tensors: `values` (item, longest, *frame) and the true `lengths` (item,)."""
 
     values: torch.Tensor
     lengths: torch.Tensor
@@ -63,7 +63,7 @@ class Sequences:
         seconds); one array serves all when the lengths are equal.
     on_disorder : {"raise", "keep"}
         What to do with timestamps that repeat or run backwards: refuse them, or keep them until `merge_duplicates`,
-        while every verb that reads time refuses the sequences by name.
+        while every method that reads times refuses the sequences by name.
     channel_names, class_names : list of str, optional
     layout : {"ntc", "nct", "nc", "nchw"}
         `"nct"` for arrays in the (item, channel, time) order of aeon and sktime. `"nchw"` for single images (item,
@@ -121,7 +121,7 @@ class Sequences:
         self, values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None
     ) -> None:
         self._base = arrays.read_only_view(arrays.as_c_contiguous(values))  # every way in passes here
-        self._base_missing: list[bool] = []  # a cell shared by all subsets: filled when somebody first asks
+        self._base_missing: list[bool] = []  # a cell shared by all subsets: filled when it is first needed
         self._lengths = arrays.read_only_view(lengths)
         self._starts = arrays.read_only_view(lengths.cumsum() - lengths) if starts is None else starts
         self._packed: tuple[NDArray[Any], NDArray[Any] | None] | None = None
@@ -258,7 +258,7 @@ class Sequences:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(item, longest, *frame): what `padded()` would have."""
+        """(item, longest, *frame): the shape of `pad()`."""
         return (len(self), int(self._lengths.max(initial=0)), *self.frame)
 
     @property
@@ -421,7 +421,7 @@ class Sequences:
         return timestamps.elapsed_since_first(self.times, self._lengths)
 
     def pad(self, *, fill: float = 0.0, length: int | None = None) -> PaddedArray:
-        """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.padded()`.
+        """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.pad()`.
 
         The dtype is that of the values where it can hold `fill`.
         """
@@ -467,8 +467,8 @@ class Sequences:
     where = selection.where
     statistics = transforms.statistics
     standardize = transforms.standardize
-    gaps = gaps.gaps
-    split_at_gaps = cutting.split_at_gaps
+    split_at_gaps = gaps.split_at_gaps
+    gaps = gaps.gaps  # last: from here on the name is the method
     merge_duplicates = duplicates.merge_duplicates
     interpolate = interpolation.interpolate
     resample = resampling.resample
@@ -486,7 +486,7 @@ class Sequences:
 
 
 def _refuse_single_frame_layout(layout: Layout) -> None:
-    """An error where `Sequences` are given as images or vectors, which they would have to be made of."""
+    """Raise an error if `Sequences` are given as images or vectors, which they would have to be made of."""
     if layouts.is_single_frame(layouts.check_layout(layout)):
         raise ValueError(
             f'layout="{layout}" is for arrays, and data are Sequences, whose time is known: give the array that they '

@@ -21,7 +21,7 @@ def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> ND
     if not self.has_equal_lengths:
         raise TypeError(
             f"sequences of lengths {self.lengths.min()} to {self.lengths.max()} are not one array: "
-            "use padded(), resample(length=...) or to_list()"
+            "use pad(), resample(length=...) or to_list()"
         )
     return np.array(self.values.reshape(self.shape), dtype=dtype, copy=copy)
 
@@ -33,7 +33,7 @@ def to_list(self: Sequences, *, layout: Literal["ntc", "nct"] = "ntc") -> list[N
 
 
 def to_nct(self: Sequences) -> NDArray[Any] | list[NDArray[Any]]:
-    """What aeon and sktime take: an array (item, channel, time), or a list of (channel, time) if ragged."""
+    """The format of aeon and sktime: an array (item, channel, time), or a list of (channel, time) if ragged."""
     if not self.has_equal_lengths:
         return self.to_list(layout="nct")
     return self.values.reshape(self.shape).swapaxes(1, 2)
@@ -61,13 +61,13 @@ def _is_same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
 
 
 def get_state(self: Sequences) -> dict[str, Any]:
-    """What a pickle holds; only worker processes get one."""
+    """The state for a pickle; only worker processes get one."""
     own = _trim_buffer(self)
     return {slot: getattr(own, slot) for slot in self.__slots__}
 
 
 def _trim_buffer(self: Sequences) -> Sequences:
-    """Without the rest of the buffer, which a worker process must not receive for a few sequences.
+    """A copy without the rest of the buffer, which a worker process need not receive.
 
     Windows that overlap stay views: end to end they would take more than the stretch that they cover.
     """

@@ -78,11 +78,11 @@ class ChannelScaler(NamedTuple):
 
     @classmethod
     def from_sequences(cls, sequences: Sequences) -> ChannelScaler:
-        """Those of all steps together; what never changes keeps its scale.
+        """Mean and deviation over all steps; a constant channel has scale 1.
 
         >>> import timelike as tl
         >>> ChannelScaler.from_sequences(tl.Sequences([[1.0, 3.0], [1.0, 3.0, 2.0]]))
-        Moments(mean=array([2.]), scale=array([0.89442719]))
+        ChannelScaler(mean=array([2.]), scale=array([0.89442719]))
         """
         return cls._from_deviation(*mean_and_deviation(sequences.values))
 
@@ -112,11 +112,11 @@ class ChannelScaler(NamedTuple):
 
     @classmethod
     def identity(cls, frame: tuple[int, ...]) -> ChannelScaler:
-        """Those that change nothing."""
+        """The scaler that changes nothing."""
         return cls(np.zeros(frame), np.ones(frame))
 
     def refuse_too_large(self, sequences: Sequences, name: str) -> None:
-        """An error that names the argument, if some value will be too large."""
+        """Raise an error that names the argument if some value is too large."""
         ends = np.stack([sequences.values.min(0, initial=0), sequences.values.max(0, initial=0)])
         with np.errstate(over="ignore", invalid="ignore"):
             large = np.abs((ends - self.mean) / self.scale) > np.finfo(np.float32).max

@@ -1,4 +1,4 @@
-"""Sequences → one line of text, a small HTML table. Each is a method of `Sequences`."""
+"""The text and HTML representations of `Sequences`."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _as_value_list(wanted: Any, name: str) -> list[Any]:
 
 
 def _describe_unknown(name: Any, what: str, known: Iterable[Any], near: list[str] | None = None) -> str:
-    """That there is no such name, which there are, and which may have been meant, of those or of the `near` ones."""
+    """A message that the name does not exist, with those that do and close matches."""
     names = [str(one) if len(str(one)) <= _MAX_NAME_LENGTH else format_value(one, _MAX_NAME_LENGTH) for one in known]
     lower = {one.lower(): one for one in (names if near is None else near)}
     close = [lower[one] for one in get_close_matches(str(name).lower(), lower, n=1)]
@@ -126,14 +126,14 @@ def _describe_unknown(name: Any, what: str, known: Iterable[Any], near: list[str
 
 
 def is_name_key(key: Any) -> bool:
-    """Whether `s[key]` asks by name: text, or a list of text."""
+    """Whether the key of `s[key]` is a name or a list of names."""
     if isinstance(key, np.ndarray):
         return key.dtype.kind == "U" and key.size > 0
     return isinstance(key, str) or (isinstance(key, list) and len(key) > 0 and all(isinstance(k, str) for k in key))
 
 
 def select_by_name(self: Sequences, key: Any) -> Sequences:
-    """What `s[name]` or `s[[name, …]]` asks for: channels, or sequences by their ids, in the order of the names."""
+    """The result of `s[name]` or `s[[name, …]]`: channels, or sequences by their ids, in the order of the names."""
     names = [key] if isinstance(key, str) else [str(name) for name in np.asarray(key).ravel()]
     meant = format_value(names[0] if isinstance(key, str) else names)
     of_channels = self.channel_names or ()
@@ -165,7 +165,7 @@ def _id_positions(self: Sequences) -> dict[str, list[int]]:
 
 
 def _explain_unknown_name(self: Sequences, name: str) -> str:
-    """Why `s[name]` cannot be answered, and what could be meant."""
+    """The message of a failed `s[name]`, with close matches."""
     for what in ("label", "group"):
         entries = getattr(self, f"{what}s")
         if entries is not None and entries.dtype.kind == "U" and name in entries:

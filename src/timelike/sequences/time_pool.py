@@ -1,4 +1,4 @@
-"""Coarse: a clock with fewer frames, each the mean of a stretch of steps, so that long sequences cost no more."""
+"""`TimePool`: means over stretches of time steps, so that long sequences have a bounded number of frames."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from .container import Sequences
 
 UNLIMITED = 2**62  # frames: more than there are
-_LENGTH_FACTOR = 2  # times `most` that a single sequence may have before it gets a clock of its own
+_LENGTH_FACTOR = 2  # times `frames` that one sequence may have before it gets a factor of its own
 
 
 class TimePool(NamedTuple):
-    """Frames of `factor` steps each, and at most so many of a sequence; the last frame may have fewer steps.
+    """Frames that are means of `factor` steps, at most `max_frames` per sequence; the last frame may have fewer steps.
 
-    All sequences have one factor, so that what is as fast stays as fast; only one that would still have more than
-    `max_frames` frames has a greater one.
+    All sequences share one factor, so that equal speeds stay equal; only a sequence that would still have more than
+    `max_frames` frames has a larger one.
 
     >>> import timelike as tl
     >>> TimePool(2.0, 100).apply(tl.Sequences([[1.0, 3.0, 5.0, 7.0, 9.0], [4.0]])).values[:, 0]
@@ -30,15 +30,15 @@ class TimePool(NamedTuple):
 
     @classmethod
     def identity(cls) -> TimePool:
-        """A clock that leaves every step as it is."""
+        """A pool that leaves every step as it is."""
         return cls(1.0, UNLIMITED)
 
     @classmethod
     def from_lengths(cls, lengths: NDArray[np.int64], frames: int | None) -> TimePool:
-        """So coarse that nine in ten sequences of these lengths have `frames` frames at most, None for any number.
+        """The pool with which nine in ten sequences of these lengths have at most `frames` frames; None for any number.
 
         >>> TimePool.from_lengths(np.array([100, 400]), 200)
-        Coarse(factor=2.0, most=400)
+        TimePool(factor=2.0, max_frames=400)
         """
         if frames is None:
             return cls.identity()
@@ -51,7 +51,7 @@ class TimePool(NamedTuple):
         return np.ceil(lengths / self._factors(lengths) * (1 - 1e-12)).astype(np.int64)
 
     def apply(self, sequences: Sequences) -> Sequences:
-        """The same sequences on this clock, with their labels, groups and ids."""
+        """The pooled sequences, with their labels, groups and ids."""
         own = sequences.lengths
         if (self._factors(own) == 1).all():
             return sequences
@@ -79,7 +79,7 @@ class TimePool(NamedTuple):
         return np.maximum(self.factor, lengths / self.max_frames)
 
     def _means(self, sequences: Sequences, item: NDArray[np.int64], frame: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Of every frame the mean of its steps, one step after the other, so that no other sequence has a say."""
+        """The mean of the steps of every frame, summed step by step, hence independent of the other sequences."""
         base, starts, lengths = sequences.buffers()
         factor = self._factors(lengths)[item]
         begin, end = frame * factor, np.minimum((frame + 1) * factor, lengths[item])

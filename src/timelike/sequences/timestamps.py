@@ -1,4 +1,4 @@
-"""Timestamps: numbers, datetimes of any kind or text → one row of float64 or datetime64[ns], and back."""
+"""Timestamps: conversion of numbers, datetimes and text to float64 or datetime64[ns], and elapsed times."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def add_elapsed(first: Any, passed: NDArray[np.float64]) -> NDArray[Any]:
 
 
 def refuse_disorder(times: NDArray[Any], lengths: NDArray[np.int64]) -> None:
-    """Time runs forward inside every sequence."""
+    """Raise an error unless times increase strictly inside every sequence."""
     found = first_disorder(times, lengths)
     if found is not None:
         raise ValueError(
@@ -197,7 +197,7 @@ def same_sequence_mask(lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def first_disorder(times: NDArray[Any], lengths: NDArray[np.int64]) -> str | None:
-    """Which sequence first repeats a time or runs backwards, and where, in words."""
+    """A message with the first sequence whose times repeat or run backwards, and where."""
     bad = np.flatnonzero(same_sequence_mask(lengths) & (times[1:] <= times[:-1]))
     if not bad.size:
         return None

@@ -1,4 +1,4 @@
-"""Whatever the caller has → checked `Sequences`: single ones, collections, and the input and targets of estimators."""
+"""Conversion of input to validated `Sequences`: single sequences, collections, and the X and y of estimators."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SINGLE_START = arrays.read_only_view(np.zeros(1, np.int64))
 
 
 def validate_estimator_input(X: Any) -> Any:
-    """What an estimator is given, read as scikit-learn reads it: also tables with one sequence in each row."""
+    """The input X of an estimator, read as scikit-learn reads it: also tables with one sequence per row."""
     if is_sparse(X):
         raise TypeError("X is a sparse matrix: expected Sequences or an array; a dense one is X.toarray()")
-    if hasattr(X, "__array__") and not hasattr(X, "detach"):  # a tensor finds its own way, from any device
-        if not isinstance(X, np.ma.MaskedArray):  # whose masked entries are missing, not what lies below the mask
+    if hasattr(X, "__array__") and not hasattr(X, "detach"):  # tensors, on any device, are converted later
+        if not isinstance(X, np.ma.MaskedArray):  # masked entries are missing
             X = np.asarray(X)
         if X.ndim < 2 and X.dtype != object:
             raise ValueError(
@@ -35,7 +35,7 @@ def validate_estimator_input(X: Any) -> Any:
 
 
 def set_n_features_in(estimator: Any, sequences: Sequences) -> None:
-    """Note how many numbers a sequence has, if all have as many, as scikit-learn does."""
+    """Set `n_features_in_`, as scikit-learn does, if all sequences have the same length."""
     if sequences.has_equal_lengths:
         estimator.n_features_in_ = int(np.prod(sequences.shape[1:]))
     elif hasattr(estimator, "n_features_in_"):  # from an earlier fit
@@ -43,7 +43,7 @@ def set_n_features_in(estimator: Any, sequences: Sequences) -> None:
 
 
 def validate_targets(estimator: Any, sequences: Sequences, y: Any, what: str) -> NDArray[Any]:
-    """What is known about each sequence: y, or the labels that the sequences carry."""
+    """The targets: y, or the labels that the sequences carry."""
     from sklearn.utils.validation import column_or_1d
 
     if y is None and sequences.labels is None:
@@ -62,7 +62,7 @@ def validate_targets(estimator: Any, sequences: Sequences, y: Any, what: str) ->
 
 
 def as_single_sequence(value: Any, name: str) -> Sequences:
-    """The same door for a single sequence, (time,) or (time, *frame): a collection of one."""
+    """A single sequence, (time,) or (time, *frame), validated, as a collection of one."""
     if isinstance(value, Sequences):
         if len(value) != 1:
             raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
@@ -70,7 +70,7 @@ def as_single_sequence(value: Any, name: str) -> Sequences:
     values = arrays.validate_sequence(value, name)
     made = _from_checked(values, np.array([len(values)]), _SINGLE_START)
     if values.dtype.kind != "f" or np.isfinite(values).all():
-        made._base_missing.append(False)  # one look for both, since small sequences are compared by the million
+        made._base_missing.append(False)  # one pass for both checks, since small sequences are compared by the million
         return made
     step = arrays.find_first_step(values, np.isinf)
     if step is not None:
@@ -79,7 +79,7 @@ def as_single_sequence(value: Any, name: str) -> Sequences:
 
 
 def as_sequences(value: Any, name: str) -> Sequences:
-    """The door of every verb: `Sequences` pass, anything else is checked under the name of the argument."""
+    """`Sequences` as they are, anything else validated; errors name the argument `name`."""
     if isinstance(value, Sequences):
         return value
     values, lengths = arrays.pack_sequences(value, "ntc", name)
@@ -89,13 +89,12 @@ def as_sequences(value: Any, name: str) -> Sequences:
 
 
 def validate_sequences(X: Any) -> Sequences:
-    """The door of every estimator, which also takes what scikit-learn hands around."""
+    """The input X of an estimator as `Sequences`, also from the types that scikit-learn passes."""
     words = X.tolist() if isinstance(X, np.ndarray) and X.dtype.kind == "U" and X.ndim == 1 else X
     if isinstance(words, list) and len(words) and all(isinstance(one, str) for one in words):
         raise TypeError(
             f"X holds text, {format_value(words)}: expected sequences of numbers. These look like labels: are they "
-            "swapped? "
-            "The sequences X come first, then the labels y"
+            "swapped? The sequences X come first, then the labels y"
         )
     return X if isinstance(X, Sequences) else as_sequences(validate_estimator_input(X), "X")
 
@@ -103,7 +102,7 @@ def validate_sequences(X: Any) -> Sequences:
 def _from_checked(
     values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None
 ) -> Sequences:
-    """Checked arrays of which nothing else is known."""
+    """`Sequences` of validated arrays, without metadata."""
     made = Sequences.__new__(Sequences)
     made._set_values(values, lengths, starts)
     made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
@@ -112,7 +111,7 @@ def _from_checked(
 
 
 def as_one_or_many(value: Any, frame: tuple[int, ...], name: str) -> tuple[Sequences, bool]:
-    """The sequences, and whether it was a single one: with the frames known, the number of axes tells.
+    """The sequences, and whether the input was a single one, which the number of axes tells if the frame is known.
 
     With one channel, a list of plain sequences is several; (time, 1) is one.
 

@@ -36,10 +36,10 @@ _double_copies: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = W
 
 
 class Trained(Model):
-    """A model whose network is trained by the loop of this room.
+    """A model whose network is trained by the loop of this package.
 
-    A method writes its constructor, `_network(frame)`, `_objective(ready, targets)` and its verb; what it learns from
-    beside the sequences comes from `_targets`, and how long it trains from `_limits`.
+    A method writes its constructor, `_build_network(frame)`, `_make_objective(ready, targets)` and its main method;
+    what it learns from beside the sequences comes from `_validate_targets`, how long it trains from `_fit_options`.
     """
 
     standardize = options.boolean()
@@ -62,14 +62,14 @@ class Trained(Model):
 
     @abc.abstractmethod
     def _make_objective(self, ready: Sequences, targets: Any) -> Objective:
-        """What `network_` is to learn, from standardized sequences and what `_targets` gave."""
+        """What `network_` is to learn, from standardized sequences and what `_validate_targets` gave."""
 
     @abc.abstractmethod
     def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        """What `train.fit` is told beside the objective: how long, which schedule, how judged."""
+        """Arguments of `train.fit` beside the objective: budget, schedule, validation."""
 
     def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
-        """What is known about every sequence; nothing, where nothing is asked for."""
+        """The checked targets of the sequences; None for methods without targets."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from the sequences X."""
@@ -204,8 +204,8 @@ def _max_steps(limits: Mapping[str, Any], objective: Objective) -> float:
 def double_precision_copy(network: Network) -> Network:
     """A copy in double precision on the CPU, kept until a weight of the network changes.
 
-    A product of matrices rounds each row as the number of rows suggests, and a sequence would not be quite itself in
-    other company; what is computed in double precision and rounded is the same in any.
+    A product of matrices rounds each row depending on the number of rows, so the result for a sequence would depend
+    on the other items in the batch; computed in double precision and then rounded, it does not.
 
     >>> network = nn.Linear(2, 1)
     >>> double_precision_copy(network) is double_precision_copy(network)
@@ -218,7 +218,7 @@ def double_precision_copy(network: Network) -> Network:
     known = _double_copies.get(network)
     # the numbers themselves are compared: torch counts no change that goes through `.data`
     if known is None or len(known[0]) != len(weights) or not all(map(torch.equal, known[0], weights)):
-        twin = copy.deepcopy(network).double().cpu().eval()
-        known = _double_copies[network] = [weight.clone() for weight in weights], twin
+        double = copy.deepcopy(network).double().cpu().eval()
+        known = _double_copies[network] = [weight.clone() for weight in weights], double
     found: Network = known[1]  # type: ignore[assignment]
     return found

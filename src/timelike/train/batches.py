@@ -19,7 +19,7 @@ class Batch:
     """Named tensors with one row per sequence, and the positions of these sequences (`ids`).
 
     The ids are there so that an error can say which sequences it is about, and so that several processes can share a
-    batch. A tensor whose first axis is something else needs an objective with a `part` of its own.
+    batch. A tensor whose first axis is something else needs an objective with a `process_share` of its own.
 
     >>> batch = Batch([4, 7], x=np.zeros((2, 5, 1)), lengths=[5, 3])
     >>> batch
@@ -72,7 +72,7 @@ class Batch:
             if tensor.ndim == 0 or len(tensor) != len(self):
                 raise ValueError(
                     f"{name} has shape {tuple(tensor.shape)} in a batch of {len(self)} sequences, so it cannot be "
-                    "shared among processes: expected one row for each, or an objective that defines part()"
+                    "shared among processes: expected one row for each, or an objective that defines process_share()"
                 )
         chosen = np.asarray(rows, np.int64)
         index = torch.from_numpy(chosen)

@@ -1,4 +1,4 @@
-"""Callback, with a method for every moment of a training; the bar that shows progress, and the word in its place."""
+"""Callback, with a method for every moment of a training; the progress bar, and the notice where there is none."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Callback:
     """Derive from it and fill in the moments of interest.
 
     Each gets the `run`: `run.step` (steps done), `run.epoch`, `run.history`, `run.objective`, and `run.stop(reason)`.
-    With several processes, every process calls its own; `run.processes.first` is true in one of them. What a callback
-    needs to know after a pause it finds in the history.
+    With several processes, every process calls its own; `run.processes.is_first` is true in one of them. What a
+    callback needs to know after a pause it finds in the history.
 
     >>> class StopWhenSmall(Callback):
-    ...     def stepped(self, run):
+    ...     def on_step_end(self, run):
     ...         if run.history.last("loss") < 0.01:
     ...             run.stop("a small loss")
     """
@@ -47,7 +47,7 @@ class Callback:
 class DurationNotice(Callback):
     """One line on the standard error that says how long the training will take, if that is worth knowing.
 
-    Where nobody is `is_interactive`, no bar will follow, and it says how to have one.
+    Where the output is not a terminal, no bar will follow, and the line says how to have one.
     """
 
     _min_seconds = 10.0  # seconds

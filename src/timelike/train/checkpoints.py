@@ -105,7 +105,7 @@ STATE_SCHEMA = schema.typed_dict(
     epoch=schema.integer(),
     position=schema.integer(),
     seed=schema.integer(),
-    stopped=schema.nullable(schema.string()),
+    stop_reason=schema.nullable(schema.string()),
     identity=schema.dict_of(schema.string(), schema.union(schema.string(), schema.integer(-schema.MAX_INTEGER))),
     optimizers=schema.dict_of(schema.string(), OPTIMIZER_SCHEMA),
     objective=schema.dict_of(schema.string(), schema.any_value()),
@@ -120,7 +120,7 @@ def _run_state(run: TrainingRun) -> dict[str, Any]:
         "epoch": run.epoch,
         "position": run.position,
         "seed": run.seed,
-        "stopped": run.history.stop_reason,
+        "stop_reason": run.history.stop_reason,
         "identity": run.identity(),
         "optimizers": {name: optimizer_state(one, run.options[name]) for name, one in run.optimizers.items()},
         "objective": run.objective.state(),
@@ -162,7 +162,7 @@ def _refuse_other_training(theirs: dict[str, Any], own: dict[str, Any], folder: 
     """Before anything is loaded; what only one of the two knows of itself says nothing."""
     for name, here in own.items():
         if str(there := theirs.get(name, here)) != str(here):
-            letters = isinstance(here, Fingerprint)  # which tell nobody anything
+            letters = isinstance(here, Fingerprint)  # hashes mean nothing to a reader
             differ = f"other {name}" if letters else f"another {name}, {there} there and {here} here"
             raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER_TRAINING_HINT}")
 

@@ -142,13 +142,13 @@ class History:
             name: {"steps": np.array(track.steps, np.int64), "values": np.array(track.values, np.float64)}
             for name, track in self.tracks.items()
         }
-        return {"higher_is_better": self.higher_is_better, "stopped": self.stop_reason, "tracks": tracks}
+        return {"higher_is_better": self.higher_is_better, "stop_reason": self.stop_reason, "tracks": tracks}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> History:
         """The history that `state` took apart."""
         tracks = {name: Track(one["steps"].tolist(), one["values"].tolist()) for name, one in state["tracks"].items()}
-        return cls(state["higher_is_better"], state["stopped"], tracks)
+        return cls(state["higher_is_better"], state["stop_reason"], tracks)
 
     def tensors(self) -> dict[str, Tensor]:
         """All tracks, for a checkpoint."""

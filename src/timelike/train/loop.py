@@ -108,9 +108,8 @@ class TrainingLoop:
             raise ValueError(f"schedule is for {', '.join(map(repr, self.schedules))}: the optimizers are {names}")
         started = clock.now()
         self.start = started - run.history.seconds  # a continued run counts the time before its pause
-        self.preparation_seconds = (
-            started - clock.fit_start()
-        )  # what the model did before the loop is a part of its budget
+        # what the model did before the loop is a part of its budget
+        self.preparation_seconds = started - clock.fit_start()
         self.durations: dict[str, float] = {}  # seconds of the last validation, and of the last checkpoint
         self.step_seconds: deque[float] = deque(maxlen=_N_RECENT_STEPS)  # seconds of steps
         # until a validation has been timed
@@ -123,9 +122,8 @@ class TrainingLoop:
         """Train until something says stop."""
         run, history = self.run, self.run.history
         run.module.train()
-        self._run_callbacks(
-            "on_train_start"
-        )  # once the checkpoint is loaded: a callback finds what happened before in the history
+        # once the checkpoint is loaded: a callback finds what happened before in the history
+        self._run_callbacks("on_train_start")
         try:
             self._run_epochs()
             if run.stop_reason == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
@@ -141,7 +139,7 @@ class TrainingLoop:
             usual = statistics.median_low(self.step_seconds) if self.step_seconds else 0.0
             self.objective.has_time_for_check = self._is_within_budget(self._learning_check_seconds(usual))
         finally:
-            # also after an error: whoever catches it has a module that answers, without gradients that take memory
+            # also after an error: the caller has a module in evaluation mode, without gradients that take memory
             run.module.zero_grad()
             run.module.eval()
             self._run_callbacks("on_train_end")
@@ -184,9 +182,7 @@ class TrainingLoop:
             if every is not None and run.step % every == 0 and self._has_time_for("validation"):
                 self._validate()
             self._run_callbacks("on_step_end")
-            if (
-                self._should_stop()
-            ):  # before a checkpoint is due: the last one is written in `go`, and knows why it ended
+            if self._should_stop():  # before a checkpoint is due: `train` writes the last, which knows why it ended
                 return
             due = self.checkpoints is not None and self.processes.any(self.checkpoints.is_due(run.step))
             if due and self._has_time_for("checkpoint"):
@@ -247,7 +243,7 @@ class TrainingLoop:
             raise
         if descent.n_updates == updates:
             name = type(self.objective).__name__
-            raise RuntimeError(f"step() of {name} made no update: expected it to call descent(loss)")
+            raise RuntimeError(f"step() of {name} made no update: expected it to call optimizer_step(loss)")
         self.processes.copy_buffers(run.module)  # each process saw another part of the batch, and one must be right
         run.step, run.position = run.step + 1, run.position + 1
         self.step_seconds.append(clock.now() - begin)
@@ -275,7 +271,7 @@ class TrainingLoop:
         return noted
 
     def _expected_steps(self) -> int | None:
-        """How many steps there will be: as many as were asked for, or as the time allows at the pace so far."""
+        """How many steps there will be: as many as the budget says, or as the time allows at the pace so far."""
         run, most, limit = self.run, self.budget.max_steps, self.budget.max_seconds
         if limit is None or run.step == 0:
             return most
@@ -385,7 +381,7 @@ class TrainingLoop:
         return self.validation_steps * statistics.median_low(self.step_seconds)
 
     def _learning_check_seconds(self, usual: float) -> float:
-        """Seconds that `verdict.judge` takes."""
+        """Seconds that `learning_check.warn_if_not_learned` takes."""
         return (
             self.objective.learning_check_steps * usual
             + self.objective.learning_check_validations * self._needed_seconds("validation")

@@ -84,7 +84,7 @@ class Objective(ABC):
     """Whether there was time for that judgement when the loop ended; set by the loop."""
 
     data_issue: str | None = None
-    """What `find_data_issue` said before the first step."""
+    """What `find_data_issue` returned before the first step."""
 
     preparation_name: str = "what comes before the first step"
     """What the owner does before the training, in words, and how many seconds it took."""
@@ -119,12 +119,12 @@ class Objective(ABC):
 
         A method with several optimisers descends with each, as often as it likes::
 
-            def step(self, batch, descent):
+            def step(self, batch, optimizer_step):
                 for _ in range(5):
                     critic = self.critic_loss(batch)
-                    descent(critic, "critic")
+                    optimizer_step(critic, "critic")
                 generator = self.generator_loss(batch)
-                descent(generator, "generator")
+                optimizer_step(generator, "generator")
                 return {"loss": generator, "critic": critic}
 
         One that wants little memory calls `optimizer_step.backward(term)` for every term, then `optimizer_step.step()`.
@@ -139,13 +139,13 @@ class Objective(ABC):
 
     @property
     def has_validation(self) -> bool:
-        """Whether there is a score: unless said otherwise, whether `validate` is written."""
+        """Whether there is a score: by default, whether `validate` is overridden."""
         return type(self).validate is not Objective.validate
 
     def validate(self) -> float:
         """A score of the module as it is; called without gradients and with the module in evaluation mode.
 
-        `batch.like(self.module)` brings a batch to the module's device and precision.
+        `batch.match_module(self.module)` brings a batch to the module's device and precision.
         """
         raise NotImplementedError
 
@@ -158,7 +158,7 @@ class Objective(ABC):
         return None
 
     def find_data_issue(self) -> str | None:
-        """What is wrong with the data, whatever is learned from it, in words that go on from "has learned nothing:".
+        """What is wrong with the data; the warning "has learned little or nothing" ends with it.
 
         A model calls it before the first step of a training that is long enough to be judged, so that `max_time`
         counts it.
@@ -166,7 +166,7 @@ class Objective(ABC):
         return None
 
     def failure_reason(self) -> str | None:
-        """What is wrong with the module after a training, in words that go on from "has learned nothing:"."""
+        """What is wrong with the trained module; the warning "has learned little or nothing" ends with it."""
         return None
 
     def failure_reason_steps(self) -> float:
@@ -181,7 +181,7 @@ class Objective(ABC):
         return None
 
     def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
-        """What one of several processes computes of a batch: every `world_size`-th sequence.
+        """What one of several processes computes of a batch: every `world`-th sequence.
 
         Gradients are averaged with the number of sequences as weights, so for a loss that is a mean over sequences the
         number of processes does not matter. A loss over pairs sees only the pairs within each part; replace this

@@ -1,4 +1,4 @@
-"""Descent, one step down a loss (backward, average over processes, check, clip, update), and what it says on NaN."""
+"""`OptimizerStep`: backward, average over processes, check, clip, update; and the error where a loss is not finite."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from .objective import Objective
 
 
-_LONG_FORWARD_SECONDS = (
-    0.2  # seconds of a forward pass, after which somebody may press Ctrl-C in the backward pass, twice as long
-)
+# seconds of a forward pass, after which somebody may press Ctrl-C in the backward pass, twice as long
+_LONG_FORWARD_SECONDS = 0.2
 _MAX_LISTED = 20  # ids in a message
 _MAX_RATE = 1e30  # Adam divides it by a denominator of 1e-8, and the quotient has to fit a float32
 
@@ -60,7 +59,7 @@ class OptimizerStep:
         self.n_started = 0
         """Updates begun so far: until one is, the module is as it was before the step."""
         self.n_updates = 0
-        """Updates so far: a step that makes none has learned nothing."""
+        """Updates so far: a step that makes none changes nothing."""
 
     def __call__(self, loss: Any, optimizer: str | None = None) -> None:
         """Descend the loss once."""
@@ -196,7 +195,7 @@ def _describe_loss(loss: Any) -> str:
 
 @contextmanager
 def interruptible_backward(module: nn.Module) -> Iterator[None]:
-    """Let Ctrl-C be heard during a backward pass, which is one call from Python and may take many seconds.
+    """Let Ctrl-C be handled during a backward pass, which is one call from Python and may take many seconds.
 
     A line of Python runs whenever the gradient of a parameter is there. Not at nodes between them: torch frees a graph
     whose nodes Python has seen by recursion, and the long one of a recurrent network overflows the stack.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from ..core.parameters import check_choice, check_float, check_int
 from .history import History
@@ -155,7 +155,7 @@ class Milestones(Schedule):
             )
         for one in self.milestones:
             if not isinstance(one, float):
-                check_int(one, "at", 1)
+                check_int(one, "milestones", 1)
             elif not 0 < one < 1:
                 raise ValueError(
                     f"milestones={self.milestones!r:.60}: expected whole steps, or shares of all steps between 0 and 1"
@@ -186,8 +186,6 @@ class LinearDecay(Schedule):
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
     """
 
-    _called: ClassVar[str] = "train.Linear"  # what folders call Linear is a kernel
-
     share: float = 0.1
     steps: int | None = None
 
@@ -200,7 +198,8 @@ class LinearDecay(Schedule):
         """A fall needs to know where it ends."""
         if self.steps is None and horizon is None:
             raise ValueError(
-                "schedule=Linear() does not know how many steps there will be: give it steps, max_steps or max_time"
+                "schedule=LinearDecay() does not know how many steps there will be: give it steps, max_steps or "
+                "max_time"
             )
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:

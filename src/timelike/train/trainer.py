@@ -1,4 +1,4 @@
-"""`fit`, the one verb of this room: its limits, its schedules, and where its checkpoints go."""
+"""`fit`, the one function of this package: its budget, its schedules, and where its checkpoints go."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def fit(
     gradient_clip : float, optional
         Norm to which longer gradients are shortened.
     schedule : Schedule, optional
-        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `Linear`, `Steps`; for several
-        optimisers, one for all or a dict with one for each.
+        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `LinearDecay`, `StepDecay`,
+        `Milestones`; for several optimisers, one for all or a dict with one for each.
     validate_every : int, optional
         Steps between two validations; once per epoch unless given.
     patience : int, optional
@@ -159,7 +159,7 @@ class Budget:
         validate_every: int | None,
         patience: int | None,
     ) -> Budget:
-        """What was asked for, if it makes sense."""
+        """The budget, checked."""
         if not isinstance(objective, Objective):
             raise TypeError(f"objective is a {type(objective).__name__}: expected a timelike.train.Objective")
         if not isinstance(getattr(objective, "module", None), nn.Module):
@@ -180,7 +180,7 @@ class Budget:
         return cls(max_steps, max_epochs, seconds, validates, validate_every, patience)
 
     def warn_if_exceeded(self, run: TrainingRun) -> None:
-        """Before the first step: a checkpoint may be older than it was asked to become."""
+        """Before the first step: the checkpoint may already have passed the budget."""
         for name, done, most in (("epochs", run.epoch, self.max_epochs), ("steps", run.step, self.max_steps)):
             if most is not None and done > most and run.processes.is_first:
                 warnings.warn(

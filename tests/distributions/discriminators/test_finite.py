@@ -84,7 +84,7 @@ def off(width, seeds, infinite, **options):
 @pytest.mark.parametrize(("activation", "bias"), [("relu", 1.0), (("relu", "sine"), 0.3)])
 def test_wider_networks_are_nearer_to_the_infinite_one(loss, activation, bias):
     options = {"activation": activation, "depth": 1, "bias": bias}
-    infinite = INFINITE[loss](NTK(**options)).against(FAKE, REAL)
+    infinite = INFINITE[loss](NTK(**options)).train_critic(FAKE, REAL)
     narrow, wide = (off(width, 4, infinite, loss=loss, steps=100, **options) for width in (32, 1024))
     assert wide[0] < narrow[0] / 2.5
     assert wide[1] < narrow[1] / 1.5  # a finite ReLU network has corners where the infinite one is smooth

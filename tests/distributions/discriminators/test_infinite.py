@@ -41,7 +41,7 @@ def samples(n=6, m=4, features=2, seed=0):
 @pytest.mark.parametrize("loss", ["ipm", "lsgan", "vanilla"])
 def test_training_is_what_ever_smaller_steps_of_euler_s_tend_to(loss):
     fake, real, z = samples()
-    f = KINDS[loss](KERNEL, time=1.5).against(fake, real)(z)
+    f = KINDS[loss](KERNEL, time=1.5).train_critic(fake, real)(z)
     off = [
         np.abs(f - naive.trained(rbf, fake, real, z, loss=loss, time=1.5, steps=steps)).max() for steps in (100, 400)
     ]
@@ -66,7 +66,7 @@ def test_training_goes_on_from_any_function(loss):
     def slanted(points):
         return points[:, 0] * 0.5 - 0.2
 
-    f = KINDS[loss](KERNEL, time=0.7, initial=slanted).against(fake, real)(z)
+    f = KINDS[loss](KERNEL, time=0.7, initial=slanted).train_critic(fake, real)(z)
     by_steps = naive.trained(
         rbf, fake, real, z, loss=loss, time=0.7, steps=2000, initial=lambda place: place[0] * 0.5 - 0.2
     )
@@ -77,9 +77,9 @@ def test_training_goes_on_from_any_function(loss):
 def test_two_trainings_one_after_the_other_are_one_of_the_time_of_both(loss):
     fake, real, z = samples()
     kind = KINDS[loss]
-    first = kind(KERNEL, time=0.8).against(fake, real)
-    both = kind(KERNEL, time=1.2, initial=first).against(fake, real)
-    whole = kind(KERNEL, time=2.0).against(fake, real)
+    first = kind(KERNEL, time=0.8).train_critic(fake, real)
+    both = kind(KERNEL, time=1.2, initial=first).train_critic(fake, real)
+    whole = kind(KERNEL, time=2.0).train_critic(fake, real)
     np.testing.assert_allclose(both(z), whole(z), atol=1e-4 if loss == "hinge" else 1e-7)
     np.testing.assert_allclose(both.gradient(z), whole.gradient(z), atol=1e-4 if loss == "hinge" else 1e-7)
 
@@ -87,7 +87,7 @@ def test_two_trainings_one_after_the_other_are_one_of_the_time_of_both(loss):
 @pytest.mark.parametrize("loss", KINDS)
 def test_gradients_are_differences_of_costs(loss):
     fake, real, z = samples()
-    critic = KINDS[loss](KERNEL, time=2.0).against(fake, real)
+    critic = KINDS[loss](KERNEL, time=2.0).train_critic(fake, real)
     step = 1e-6
     for feature in range(2):
         aside = step * np.eye(2)[feature]
@@ -98,7 +98,7 @@ def test_gradients_are_differences_of_costs(loss):
 @pytest.mark.parametrize("loss", KINDS)
 def test_costs_are_those_of_section_6_3_1(loss):
     fake, real, z = samples()
-    critic = KINDS[loss](KERNEL, time=2.0).against(fake, real)
+    critic = KINDS[loss](KERNEL, time=2.0).train_critic(fake, real)
     f = critic(z)
     costs = {"ipm": f, "lsgan": f**2, "vanilla": -np.log(1 / (1 + np.exp(-f))), "hinge": -f}
     np.testing.assert_allclose(critic.cost(z), costs[loss], rtol=1e-12)
@@ -108,15 +108,15 @@ def test_costs_are_those_of_section_6_3_1(loss):
 def test_a_generator_that_descends_its_cost_comes_nearer(loss):
     rng = np.random.default_rng(0)
     fake, real = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + np.array([2.0, 0.0])
-    moved = -KINDS[loss](RBF(width=2.0)).against(fake, real).gradient(fake)
+    moved = -KINDS[loss](RBF(width=2.0)).train_critic(fake, real).gradient(fake)
     assert moved.mean(axis=0)[0] > 0
 
 
 @pytest.mark.parametrize("loss", KINDS)
 def test_items_twice_change_nothing_though_the_matrix_is_singular(loss):
     fake, real, z = samples()
-    once = KINDS[loss](KERNEL, time=3.0).against(fake, real)
-    twice = KINDS[loss](KERNEL, time=3.0).against(np.repeat(fake, 3, axis=0), np.concatenate([real, real]))
+    once = KINDS[loss](KERNEL, time=3.0).train_critic(fake, real)
+    twice = KINDS[loss](KERNEL, time=3.0).train_critic(np.repeat(fake, 3, axis=0), np.concatenate([real, real]))
     tolerance = 1e-4 if loss == "hinge" else 1e-7
     np.testing.assert_allclose(twice(z), once(z), atol=tolerance)
     np.testing.assert_allclose(twice.gradient(z), once.gradient(z), atol=tolerance)
@@ -125,7 +125,7 @@ def test_items_twice_change_nothing_though_the_matrix_is_singular(loss):
 @pytest.mark.parametrize("loss", KINDS)
 def test_equal_samples_teach_nothing(loss):
     fake, _, z = samples()
-    critic = KINDS[loss](KERNEL).against(fake, fake)
+    critic = KINDS[loss](KERNEL).train_critic(fake, fake)
     np.testing.assert_allclose(critic(z), 0.0, atol=1e-12)
     np.testing.assert_allclose(critic.gradient(z), 0.0, atol=1e-12)
 
@@ -134,7 +134,7 @@ def test_equal_samples_teach_nothing(loss):
 def test_a_point_is_judged_alike_in_any_company_to_the_last_bit(loss):
     fake, real, _ = samples(40, 30)
     z = np.random.default_rng(5).normal(size=(100, 2))
-    critic = KINDS[loss](KERNEL).against(fake, real)
+    critic = KINDS[loss](KERNEL).train_critic(fake, real)
     values, gradients = critic(z), critic.gradient(z)
     for i in (0, 37, 99):
         assert critic(z[i : i + 1])[0] == values[i]
@@ -408,8 +408,8 @@ def test_what_no_method_can_integrate_is_refused_after_bounded_work(counted, mon
 def test_large_items_and_a_long_time_are_one(loss):
     """k(s x, s y) = s² k(x, y) of `Linear`: s² times the similarities is s² times the time."""
     fake, real, _ = samples()
-    large = loss(Linear(), time=0.01).against(30 * fake, 30 * real)
-    long = loss(Linear(), time=9.0).against(fake, real)
+    large = loss(Linear(), time=0.01).train_critic(30 * fake, 30 * real)
+    long = loss(Linear(), time=9.0).train_critic(fake, real)
     np.testing.assert_allclose(large(30 * real), long(real), rtol=1e-3, atol=1e-3)
 
 
@@ -422,7 +422,7 @@ def test_slopes_of_an_integrated_loss_are_derivatives_of_its_pushes(kind, monkey
         training_ode._TrainingODE, "solve", lambda self, *how: (seen.append(self), solve(self, *how))[1]
     )
     fake, real, _ = samples()
-    kind(KERNEL, time=0.3).against(fake, real)
+    kind(KERNEL, time=0.3).train_critic(fake, real)
     equation, h = seen[0], 1e-7
     signs = np.repeat([-1.0, 1.0], [len(fake), len(real)])
     for place in (-2.0, 0.3, 1 - 3e-4, 1 + 2e-4, 1.7):  # the corner of a hinge is between 1 − 5e-4 and 1 + 5e-4

@@ -17,7 +17,7 @@ TARGET = np.array([[1.0, 2.0], [2.0, -1.0], [0.0, 0.0]])
 
 
 def flow(start=POINTS, real=TARGET, kernel=None, **options):
-    given = {"steps": 3, "step": 0.7, "scores": ("mmd",), "every": 1, "progress": False} | options
+    given = {"steps": 3, "step": 0.7, "scores": ("mmd",), "record_every": 1, "progress": False} | options
     return ds.descend(start, real, ds.RBF(width=1.3) if kernel is None else kernel, **given)
 
 
@@ -32,6 +32,39 @@ def test_particles_go_where_the_formula_says():
             np.testing.assert_allclose(found.particles, expected, rtol=1e-12, atol=1e-13)
         assert found.history["mmd"][moment] == pytest.approx(naive.squared_mmd(expected, TARGET.tolist(), 1.3))
         expected = naive.descended(expected, TARGET.tolist(), 1.3, 0.7)
+
+
+class ValidatedIPM(ds.IPM):
+    """Overrides `train_critic`, so that a flow hands it arrays to validate at every step."""
+
+    def train_critic(self, fake, real):
+        assert type(fake) is type(real) is np.ndarray
+        return super().train_critic(fake, real)
+
+
+class ValidatedLSGAN(ds.LSGAN):
+    """The same for least squares."""
+
+    def train_critic(self, fake, real):
+        return super().train_critic(fake, real)
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+@pytest.mark.parametrize(
+    "kernel", [ds.RBF(), ds.NTK(), ds.GlobalAlignment(), ds.RBF() + ds.Linear()], ids=["rbf", "ntk", "elastic", "sum"]
+)
+@pytest.mark.parametrize(
+    ("plain", "validated"), [(ds.IPM, ValidatedIPM), (ds.LSGAN, ValidatedLSGAN)], ids=["ipm", "lsgan"]
+)
+def test_validating_once_gives_the_bits_of_validating_at_every_step(plain, validated, kernel, batch_size):
+    shape = (-1, 3, 2) if isinstance(kernel, ds.GlobalAlignment) else (-1, 2)
+    start, real = np.tile(POINTS, (3, 1)).reshape(shape), np.tile(TARGET, (3, 1)).reshape(shape)
+    options = {"batch_size": batch_size, "random_state": 0, "steps": 5, "step": 0.1}
+    found, expected = (flow(start, real, kind(kernel), **options) for kind in (plain, validated))
+    np.testing.assert_array_equal(found.particles, expected.particles)
+    np.testing.assert_array_equal(found.frames, expected.frames)
+    assert np.abs(found.particles - start).max() > 1e-3
+    np.testing.assert_array_equal(start, np.tile(POINTS, (3, 1)).reshape(shape))
 
 
 def test_under_a_geometry_particles_move_each_other_as_the_formula_says(rng):
@@ -81,7 +114,7 @@ def test_particles_follow_the_gradient_of_any_discriminator():
 def test_a_finite_network_moves_particles_too(rng, reset):
     start, real = rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 2
     finite = ds.FiniteDiscriminator(loss="ipm", width=64, depth=1, reset=reset, random_state=0)
-    found = flow(start, real, finite, steps=20, step=1.0, every=20)
+    found = flow(start, real, finite, steps=20, step=1.0, record_every=20)
     before, after = found.history["mmd"]  # by an RBF kernel, as it has none
     assert after < 0.5 * before
 
@@ -144,7 +177,7 @@ def test_a_schedule_is_a_value_a_function_or_factors_of_equal_parts():
 
 def test_smaller_last_steps_lead_nearer_under_a_cusp(rng):
     start, real = rng.standard_normal((20, 2)), rng.standard_normal((20, 2))
-    options = {"steps": 400, "step": 2.0, "every": 400, "scores": ("sinkhorn",)}
+    options = {"steps": 400, "step": 2.0, "record_every": 400, "scores": ("sinkhorn",)}
     same, smaller = (
         flow(start, real, ds.NTK(), schedule=schedule, **options).history["sinkhorn"][-1]
         for schedule in (None, (1, 0.1))
@@ -178,11 +211,11 @@ def test_particles_come_back_as_what_they_came_as():
 
 
 def test_looks_are_every_so_many_steps_with_the_first_and_the_last():
-    found = flow(steps=10, every=4)
+    found = flow(steps=10, record_every=4)
     assert found.frame_steps.tolist() == found.history.steps("mmd").tolist() == [0, 4, 8, 10]
     assert found.frames.shape == (4, 5, 2)
     assert found.history.steps("move").tolist() == list(range(1, 11))
-    assert len(flow(steps=1000, every=None).frames) == 51
+    assert len(flow(steps=1000, record_every=None).frames) == 51
 
 
 def test_what_is_noted_is_what_happened():
@@ -199,7 +232,7 @@ def test_what_is_noted_is_what_happened():
 
 def test_both_scores_are_taken_unless_others_are_asked():
     found = flow(scores=None)
-    assert found.scored == ("sinkhorn", "mmd")
+    assert found.score_names == ("sinkhorn", "mmd")
     value = ds.sinkhorn_divergence(found.particles, TARGET, blur=0.001, scaling=0.95)
     assert found.history["sinkhorn"][-1] == pytest.approx(value)
     assert flow(scores=()).history["cost"].shape == (4,)
@@ -214,10 +247,10 @@ def test_a_width_that_is_open_is_decided_once_by_start_and_target():
 
 
 def test_batches_of_the_target_are_repeated_by_their_seed():
-    one, other, third = (flow(batch=2, steps=5, random_state=seed).particles for seed in (0, 0, 1))
+    one, other, third = (flow(batch_size=2, steps=5, random_state=seed).particles for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, other)
     assert not np.array_equal(one, third)
-    np.testing.assert_array_equal(flow(batch=3).particles, flow().particles)  # all of it, in its order
+    np.testing.assert_array_equal(flow(batch_size=3).particles, flow().particles)  # all of it, in its order
 
 
 def test_a_flow_says_what_it_is():
@@ -240,7 +273,7 @@ def test_ctrl_c_gives_what_was_reached():
     seen = []
     with pytest.warns(UserWarning, match="stopped by Ctrl-C after step 3 of 100"):
         found = flow(steps=100, scores={"pressed": pressed})
-    assert found.stopped == found.history.stopped == "Ctrl-C"
+    assert found.stop_reason == found.history.stop_reason == "Ctrl-C"
     assert found.n_steps == 3
     np.testing.assert_array_equal(found.particles, flow(steps=3).particles)
     assert "stopped: Ctrl-C" in repr(found)
@@ -274,7 +307,7 @@ def test_a_step_that_is_far_too_large_diverges_at_once(step):
 
 def test_a_gradient_that_is_no_number_is_blamed_on_the_discriminator():
     class Torn:
-        def against(self, fake, real):
+        def train_critic(self, fake, real):
             return self
 
         def gradient(self, z):
@@ -290,14 +323,14 @@ def test_a_gradient_that_is_no_number_is_blamed_on_the_discriminator():
         flow(kernel=Torn())
 
 
-@pytest.mark.parametrize("verb", ["against", "gradient"])
+@pytest.mark.parametrize("verb", ["train_critic", "gradient"])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_discriminator_that_fails_on_the_way_ends_the_flow_where_it_does(verb, steps):
     class Narrow(ds.FunctionDiscriminator):
-        def against(self, fake, real):
-            if verb == "against" and np.abs(np.asarray(fake)).max() > 10:
+        def train_critic(self, fake, real):
+            if verb == "train_critic" and np.abs(np.asarray(fake)).max() > 10:
                 raise ValueError("steps=10 of time 0.5 each diverge")
-            return super().against(fake, real)
+            return super().train_critic(fake, real)
 
     def bowl(z):
         found = z.square().sum(1) / 2
@@ -347,9 +380,9 @@ def test_a_long_flow_says_how_long_it_takes(monkeypatch, capsys):
         ({"step": 0.0}, ValueError, "step=0.0: expected a finite number greater than 0"),
         ({"step": -1.0}, ValueError, "step=-1.0"),
         ({"step": np.nan}, ValueError, "step=nan"),
-        ({"every": 0}, ValueError, "every=0"),
-        ({"batch": 4}, ValueError, "batch=4: expected at most 3"),
-        ({"batch": 1}, ValueError, "batch=1: expected at least 2"),
+        ({"record_every": 0}, ValueError, "record_every=0"),
+        ({"batch_size": 4}, ValueError, "batch_size=4: expected at most 3"),
+        ({"batch_size": 1}, ValueError, "batch_size=1: expected at least 2"),
         ({"scores": "mmd"}, TypeError, "scores='mmd'"),
         ({"scores": ("fid",)}, ValueError, "scores has 'fid'"),
         ({"scores": {"cost": abs}}, ValueError, "name 'cost'"),

@@ -10,7 +10,7 @@ import timelike as tl
 from timelike import distributions as ds
 from timelike.train import LinearDecay, use_seed
 
-OPTIONS = {"latent": 3, "steps": 60, "batch": 32, "learning_rate": 0.02, "progress": False, "random_state": 0}
+OPTIONS = {"n_latent": 3, "steps": 60, "batch_size": 32, "learning_rate": 0.02, "progress": False, "random_state": 0}
 
 
 def network(*shape):
@@ -40,12 +40,12 @@ def test_the_first_step_goes_down_the_mean_cost_under_a_fixed_discriminator(real
     module, seen = network(2), []
 
     class Watched:
-        def against(self, fake, batch):
+        def train_critic(self, fake, batch):
             seen.append((fake.numpy(), batch.numpy()))
             return ds.IPM(ds.RBF(width=1.5)).train_critic(fake, batch)
 
     before = module[-1].bias.detach().clone()
-    options = OPTIONS | {"steps": 1, "learning_rate": 1e-3, "scores": (), "batch": 80}
+    options = OPTIONS | {"steps": 1, "learning_rate": 1e-3, "scores": (), "batch_size": 80}
     ds.train_generator(module, real, Watched(), **options)
     (fake, batch), *_ = seen
     assert sorted(map(tuple, batch)) == sorted(map(tuple, real))
@@ -64,7 +64,7 @@ def test_training_is_repeated_by_its_seed_and_leaves_other_generators_alone(real
 
 def test_series_are_generated_as_sequences_where_it_was_trained_on_them(rng):
     waves = 2 * np.sin(np.arange(10) / 2 + rng.random((20, 1)))[..., None]
-    options = OPTIONS | {"steps": 40, "batch": 16}
+    options = OPTIONS | {"steps": 40, "batch_size": 16}
     found = ds.train_generator(network(10, 1), tl.Sequences(waves), ds.GlobalAlignment(), **options)
     assert found.history["mmd"][-1] < 0.5 * found.history["mmd"][0]
     assert isinstance(found.sample(3), tl.Sequences)
@@ -83,7 +83,7 @@ def test_a_network_of_vectors_generates_sequences_of_the_shape_of_the_real_ones(
 
 
 def test_looks_are_of_the_same_codes(real):
-    found = ds.train_generator(network(2), real, ds.RBF(), **OPTIONS | {"every": 25, "schedule": LinearDecay()})
+    found = ds.train_generator(network(2), real, ds.RBF(), **OPTIONS | {"record_every": 25, "schedule": LinearDecay()})
     assert found.frame_steps.tolist() == [0, 25, 50, 60]
     assert found.frames.shape == (4, 80, 2)
     assert found.score_names == ("sinkhorn", "mmd")
@@ -100,7 +100,9 @@ def test_ctrl_c_gives_what_was_reached(real):
         return 0.0
 
     seen = []
-    found = ds.train_generator(network(2), real, ds.RBF(), **OPTIONS | {"every": 5, "scores": {"pressed": pressed}})
+    found = ds.train_generator(
+        network(2), real, ds.RBF(), **OPTIONS | {"record_every": 5, "scores": {"pressed": pressed}}
+    )
     assert (found.history.stop_reason, found.n_steps) == ("Ctrl-C", 10)
     assert np.isfinite(found.sample(4)).all()
 
@@ -111,12 +113,12 @@ def test_ctrl_c_gives_what_was_reached(real):
         ({"module": 3}, TypeError, "module is a int"),
         ({"module": network(3)}, ValueError, "real has vectors of 2 numbers and what module gives of 3"),
         ({"module": network(2).requires_grad_(False)}, ValueError, "Sequential has no parameters to train"),
-        ({"latent": 0}, ValueError, "latent=0"),
-        ({"latent": 5}, ValueError, "module cannot take codes of latent=5 numbers: "),
+        ({"n_latent": 0}, ValueError, "n_latent=0"),
+        ({"n_latent": 5}, ValueError, "module cannot take codes of n_latent=5 numbers: "),
         ({"steps": 0}, ValueError, "steps=0"),
-        ({"batch": 1}, ValueError, "batch=1: expected at least 2"),
+        ({"batch_size": 1}, ValueError, "batch_size=1: expected at least 2"),
         ({"learning_rate": 0.0}, ValueError, "learning_rate=0.0"),
-        ({"every": 0}, ValueError, "every=0"),
+        ({"record_every": 0}, ValueError, "record_every=0"),
         ({"real": np.zeros((1, 2))}, ValueError, "real holds 1 item"),
         ({"real": np.full((4, 2), np.nan)}, ValueError, "real"),
     ],
@@ -153,6 +155,6 @@ def test_a_training_that_diverges_says_where(real):
             return z[:, :2] * (100 * self.weight).exp()
 
     for every, words in ((60, "not finite at step 2"), (1, "after step 1 is not finite")):
-        options = OPTIONS | {"learning_rate": 10.0, "scores": (), "every": every}
+        options = OPTIONS | {"learning_rate": 10.0, "scores": (), "record_every": every}
         with pytest.raises(tl.train.DivergenceError, match=words):
             ds.train_generator(Growing(), real, ds.RBF(width=1.0), **options)

@@ -20,7 +20,7 @@ def waves(rng):
 
 
 def moved(start, real, kernel, **options):
-    given = {"steps": 15, "step": 20.0, "every": 1, "progress": False} | options
+    given = {"steps": 15, "step": 20.0, "record_every": 1, "progress": False} | options
     return ds.descend(start, real, kernel, **given)
 
 
@@ -33,7 +33,7 @@ def encoder():
 def test_mmd_falls_as_series_become_those_of_the_target(waves, name):
     kernel, step = (ds.GlobalAlignment(), 20.0) if name == "elastic" else (ds.EncoderKernel(encoder(), ds.RBF()), 2.0)
     found = moved(*waves, kernel, step=step)
-    assert found.scored == ("mmd",)
+    assert found.score_names == ("mmd",)
     assert (np.diff(found.history["mmd"]) < 0).all()
     assert found.history["mmd"][-1] < 0.2 * found.history["mmd"][0]
 
@@ -103,7 +103,7 @@ def test_series_are_drawn_and_filmed_as_lines(waves, tmp_path):
     lines = found.plot().subfigs[0].axes[0].get_lines()
     assert len(lines) == 14
     np.testing.assert_allclose(lines[6].get_ydata(), waves[0][0, :, 0], rtol=1e-6)
-    assert found.film(tmp_path / "series.gif").stat().st_size > 1000
+    assert found.animate(tmp_path / "series.gif").stat().st_size > 1000
     assert "svg" in found._repr_html_() or "png" in found._repr_html_()
 
 

@@ -64,8 +64,8 @@ def slope_of(function):
 @pytest.mark.parametrize("weight", [1.0, 1.5])
 def test_a_smooth_function_has_the_expectations_of_its_integral(weight):
     x, y = [0.3, -1.2], [0.8, 0.1]
-    twin = naive.integrated(mp.tanh, lambda u: mp.sech(u) ** 2, step="0.16", n_points=151)
-    for kernel, expected in zip((ConjugateKernel, NTK), naive.both(x, y, twin, 1, 0.5, weight), strict=True):
+    reference = naive.integrated(mp.tanh, lambda u: mp.sech(u) ** 2, step="0.16", n_points=151)
+    for kernel, expected in zip((ConjugateKernel, NTK), naive.both(x, y, reference, 1, 0.5, weight), strict=True):
         found = kernel(activation=torch.tanh, depth=1, bias=0.5, weight=weight)([x], [y]).item()
         assert found == pytest.approx(float(expected), rel=1e-11)
 
@@ -107,13 +107,13 @@ def test_branches_of_a_fold_and_a_function_keep_their_gradients_where_points_nea
     x, y = sample()[:3], sample()[[0]]
     kernel = NTK(activation=("relu", "gelu", torch.tanh), bias=0.5)
     gradients = kernel._weighted_sums(x, y, np.ones(1))[1]
-    twin = (naive.relu, naive.gelu, naive.integrated(mp.tanh, lambda u: mp.sech(u) ** 2))
+    reference = (naive.relu, naive.gelu, naive.integrated(mp.tanh, lambda u: mp.sech(u) ** 2))
     aside = np.eye(3)[0] * 1e-3  # a central difference, whose error is 1e-6 of the third derivative
     far = np.random.default_rng(3).standard_normal((1, 3)) / 3
     slope = (kernel(far + aside, y) - kernel(far - aside, y)).item() / 2e-3
     assert kernel._weighted_sums(far, y, np.ones(1))[1][0, 0] == pytest.approx(slope, rel=1e-5)
     shallow = NTK(activation=kernel.activation, bias=0.5, depth=1)
-    assert shallow(far, y).item() == pytest.approx(float(naive.ntk(far[0], y[0], twin, 1, 0.5)), rel=1e-10)
+    assert shallow(far, y).item() == pytest.approx(float(naive.ntk(far[0], y[0], reference, 1, 0.5)), rel=1e-10)
     assert np.isfinite(gradients).all()
     steps = [kernel._weighted_sums(y + 1e-7 * sign * far, y, np.ones(1))[1] for sign in (1, -1)]
     np.testing.assert_allclose(gradients[0], (steps[0] + steps[1])[0] / 2, rtol=1e-5)  # the middle of a cusp

@@ -134,7 +134,7 @@ def test_as_a_kernel_it_goes_wherever_kernels_go():
     matrices = [empirical_ntk(module, *pair).mean() for pair in ((x, x), (y, y), (x, y))]
     assert mmd(x, y, kernel) == pytest.approx(matrices[0] + matrices[1] - 2 * matrices[2])
     assert kernel.is_definite
-    assert repr(kernel) == "Empirical(Sequential)"
+    assert repr(kernel) == "EmpiricalNTK(Sequential)"
 
 
 @pytest.mark.parametrize("name", ["two outputs", "recurrent"])

@@ -93,7 +93,7 @@ def told(pairs, wrong, found, expected):
 
 
 @pytest.mark.parametrize(("name", "bias"), STATED)
-def test_the_twin_has_the_values_of_neural_tangents(name, bias):
+def test_the_references_has_the_values_of_neural_tangents(name, bias):
     x = np.random.default_rng(0).normal(size=(6, 3))
     found = [float(naive.ntk(x[0], y, FORMS[name], 3, bias)) for y in x[:3]]
     np.testing.assert_allclose(found, STATED[name, bias], atol=1e-8)
@@ -105,7 +105,7 @@ def test_the_kernel_has_the_values_of_neural_tangents(name, bias):
     np.testing.assert_allclose(NTK(activation=name, bias=bias)(x)[0, :3], STATED[name, bias], atol=1e-8)
 
 
-def test_the_twins_formula_for_gelu_is_its_integral():
+def test_the_references_formula_for_gelu_is_its_integral():
     integral = naive.integrated(lambda u: u * mp.ncdf(u), lambda u: mp.ncdf(u) + u * mp.npdf(u), "0.4", 61)
     x, y = [0.3, -1.2], [0.8, 0.1]
     assert naive.ntk(x, y, naive.gelu, 1) == pytest.approx(naive.ntk(x, y, integral, 1), rel=1e-13)

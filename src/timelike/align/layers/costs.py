@@ -34,7 +34,7 @@ class _FrameCosts(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, y = ctx.saved_tensors
-        again = torch.is_grad_enabled()  # somebody will ask for the gradient of this gradient
+        again = torch.is_grad_enabled()  # a second derivative will be taken
         with torch.enable_grad():
             if again:
                 sides = x.view_as(x), y.view_as(y)  # views, because one tensor may be given twice

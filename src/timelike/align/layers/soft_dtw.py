@@ -125,7 +125,7 @@ class _Totals(torch.autograd.Function):
 
 
 class _SoftAlignment(nn.Module):
-    """What both modules share: options, doors, and the expected alignment."""
+    """What both modules share: options, input checks, and the expected alignment."""
 
     def __init__(self, gamma: float, window: Window, band: Band) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ class WindowMatch(NamedTuple):
 
 
 class SlidingWindows:
-    """All windows of `size` samples of a stream (time, channel); none is laid out before it is asked for.
+    """All windows of `size` samples of a stream (time, channel); each is laid out when it is used.
 
     With `normalize` every channel of a window has mean 0 and standard deviation 1; a constant one is 0.
     """
@@ -65,7 +65,7 @@ class SlidingWindows:
 
 
 def resolve_window_metric(metric: Any, window: Any, cost: Cost) -> Metric:
-    """The metric that windows are compared by: DTW unless another is given, with the window that is asked for."""
+    """The metric that windows are compared by: DTW unless another is given, with the given window."""
     if metric is None:
         return DTW(window=window, cost=cost)
     found = _resolve_metric(metric)
@@ -150,9 +150,8 @@ class _CascadeSearch:
         self.cascade = lower_bounds.LowerBoundCascade.from_query(query, windows.samples, windows.moments, radius)
         self.cost, self.root = metric.cost, metric.root
         self.window_bounds = lower_bounds.WindowBounds.empty(len(windows))
-        self.cascade.raise_bounds(
-            self.cost, 0, len(windows), -1.0, self.window_bounds
-        )  # so low a limit leaves it at the ends
+        # so low a limit leaves it at the ends
+        self.cascade.raise_bounds(self.cost, 0, len(windows), -1.0, self.window_bounds)
 
     def find_nearest(self, limit: float) -> WindowMatch | None:
         bounds, states = self.window_bounds

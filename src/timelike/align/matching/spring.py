@@ -109,8 +109,7 @@ class Spring:
         if self.normalize and (self._query == self._query[:1]).all():
             raise ValueError(
                 f"normalize=True with a query of {format_count(len(self._query), 'sample')} that is constant, which "
-                "has no "
-                "shape: every constant stretch would match it; use normalize=False, or a query that changes"
+                "has no shape: every constant stretch would match it; use normalize=False, or a query that changes"
             )
         self._bounded_search = self._make_bounded_search(lengths)
         self._reset(0)
@@ -334,7 +333,7 @@ class Spring:
     # --- saving -----------------------------------------------------------------------------------------------------
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What the constructor makes the same again from; samples that were seen are no part of it."""
+        """The arguments that make an equal one; samples that were pushed are not included."""
         calibration = getattr(self, "calibration_", None)
         return {
             "query": self.query,

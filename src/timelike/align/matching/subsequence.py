@@ -160,7 +160,7 @@ def validate_frames(value: Any, name: str) -> NDArray[Any]:
 
 
 def as_channel_matrix(frames: NDArray[Any], dtype: type | None = None) -> NDArray[Any]:
-    """(time, channel) in C order, float64 unless it is float32 and no dtype is asked for."""
+    """(time, channel) in C order, float64 unless it is float32 and no dtype is given."""
     kind = dtype or (np.float32 if frames.dtype == np.float32 else np.float64)
     return np.ascontiguousarray(frames.reshape(len(frames), -1), kind)
 

@@ -1,1 +1,1 @@
-"""Whatever the caller has → checked arrays and labels."""
+"""Input validation of arrays, sequences, labels, layouts and torch tensors."""

@@ -1,13 +1,13 @@
-"""Whatever the caller has → checked arrays: single sequences, collections, positions, labels and targets.
+"""Validation of array input: single sequences, collections, offsets, positions and fill values.
 
-Nothing behind a door checks again.
+Public functions validate their input once; private code does not check it again.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 from .conversion import as_numpy_readable, from_objects, from_torch
 from .layouts import Layout, check_layout, is_single_frame, reorder_axes
 
-if TYPE_CHECKING:
-    pass
-
-_CHUNK = 1 << 20  # values looked at in one go, so that checking 1 GB needs no second gigabyte
+_CHUNK = 1 << 20  # values checked at a time, so that checking 1 GB needs no second gigabyte
 
 
 def computed_dtype(*dtypes: Any) -> np.dtype[Any]:
-    """What numbers of these dtypes are computed in: float64 where float32 could not hold them, otherwise float32.
+    """The dtype to compute in: float64 where float32 cannot hold numbers of these dtypes, otherwise float32.
 
     >>> computed_dtype(np.int64), computed_dtype(np.uint8, np.float16)
     (dtype('float64'), dtype('float32'))
@@ -31,7 +28,7 @@ def computed_dtype(*dtypes: Any) -> np.dtype[Any]:
 
 
 def validate_array(value: Any, name: str) -> NDArray[Any]:
-    """A numeric NumPy array in C order, over the caller's memory where that has it; what is masked is missing."""
+    """A numeric NumPy array in C order, without a copy where possible; masked entries become NaN."""
     return as_c_contiguous(as_numeric_array(value, name))
 
 
@@ -47,7 +44,7 @@ def count_axes(value: Any) -> int:
 
 
 def as_numeric_array(value: Any, name: str) -> NDArray[Any]:
-    """The same in whatever order it lies in memory, for what is packed afterwards and copied then."""
+    """A numeric NumPy array in any memory order, for input that is packed, and so copied, afterwards."""
     if type(value) is not np.ndarray:
         value = as_numpy_readable(value, name)
     try:
@@ -107,7 +104,7 @@ def _pack_block(block: NDArray[Any], layout: Layout, name: str) -> tuple[NDArray
         )
     if 0 in frame:
         raise ValueError(f"{name} has an empty frame (shape {block.shape}): expected at least one channel")
-    block = as_c_contiguous(block)  # a reshape of another order would copy too, one axis at a time
+    block = as_c_contiguous(block)  # reshaping another memory order would copy too, and more slowly
     return block.reshape(n_items * length, *frame), np.full(n_items, length, np.int64)
 
 
@@ -146,7 +143,7 @@ def validate_sequence(value: Any, name: str, layout: Layout = "ntc") -> NDArray[
 
 
 def lengths_from_offsets(offsets: Any, n_steps: int) -> NDArray[np.int64]:
-    """The lengths of sequences that begin and end at the offsets, (n + 1,), of `n_steps` packed steps."""
+    """The lengths of the n sequences between n + 1 offsets into `n_steps` packed steps."""
     marks = validate_array(offsets, "offsets")
     if marks.ndim != 1 or len(marks) < 2 or marks.dtype.kind not in "iu":
         raise ValueError(f"offsets has shape {marks.shape}, dtype {marks.dtype}: expected n + 1 integers")
@@ -163,7 +160,7 @@ def lengths_from_offsets(offsets: Any, n_steps: int) -> NDArray[np.int64]:
 
 
 def find_first_step(values: NDArray[Any], test: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> int | None:
-    """The first time step at which a value passes the test (np.isinf, np.isnan), looking at a chunk at a time."""
+    """The first time step at which a value passes the test (np.isinf, np.isnan), searched in chunks."""
     if values.dtype.kind != "f":
         return None
     width = int(np.prod(values.shape[1:]))
@@ -176,7 +173,7 @@ def find_first_step(values: NDArray[Any], test: Callable[[NDArray[Any]], NDArray
 
 
 def refuse_inf(values: NDArray[Any], starts: NDArray[np.int64], name: str = "data") -> None:
-    """Infinity is never data; NaN is, and means missing."""
+    """Raise an error if a value is infinite; NaN is allowed and means missing."""
     step = find_first_step(values, np.isinf)
     if step is not None:
         item, time = locate_step(step, starts)
@@ -190,7 +187,7 @@ def locate_step(step: int, starts: NDArray[np.int64]) -> tuple[int, int]:
 
 
 def as_position(key: Any) -> int:
-    """An array or tensor without axes that holds an integer."""
+    """An integer index from an integer, or an array or tensor without axes."""
     if "bool" in str(getattr(key, "dtype", "")) or not hasattr(key, "__index__"):
         raise IndexError(
             f"sequences are indexed by a position, a slice, a mask or a list of positions, not {key!r:.80}"
@@ -202,7 +199,7 @@ def as_position(key: Any) -> int:
 
 
 def as_positions(key: Any, n_items: int) -> NDArray[np.int64]:
-    """What `s[key]` asks for: a mask or a list of positions."""
+    """The positions that `s[key]` selects, from a mask or a list of positions."""
     index = from_torch(key, "positions") if hasattr(key, "detach") else np.asarray(key)
     if index.ndim != 1:
         raise IndexError(
@@ -223,7 +220,7 @@ def as_positions(key: Any, n_items: int) -> NDArray[np.int64]:
 
 
 def refuse_column_vector(value: Any, name: str) -> None:
-    """An error for what is one sequence (time, 1), and would be read as many of one step."""
+    """Raise an error for an array (time, 1), one sequence that would be read as many of one step."""
     shape: tuple[int, ...] = getattr(value, "shape", ())
     if len(shape) == 2 and shape[1] == 1 and shape[0] > 1:
         raise ValueError(
@@ -234,7 +231,7 @@ def refuse_column_vector(value: Any, name: str) -> None:
 
 
 def refuse_reordered_channels(left: Sequence[str] | None, right: Sequence[str] | None, names: tuple[str, str]) -> None:
-    """An error for the same channels in another order; other names are the caller's business."""
+    """Raise an error if both have the same channel names in different orders; different names are allowed."""
     if left is not None and right is not None and tuple(left) != tuple(right) and sorted(left) == sorted(right):
         raise ValueError(
             f"{names[0]} has channels ({', '.join(left)}) and {names[1]} ({', '.join(right)}): expected one order; put "
@@ -243,7 +240,7 @@ def refuse_reordered_channels(left: Sequence[str] | None, right: Sequence[str] |
 
 
 def dtype_with_fill(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
-    """The dtype itself if it holds the number exactly, otherwise one that holds both."""
+    """The dtype itself if it holds the fill value exactly, otherwise one that holds both."""
     if not isinstance(fill, int | float | np.integer | np.floating | np.bool_):
         raise TypeError(f"fill={fill!r:.40}: expected a number")
     kind = np.min_scalar_type(fill)
@@ -257,9 +254,9 @@ def dtype_with_fill(dtype: np.dtype[Any], fill: Any) -> np.dtype[Any]:
 
 
 def as_c_contiguous(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself where compiled code can read it: rows end to end (C order), aligned, in native bytes.
+    """The array itself if compiled code can read it (C order, aligned, native byte order), otherwise a copy.
 
-    Otherwise a copy that is so: `np.concatenate` keeps the order of columns, and so does arithmetic.
+    Column order is not rare: `np.concatenate` and arithmetic preserve it.
 
     >>> x = np.zeros((3, 2))
     >>> as_c_contiguous(x) is x, as_c_contiguous(x.T).flags.c_contiguous
@@ -271,13 +268,13 @@ def as_c_contiguous(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_only_view(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view; the caller's own array stays writeable."""
+    """A read-only view; the array itself stays writeable."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def make_read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """An array of our own making, closed for writing; for one that may be the caller's, use `read_only_view`."""
+    """Make an array that we created read-only; for one that may be the caller's, use `read_only_view`."""
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Other libraries' arrays → NumPy: tensors, masked and sparse arrays, tables, objects; dtypes of torch."""
+"""Conversion of torch tensors, masked arrays and object arrays to NumPy, and parsing of torch devices and dtypes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def as_numpy_readable(value: Any, name: str) -> Any:
-    """What NumPy can read without losing anything: tensors as arrays, masked entries as NaN; the rest is refused."""
+    """The value as NumPy reads it without loss: tensors as arrays, masked entries as NaN; tables are refused."""
     if value is None:
         raise TypeError(f"{name} is None: expected an array of numbers")
     if hasattr(value, "detach"):
@@ -37,12 +37,12 @@ def as_numpy_readable(value: Any, name: str) -> Any:
 
 
 def is_sparse(value: Any) -> bool:
-    """Whether it is one of SciPy's, which is not imported for that."""
+    """Whether it is a sparse matrix; SciPy is not imported for that."""
     return hasattr(value, "toarray") and hasattr(value, "nnz")
 
 
 def from_torch(tensor: Any, name: str) -> NDArray[Any]:
-    """A tensor as an array, recognised without importing torch; bfloat16, which NumPy lacks, as float32."""
+    """A torch tensor as an array; bfloat16, which NumPy lacks, becomes float32."""
     if "strided" not in str(tensor.layout):
         raise TypeError(f"{name} is a sparse tensor ({tensor.layout}): expected a dense one; use to_dense()")
     if getattr(tensor, "is_meta", False):
@@ -61,7 +61,7 @@ def _fill_masked(array: Any) -> NDArray[Any]:
 
 
 def from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
-    """Objects that are all numbers or None (missing) become float64; anything else is named."""
+    """An object array of numbers and None (missing) as float64; anything else is an error that names it."""
     for position, item in np.ndenumerate(array):
         if not (item is None or isinstance(item, int | float | np.number | np.bool_)):
             where = position[0] if len(position) == 1 else position
@@ -70,7 +70,7 @@ def from_objects(array: NDArray[Any], name: str) -> NDArray[np.float64]:
 
 
 def torch_device(wanted: Any) -> torch.device | None:
-    """A device of torch from its name or number; None for where tensors are."""
+    """The torch device from its name or number; None stays None."""
     import torch
 
     if wanted is None:
@@ -82,7 +82,7 @@ def torch_device(wanted: Any) -> torch.device | None:
 
 
 def torch_dtype(wanted: Any) -> torch.dtype:
-    """A dtype of torch from its name, or from NumPy's."""
+    """The torch dtype from itself, its name, or a NumPy dtype."""
     import torch
 
     if isinstance(wanted, torch.dtype):

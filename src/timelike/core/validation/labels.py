@@ -1,4 +1,4 @@
-"""Labels as the caller has them → one array of numbers or of text."""
+"""Validation of labels: all numbers or all text, as one array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .conversion import from_torch
 
 
 def validate_labels(values: Any, name: str, what: str) -> NDArray[Any]:
-    """All numbers or all text, as they were given: NumPy alone would make the word 'nan' of a NaN among words.
+    """Labels as an array of numbers or of text; NumPy alone would turn a NaN among strings into the string 'nan'.
 
     >>> validate_labels(["up", "down"], "y", "class")
     array(['up', 'down'], dtype='<U4')
@@ -29,9 +29,9 @@ def validate_labels(values: Any, name: str, what: str) -> NDArray[Any]:
         raise ValueError(f"{name} is masked at some sequence: expected the {what} of every one; drop those without")
     try:
         labels = np.asarray(values)
-    except ValueError:  # lists of different lengths, of which the first is named below
+    except ValueError:  # lists of different lengths, which are reported below
         labels = np.array(values, dtype=object)
-    listed = isinstance(values, Sequence)  # of which NumPy makes words, or floats, of what is not
+    listed = isinstance(values, Sequence)  # NumPy may have converted its entries to text or floats
     if labels.dtype.kind not in "biufU" or (labels.dtype.kind in "Uf" and listed):
         entries = np.array(values, dtype=object)
         labels = _validate_entries(entries.ravel().tolist(), name, what).reshape(entries.shape)
@@ -51,12 +51,12 @@ def _validate_entries(entries: list[Any], name: str, what: str) -> NDArray[Any]:
 
 
 def _is_missing(entry: Any) -> bool:
-    """None, NaN, or what pandas has for it."""
+    """Whether an entry is None, NaN, or a missing value of pandas."""
     return entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and isnan(entry))
 
 
 def as_homogeneous_array(entries: Sequence[Any], name: str) -> NDArray[Any]:
-    """All numbers or all text: 1 and "1" would be one class to NumPy, and bytes and dates no model folder holds."""
+    """Entries as an array of numbers or of text: NumPy would make 1 and "1" one class, and models store no dates."""
     if all(isinstance(entry, str) for entry in entries):
         return np.array(entries, dtype=str)
     for i, entry in enumerate(entries):
@@ -75,7 +75,7 @@ def as_homogeneous_array(entries: Sequence[Any], name: str) -> NDArray[Any]:
 
 
 def as_exact_numbers(entries: Sequence[Any], name: str) -> NDArray[Any]:
-    """Numbers as an array that holds each of them: NumPy alone makes floats of 2**63 beside 5, objects of 2**70.
+    """Numbers as an array that holds each exactly; NumPy alone turns 2**63 and 5 into floats, 2**70 into an object.
 
     >>> as_exact_numbers([2**63 + 1, 5], "labels").tolist() == [2**63 + 1, 5]
     True
@@ -89,7 +89,6 @@ def as_exact_numbers(entries: Sequence[Any], name: str) -> NDArray[Any]:
     if min(entries) < 0 or max(entries) >= 2**64:
         raise ValueError(
             f"{name}[{large}] is {format_value(int(entries[large]))}, which 64 bits do not hold together with the "
-            "others: "
-            "expected whole numbers from -2**63 to 2**63 - 1; write them as text"
+            "others: expected whole numbers from -2**63 to 2**63 - 1; write them as text"
         )
     return np.array(entries, np.uint64)

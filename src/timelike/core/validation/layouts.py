@@ -1,4 +1,4 @@
-"""The orders of axes that arrays come in, and how each becomes (item, time, *frame)."""
+"""Array layouts, such as "ntc" and "nchw", and their conversion to (item, time, *frame)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MEANINGS = {
     "nc": "vectors (item, channel)",
     "nchw": "images (item, channel, height, width)",
 }
-_SINGLE_FRAME_AXES = {  # of layouts whose items have no time, the axes that an item may have, by their number
+_SINGLE_FRAME_AXES = {  # layouts without a time axis: the axes of an item, by their number
     "nc": {1: "channel"},
     "nchw": {3: "channel, height, width", 2: "height, width"},
 }
 
 
 def check_layout(layout: Any) -> Layout:
-    """The layout itself, or an error that says which there are."""
+    """The layout itself, or an error that lists those that exist."""
     if not isinstance(layout, str) or layout not in _MEANINGS:
         words = [f'"{word}" {meaning}' for word, meaning in _MEANINGS.items()]
         raise ValueError(f"layout={layout!r}: expected {', '.join(words[:-1])} or {words[-1]}")
@@ -30,15 +30,14 @@ def check_layout(layout: Any) -> Layout:
 
 
 def is_single_frame(layout: Layout) -> bool:
-    """Whether every item is one frame, without a time."""
+    """Whether every item is a single frame, without a time axis."""
     return layout in _SINGLE_FRAME_AXES
 
 
 def reorder_axes(array: NDArray[Any], layout: Layout, name: str, *, leading: int) -> NDArray[Any]:
-    """(item, time, *frame) where one axis is `leading`, the items; (time, *frame) of one item where none is.
+    """A view as (item, time, *frame) if `leading` is 1, or as (time, *frame) of a single item if it is 0.
 
-    A view: axes are moved and added, no number is copied. An image (height, width) gets one channel, as does a plain
-    series (time,).
+    An image (height, width) gets one channel, as does a univariate series (time,).
 
     >>> [reorder_axes(np.zeros((5, 28, 28)), word, "data", leading=1).shape for word in ("ntc", "nchw")]
     [(5, 28, 28), (5, 1, 1, 28, 28)]

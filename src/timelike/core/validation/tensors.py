@@ -1,6 +1,6 @@
-"""Padded tensors (item, time, channel) and their lengths, as torch modules are given them: checked, or refused by name.
+"""Validation of the input of torch modules: padded tensors (item, time, channel) and their lengths.
 
-Nothing in this room imports it, so that torch is needed only by those who have modules.
+The other modules of this package do not import it, as it needs torch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CAST_METHODS = {torch.float64: "double", torch.float32: "float", torch.float16:
 
 
 def validate_lengths(lengths: Any, shape: tuple[int, ...] | torch.Size, name: str, *, least: int = 1) -> Tensor:
-    """Lengths (item,) in main memory, from a list, an array or a tensor; all of the padded length where there are none.
+    """Lengths (item,) on the CPU, from a list, an array or a tensor; None means that all have the padded length.
 
     >>> validate_lengths([3, 1], (2, 5), "x_lengths")
     tensor([3, 1])
@@ -49,12 +49,12 @@ def _as_lengths_tensor(lengths: Any, name: str) -> Tensor:
     if given.size and given.dtype.kind not in "biufc":
         raise ValueError(f"{name} is {lengths!r:.60}: expected integers, one for every item")
     if given.dtype.kind == "u":
-        given = np.minimum(given, np.iinfo(np.int64).max)  # torch knows no others
+        given = np.minimum(given, np.iinfo(np.int64).max)  # torch has no unsigned 64-bit integers to compare
     return torch.from_numpy(given.astype(np.int64 if given.dtype.kind in "iu" or not given.size else given.dtype))
 
 
 def valid_mask(lengths: Tensor, longest: int, device: torch.device | str | None = None) -> Tensor:
-    """Where there are steps and not padding, (item, time).
+    """A mask (item, time), true at steps and false at padding.
 
     >>> valid_mask(torch.tensor([2, 1]), 3)
     tensor([[ True,  True, False],
@@ -64,7 +64,7 @@ def valid_mask(lengths: Tensor, longest: int, device: torch.device | str | None 
 
 
 def check_padded_tensor(side: Any, name: str) -> None:
-    """An error unless it is a floating tensor (item, time, channel)."""
+    """Raise an error unless it is a floating-point tensor (item, time, channel)."""
     if not isinstance(side, Tensor):
         raise TypeError(
             f"{name} is a {type(side).__name__}: expected a torch tensor; torch.as_tensor({name}) makes one"
@@ -81,13 +81,13 @@ def check_padded_tensor(side: Any, name: str) -> None:
 
 
 def refuse_meta_device(values: Tensor, name: str, way: str) -> None:
-    """An error where a tensor has a shape and no numbers, and numbers are needed."""
+    """Raise an error if the tensor is on the meta device, where it has a shape but no numbers."""
     if values.device.type == "meta":
         raise ValueError(f"{name} is on the meta device, which keeps shapes and no numbers: {way}")
 
 
 def refuse_mismatch(x: Tensor, y: Tensor) -> None:
-    """An error unless both have the same items, channels, dtype and device."""
+    """Raise an error unless both have the same number of items, channels, dtype and device."""
     for what, one, two, way in (
         ("items", x.shape[0], y.shape[0], "expand() the one that is to be compared with all"),
         ("channels", x.shape[2], y.shape[2], "the last axis is the channels"),
@@ -99,9 +99,10 @@ def refuse_mismatch(x: Tensor, y: Tensor) -> None:
 
 
 def validate_network_input(network: nn.Module, x: Any, name: str, n_channels: int | None) -> Tensor:
-    """x (item, time, channel) as the network can take it; another dtype or device than its weights' is refused.
+    """x (item, time, channel) for the network; a dtype or device other than that of its weights is refused.
 
-    torch's own modules refuse it too, in the words of some product inside. Under autocast dtypes are torch's affair.
+    torch's own modules refuse it too, but with the error of some inner matrix product. Under autocast the dtype may
+    differ.
     """
     check_padded_tensor(x, name)
     found: Tensor = x
@@ -114,7 +115,7 @@ def validate_network_input(network: nn.Module, x: Any, name: str, n_channels: in
 
 
 def match_weights(network: nn.Module, x: Tensor, name: str) -> Tensor:
-    """x as the network can take it, or an error where it has another dtype or device than the weights."""
+    """x for the network, or an error if it has another dtype or device than the weights."""
     weight = next(network.parameters(), None)
     if weight is None:
         return x
@@ -129,14 +130,14 @@ def match_weights(network: nn.Module, x: Tensor, name: str) -> Tensor:
         return x.to(weight.dtype)
     raise ValueError(
         f"{name} is {dtype_name(x.dtype)} and this {type(network).__name__} {dtype_name(weight.dtype)}: expected the "
-        "same; the "
-        f"network's {_CAST_METHODS.get(x.dtype, 'to')}() computes in {dtype_name(x.dtype)}, and {name}."
+        "same; the network's"
+        f" {_CAST_METHODS.get(x.dtype, 'to')}() computes in {dtype_name(x.dtype)}, and {name}."
         f"{_CAST_METHODS.get(weight.dtype, 'to')}() in {dtype_name(weight.dtype)}"
     )
 
 
 def has_autocast(device: torch.device) -> bool:
-    """Whether torch knows mixed precision there; asked of another device, it raises."""
+    """Whether torch has mixed precision on this device; for others `torch.is_autocast_enabled` raises."""
     return bool(torch.amp.is_autocast_available(device.type))
 
 
@@ -146,7 +147,7 @@ def disable_autocast(device: torch.device) -> AbstractContextManager[Any]:
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """The name of a dtype as people write it.
+    """The short name of a dtype.
 
     >>> dtype_name(torch.float32)
     'float32'

@@ -71,18 +71,18 @@ class DebiasedDivergence(torch.autograd.Function):
     """S and the miss; S has the gradient of its last update, as by the envelope theorem the potentials are constant."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, b: Tensor, how: Annealing) -> tuple[Tensor, float]:
-        found = solve_debiased(x, y, a, b, how)
+    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing) -> tuple[Tensor, float]:
+        found = solve_debiased(x, y, a, b, annealing)
         ctx.save_for_backward(x, y, a, b)
-        ctx.pulls, ctx.how = (found.x_potentials, found.y_potentials), how
+        ctx.potentials, ctx.annealing = (found.x_potentials, found.y_potentials), annealing
         return found.value, found.marginal_error
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
         x, y, a, b = ctx.saved_tensors
-        (x_pulls, y_pulls), needed = ctx.pulls, ctx.needs_input_grad
-        by_x = _side_gradients(x, a, x_pulls, ctx.how, gradient) if needed[0] or needed[2] else (None, None)
-        by_y = _side_gradients(y, b, y_pulls, ctx.how, gradient) if needed[1] or needed[3] else (None, None)
+        (x_potentials, y_potentials), needed = ctx.potentials, ctx.needs_input_grad
+        by_x = _side_gradients(x, a, x_potentials, ctx.annealing, gradient) if needed[0] or needed[2] else (None, None)
+        by_y = _side_gradients(y, b, y_potentials, ctx.annealing, gradient) if needed[1] or needed[3] else (None, None)
         found = [by_x[0], by_y[0], by_x[1], by_y[1]]
         if torch.is_grad_enabled():  # somebody may ask for the gradient of this gradient
             found = [side if side is None else _OnceDifferentiable.apply(side, x, y, a, b) for side in found]  # type: ignore[no-untyped-call]

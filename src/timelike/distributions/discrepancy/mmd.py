@@ -102,16 +102,16 @@ class Witness:
             self.kernel._validate_tensors((z, "z"), (self.x, "x"))
             of_x, of_y = (self.kernel._kernel_tensor(z.double(), side.double()).mean(1) for side in (self.x, self.y))
             return (of_x - of_y).to(z.dtype)
-        asked = validate_sample(z, "z", self.kernel.domain)
-        refuse_other_frame(asked, self.x.frame, "z", "x of")
-        self.kernel._validate_sides((asked, "z"), (self.x, "x"))
-        known = self.kernel._precompute_items(asked, "z")
+        items = validate_sample(z, "z", self.kernel.domain)
+        refuse_other_frame(items, self.x.frame, "z", "x of")
+        self.kernel._validate_sides((items, "z"), (self.x, "x"))
+        known = self.kernel._precompute_items(items, "z")
         return self._mean_similarity(known, self.x, "x") - self._mean_similarity(known, self.y, "y")
 
-    def _mean_similarity(self, asked: Any, sample: Any, name: str) -> Matrix:
+    def _mean_similarity(self, items: Any, sample: Any, name: str) -> Matrix:
         known = self.kernel._precompute_items(sample, name)
-        found = np.empty(len(asked))
-        for rows, block in iterate_row_blocks(self.kernel, asked, known):
+        found = np.empty(len(items))
+        for rows, block in iterate_row_blocks(self.kernel, items, known):
             found[rows] = block.mean(axis=1)
         return found
 
@@ -142,9 +142,7 @@ def _mean_within(kernel: Kernel, known: Any, unbiased: bool) -> float:
 
 
 def _linear_mmd(paired: Any, x: Any, y: Any) -> Any:
-    """The linear-time estimate: the mean of h(x, x′, y, y′) over neighbours; `make_pairs` gives similarities row by
-    row.
-    """
+    """The linear-time estimate: the mean of h(x, x′, y, y′) over neighbours; `paired` gives similarities row by row."""
     n = min(len(x), len(y)) // 2
     a, b, c, d = (side[first : 2 * n : 2] for side in (x, y) for first in (0, 1))
     found = (paired(a, b) + paired(c, d) - paired(a, d) - paired(b, c)).mean()

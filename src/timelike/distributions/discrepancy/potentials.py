@@ -124,8 +124,8 @@ class _TransportProblem:
         self.x, self.y, self.power = x, y, power
         self.weights = x.weights if x is y else torch.cat([x.weights, y.weights])
         n, m = len(x.where), len(y.where)
-        self.native = x.where.device.type == "cpu" and use_kernels()
-        self.whole = self._pad_costs(slice(0, n), 0) if self.native and n * m <= MAX_KEPT_COSTS else None
+        self.uses_kernels = x.where.device.type == "cpu" and use_kernels()
+        self.whole = self._pad_costs(slice(0, n), 0) if self.uses_kernels and n * m <= MAX_KEPT_COSTS else None
         self.buffer: Tensor | None = None
         self.tiles = [
             _PlanTile(rows, rows.start, rows.stop, None) if x is y else _PlanTile(rows, 0, 0, None)
@@ -146,7 +146,7 @@ class _TransportProblem:
 
     def log_shortfall(self, both: Tensor, epsilon: float) -> Tensor:
         """−log Σ_j b_j exp((f_i + g_j − C_ij)/ε), and −log Σ_i a_i exp(…): what f/ε and g/ε lack, the other fixed."""
-        sums = self._native_sums if self.native else self._plan_sums
+        sums = self._native_sums if self.uses_kernels else self._plan_sums
         short = sums(both / epsilon, epsilon).log_()
         if not float(short.abs().max()) < _MAX_SAFE_LOG:
             short = self._log_sums(both / epsilon, epsilon)

@@ -186,7 +186,7 @@ def _output_dtype(*given: Any) -> torch.dtype:
 def _warn_unconverged(miss: float, tolerance: float, max_rounds: int) -> None:
     warnings.warn(
         f"sinkhorn_divergence: plans have {miss:.1e} of their mass in a wrong place after max_rounds={max_rounds}, and "
-        f"tolerance={tolerance:g} was asked: use a larger max_rounds, tolerance or blur, or a scaling nearer to 1",
+        f"tolerance={tolerance:g} was required: use a larger max_rounds, tolerance or blur, or a scaling nearer to 1",
         RuntimeWarning,
         stacklevel=find_stack_level(),
     )

@@ -24,6 +24,6 @@ class _KnownGradient(torch.autograd.Function):
 
 
 def attach_gradient(z: Tensor, found: Tensor, slopes: Callable[[], Tensor]) -> Tensor:
-    """`found` (item,), a function of z whose gradient by each item `slopes` gives once it is asked for."""
+    """`found` (item,), a function of z whose gradient by each item `slopes` gives when it is needed."""
     given: Tensor = _KnownGradient.apply(z, found, slopes)  # type: ignore[no-untyped-call]
     return given

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.parameters import check_float as number
+from ...core.parameters import check_float
 from ..kernels.base import as_kernel
 from .costs import GeneratorCost
 from .critic import Critic, KernelCritic, WeightedSample, WeightSolution
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class Discriminator(abc.ABC):
-    """How a discriminator is trained: `against(fake, real)` trains one and gives it back as a `Critic`."""
+    """How a discriminator is trained: `train_critic(fake, real)` trains one and gives it back as a `Critic`."""
 
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""
@@ -65,13 +65,16 @@ class InfiniteDiscriminator(Discriminator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        object.__setattr__(self, "time", number(self.time, "time", above=0.0))
+        object.__setattr__(self, "time", check_float(self.time, "time", above=0.0))
         if self.initial is not None:
             object.__setattr__(self, "initial", _as_initial(self.initial))
 
     def train_critic(self, fake: Any, real: Any) -> KernelCritic:
         """The discriminator trained to separate generated items from real ones, at least two of each."""
-        game = validate_problem(fake, real, self.kernel)
+        return self._train_validated(validate_problem(fake, real, self.kernel))
+
+    def _train_validated(self, game: CriticProblem) -> KernelCritic:
+        """`train_critic` of samples that are validated already, as a flow has them at every step."""
         trained = self._solve_weights(game)
         if not np.isfinite(trained.weights).all():
             why = (
@@ -106,7 +109,7 @@ def as_discriminator(given: Any, name: str = "discriminator") -> Any:
 
     if isinstance(given, type) and issubclass(given, Discriminator):
         raise TypeError(f"{name}={given.__name__}: expected a discriminator, not its class; write {given.__name__}(…)")
-    if hasattr(given, "against"):
+    if hasattr(given, "train_critic"):
         return given
     try:
         return IPM(as_kernel(given, name))

@@ -17,7 +17,6 @@ from ..validation import (
     Domain,
     as_vectors,
     is_tensor,
-    refuse_non_vectors,
     refuse_other_frame,
     refuse_unreadable_tensor,
     validate_sample,
@@ -32,9 +31,9 @@ class Critic(abc.ABC):
 
     `critic.gradient(z)` is ∇c_f(z), shaped like z: the way a generator leaves, x ← x − step · ∇c_f(x). NumPy gives
     NumPy in double precision, tensors give tensors of their dtype; values and costs of tensors that ask for it carry
-    gradients, so that `critic.cost(check_random_state(noise)).mean().backward()` trains a network.
+    gradients, so that `critic.cost(generator(noise)).mean().backward()` trains a network.
 
-    A subclass fills in `_read`, `_values` and `_sloped`.
+    A subclass implements `_validate_items`, `_evaluate` and `_evaluate_with_gradient`.
     """
 
     _cost: GeneratorCost
@@ -49,14 +48,17 @@ class Critic(abc.ABC):
 
     def gradient(self, z: Any) -> Any:
         """∇c_f of every item of z, shaped like z."""
-        found = self._composed_gradients(self._validate_items(_detach(z)), self._cost.slope).reshape(
-            np.shape(_detach(z))
-        )
+        given = _detach(z)
+        found = self._cost_gradients(self._validate_items(given)).reshape(np.shape(given))
         return _to_tensor_like(found, z) if is_tensor(z) else found
 
+    def _cost_gradients(self, items: Any) -> Floats:
+        """∇c_f of validated items."""
+        return self._composed_gradients(items, self._cost.slope)
+
     def _apply(self, z: Any, value: Callable[[Floats], Floats], slope: Callable[[Floats], Floats]) -> Any:
-        asked = self._validate_items(_detach(z))
-        found = value(self._evaluate(asked))
+        items = self._validate_items(_detach(z))
+        found = value(self._evaluate(items))
         if not is_tensor(z):
             return found
         if not z.requires_grad:
@@ -66,11 +68,11 @@ class Critic(abc.ABC):
         return attach_gradient(
             z,
             _to_tensor_like(found, z),
-            lambda: _to_tensor_like(self._composed_gradients(asked, slope).reshape(z.shape), z),
+            lambda: _to_tensor_like(self._composed_gradients(items, slope).reshape(z.shape), z),
         )
 
-    def _composed_gradients(self, asked: Any, slope: Callable[[Floats], Floats]) -> Floats:
-        values, gradients = self._evaluate_with_gradient(asked)
+    def _composed_gradients(self, items: Any, slope: Callable[[Floats], Floats]) -> Floats:
+        values, gradients = self._evaluate_with_gradient(items)
         return gradients * slope(values).reshape(-1, *[1] * (gradients.ndim - 1))
 
     @abc.abstractmethod
@@ -78,11 +80,11 @@ class Critic(abc.ABC):
         """Items as the other two take them, checked."""
 
     @abc.abstractmethod
-    def _evaluate(self, asked: Any) -> Floats:
+    def _evaluate(self, items: Any) -> Floats:
         """f, (item,)."""
 
     @abc.abstractmethod
-    def _evaluate_with_gradient(self, asked: Any) -> tuple[Floats, Floats]:
+    def _evaluate_with_gradient(self, items: Any) -> tuple[Floats, Floats]:
         """f and ∇f, the latter (item, feature) or (item, time, channel)."""
 
 
@@ -124,34 +126,35 @@ class KernelCritic(Critic):
         return f"Critic({self.kernel!r}, of {fake} fake and {real} real items)"
 
     def _validate_items(self, z: Any) -> Sequences:
-        asked = validate_sample(z, "z", self.kernel.domain)
-        refuse_other_frame(asked, self.sides[0].sample.frame, "z", "fake of")
-        self.kernel._validate_sides((asked, "z"), (self.sides[0].sample, "fake"))
-        asked.refuse_missing("a discriminator", "z")
-        return asked
+        items = validate_sample(z, "z", self.kernel.domain)
+        refuse_other_frame(items, self.sides[0].sample.frame, "z", "fake of")
+        self.kernel._validate_sides((items, "z"), (self.sides[0].sample, "fake"))
+        items.refuse_missing("a discriminator", "z")
+        return items
 
-    def _evaluate(self, asked: Sequences) -> Floats:
+    def _evaluate(self, items: Sequences) -> Floats:
         found = (
-            np.zeros(len(asked))
+            np.zeros(len(items))
             if self.initial is None
-            else self.initial._evaluate(self.initial._validate_items(asked))
+            else self.initial._evaluate(self.initial._validate_items(items))
         )
-        known = self.kernel._precompute_items(asked, "z")
+        known = self.kernel._precompute_items(items, "z")
         for side in self.sides:
             for rows, block in iterate_row_blocks(
                 self.kernel, known, self.kernel._precompute_items(side.sample, side.name)
             ):
-                found[rows] += (block * side.weights).sum(axis=1)  # row by row: the same in any company
+                # a sum per row, not a product of matrices: independent of the other items in the batch
+                found[rows] += (block * side.weights).sum(axis=1)
         return found
 
-    def _evaluate_with_gradient(self, asked: Sequences) -> tuple[Floats, Floats]:
-        here = as_dense_array(asked, "z", self.kernel.domain)
+    def _evaluate_with_gradient(self, items: Sequences) -> tuple[Floats, Floats]:
+        here = as_dense_array(items, "z", self.kernel.domain)
         pulled = [
             self.kernel._weighted_sums(here, as_dense_array(side.sample, side.name, self.kernel.domain), side.weights)
             for side in self.sides
         ]
         if self.initial is not None:
-            values, gradients = self.initial._evaluate_with_gradient(self.initial._validate_items(asked))
+            values, gradients = self.initial._evaluate_with_gradient(self.initial._validate_items(items))
             pulled.append((values, gradients.reshape(here.shape)))
         return np.asarray(sum(one for one, _ in pulled)), np.asarray(sum(one for _, one in pulled))
 
@@ -168,16 +171,8 @@ def as_dense_array(sample: Sequences, name: str, domain: Domain) -> Floats:
     return np.ascontiguousarray(sample.values.reshape(sample.shape), np.float64)
 
 
-def validate_vectors(z: Any, name: str, like: Sequences) -> Floats:
-    """Items as vectors (item, feature) that have as many numbers as those of another sample."""
-    asked = validate_sample(z, name, "vectors")
-    refuse_other_frame(asked, like.frame, name, "fake of")
-    refuse_non_vectors((asked, name), (like, "fake"))
-    return as_vectors(asked, name)
-
-
 def _detach(z: Any) -> Any:
-    """A tensor without gradients, which doors read in double precision; anything else as it is."""
+    """A tensor without gradients, which validation reads in double precision; anything else as it is."""
     refuse_unreadable_tensor(z, "z")
     return z.detach().double().cpu().numpy() if is_tensor(z) else z
 

@@ -1,4 +1,4 @@
-"""Discriminators of finite width, trained by gradient ascent for the same time as their infinitely wide twins."""
+"""Discriminators of finite width, trained by gradient ascent for the same time as the infinitely wide ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...core.parameters import check_bool, check_choice, check_float as number, check_int
+from ...core.parameters import check_bool, check_choice, check_float, check_int
 from ...core.random import RandomState, check_random_state, check_seed
 from ...sequences import Sequences
 from ..tangent.activation_names import Activation, activation_branches, refuse_unknown_activation
@@ -32,7 +32,7 @@ _GENERATOR_COSTS: Mapping[str, GeneratorCost] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class FiniteDiscriminator(Discriminator):
-    """A network of finite width, trained by full-batch gradient ascent for a time τ: the twin of an infinite one.
+    """A network of finite width, trained by full-batch gradient ascent for a time τ, as its infinitely wide limit is.
 
         θ ← θ + (τ / steps) ∇_θ (E_fake[a(f(x))] − E_real[b(f(y))])
 
@@ -50,14 +50,15 @@ class FiniteDiscriminator(Discriminator):
     time : float
         τ, more than 0.
     steps : int
-        Of τ / steps each. Too few diverge, which is told. The thesis trains by one per move of the generator.
+        Of τ / steps each. With too few the training diverges, which is an error. The thesis trains by one per move of
+        the generator.
     antisymmetric : bool, optional
         Two networks that begin alike, (g − g′)/√2, so that f = 0 at first as for infinite width (Zhang et al., "A type
         of generalization error induced by initialization in deep neural networks", 2020). None for True, but False
         for "lsgan" as in the thesis (D.3.2): its c = f² has no gradient at f = 0, so that a generator would stand
         still while the discriminator has hardly begun. With False f is also off by the random f₀, at any width.
     reset : bool
-        True to begin anew with every `against`, False to go on from where the last one ended.
+        True to begin anew with every `train_critic`, False to go on from where the last one ended.
     saturating : bool
         For "vanilla", as in `VanillaGAN`.
     random_state : None, int or Generator
@@ -68,8 +69,8 @@ class FiniteDiscriminator(Discriminator):
     >>> import numpy as np
     >>> from timelike.distributions import FiniteDiscriminator, IPM, NTK
     >>> fake, real = np.zeros((5, 1)), np.ones((5, 1))
-    >>> finite = FiniteDiscriminator(loss="ipm", width=4096, depth=1, random_state=0).against(fake, real)
-    >>> infinite = IPM(NTK(depth=1)).against(fake, real)
+    >>> finite = FiniteDiscriminator(loss="ipm", width=4096, depth=1, random_state=0).train_critic(fake, real)
+    >>> infinite = IPM(NTK(depth=1)).train_critic(fake, real)
     >>> bool(np.abs(finite(fake) - infinite(fake)).max() < 0.1 * np.abs(infinite(fake)).max())
     True
     """
@@ -93,9 +94,9 @@ class FiniteDiscriminator(Discriminator):
         _refuse_activation(self.activation)
         for name, least in (("depth", 1), ("width", 1), ("steps", 1)):
             object.__setattr__(self, name, check_int(getattr(self, name), name, least))
-        object.__setattr__(self, "bias", number(self.bias, "bias", 0.0))
+        object.__setattr__(self, "bias", check_float(self.bias, "bias", 0.0))
         for name in ("weight", "time"):
-            object.__setattr__(self, name, number(getattr(self, name), name, above=0.0))
+            object.__setattr__(self, name, check_float(getattr(self, name), name, above=0.0))
         if self.antisymmetric is not None:
             check_bool(self.antisymmetric, "antisymmetric")
         if check_bool(self.saturating, "saturating") and self.loss != "vanilla":

@@ -27,24 +27,24 @@ class FunctionCritic(Critic):
         return f"Critic({getattr(self.function, '__name__', type(self.function).__name__)})"
 
     def _validate_items(self, z: Any) -> Floats:
-        asked = validate_sample(z, "z")
-        asked.refuse_missing("a discriminator", "z")
-        found = as_vectors(asked, "z") if asked.shape[1] == 1 else as_dense_array(asked, "z", "sequences")
+        items = validate_sample(z, "z")
+        items.refuse_missing("a discriminator", "z")
+        found = as_vectors(items, "z") if items.shape[1] == 1 else as_dense_array(items, "z", "sequences")
         if self.frame is not None and found.shape[1:] != self.frame:
             raise ValueError(f"z has items of shape {found.shape[1:]} and fake of {self.frame}: expected the same")
         return found
 
-    def _evaluate(self, asked: Floats) -> Floats:
+    def _evaluate(self, items: Floats) -> Floats:
         import torch
 
         with torch.no_grad():
-            return np.concatenate([self._call_function(some, len(some)).numpy() for some in self._tensor_blocks(asked)])
+            return np.concatenate([self._call_function(some, len(some)).numpy() for some in self._tensor_blocks(items)])
 
-    def _evaluate_with_gradient(self, asked: Floats) -> tuple[Floats, Floats]:
+    def _evaluate_with_gradient(self, items: Floats) -> tuple[Floats, Floats]:
         import torch
 
         values, gradients = [], []
-        for some in self._tensor_blocks(asked):
+        for some in self._tensor_blocks(items):
             some.requires_grad_(True)
             with torch.enable_grad():
                 found = self._call_function(some, len(some))
@@ -55,10 +55,10 @@ class FunctionCritic(Critic):
             gradients.append(slope.numpy())
         return np.concatenate(values), np.concatenate(gradients)
 
-    def _tensor_blocks(self, asked: Floats) -> Any:
+    def _tensor_blocks(self, items: Floats) -> Any:
         import torch
 
-        return [torch.tensor(asked[begin : begin + 1024]) for begin in range(0, len(asked), 1024)]
+        return [torch.tensor(items[begin : begin + 1024]) for begin in range(0, len(items), 1024)]
 
     def _call_function(self, some: Any, n: int) -> Any:
         """What the function gives, in its own precision, as double (item,); anything else is refused."""
@@ -77,7 +77,7 @@ class FunctionCritic(Critic):
 
 @dataclass(frozen=True, repr=False)
 class FunctionDiscriminator(Discriminator):
-    """A function of one's own as a discriminator that is never trained: c = id, its gradient by autograd.
+    """A user's function as a discriminator that is never trained: c = id, its gradient by autograd.
 
         f(z) = function(z)
 
@@ -94,7 +94,7 @@ class FunctionDiscriminator(Discriminator):
     --------
     >>> import numpy as np
     >>> from timelike.distributions import FunctionDiscriminator
-    >>> critic = FunctionDiscriminator(lambda z: z.square().sum(1) / 2).against(np.zeros((2, 1)), np.ones((2, 1)))
+    >>> critic = FunctionDiscriminator(lambda z: z.square().sum(1) / 2).train_critic(np.zeros((2, 1)), np.ones((2, 1)))
     >>> critic.gradient(np.array([[3.0]]))
     array([[3.]])
     """

@@ -46,8 +46,8 @@ class LSGAN(InfiniteDiscriminator):
     --------
     >>> import numpy as np
     >>> from timelike.distributions import LSGAN, RBF
-    >>> fake, check_float = np.zeros((5, 1)), np.ones((5, 1))
-    >>> LSGAN(RBF(width=0.5), time=100.0).against(fake, check_float)(np.array([[0.0], [0.5], [1.0]])).round(4)
+    >>> fake, real = np.zeros((5, 1)), np.ones((5, 1))
+    >>> LSGAN(RBF(width=0.5), time=100.0).train_critic(fake, real)(np.array([[0.0], [0.5], [1.0]])).round(4)
     array([-1.,  0.,  1.])
     """
 
@@ -77,7 +77,7 @@ class LSGAN(InfiniteDiscriminator):
                         "tolerance, or lower time"
                     ) from None
         values, vectors = matrix.eigh()
-        with np.errstate(over="ignore", invalid="ignore"):  # an indefinite kernel: told by `against`
+        with np.errstate(over="ignore", invalid="ignore"):  # of an indefinite kernel, which `train_critic` refuses
             weights = vectors @ (self.time * phi1(-self.time * values) * (vectors.T @ residual))
         return WeightSolution(matrix.roots * weights, "eigh", len(gram), 0.0)
 

@@ -1,4 +1,4 @@
-"""Figures 6.1 to 6.7 of the thesis for any discriminator: landscapes, particles, Dirac fields, profiles, pictures."""
+"""Figures of any discriminator (6.1 to 6.7 of the thesis): landscapes, particles, Dirac fields, profiles, images."""
 
 from __future__ import annotations
 
@@ -49,9 +49,11 @@ def plot_landscapes(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from timelike import distributions as ds
-    >>> points = ds.studies.eight_gaussians(20, random_state=0)
-    >>> figure = ds.studies.plot_landscapes(points.start, points.real, {"RBF": ds.RBF(width=1.0)}, size=9)
+    >>> rng = np.random.default_rng(0)
+    >>> fake, real = rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 3
+    >>> figure = ds.plot_landscapes(fake, real, {"RBF": ds.RBF(width=1.0)}, size=9)
     >>> figure.savefig("landscape.png")  # doctest: +SKIP
     """
     fake, target, size = (
@@ -81,9 +83,10 @@ def plot_particles(
     `flows` are {name: {step: particles (item, 2)}}, `discriminators` {name: discriminator} of the same names; without
     them the ground is even.
 
+    >>> import numpy as np
     >>> from timelike import distributions as ds
-    >>> points = ds.studies.letters(20, random_state=0)
-    >>> figure = ds.studies.particles({"standing still": {0: points.start, 9: points.start}}, points.real, size=9)
+    >>> points = np.random.default_rng(0).standard_normal((20, 2))
+    >>> figure = ds.plot_particles({"moved to the right": {0: points, 9: points + [1.0, 0.0]}}, points + 3, size=9)
     """
     target, size = _validate_plane_points(target, "target"), check_int(size, "size", 2)
     moments = {
@@ -112,7 +115,7 @@ def plot_dirac_fields(
     its length beside the longest of the panel.
 
     >>> from timelike import distributions as ds
-    >>> figure = ds.studies.plot_dirac_fields({"RBF": ds.RBF(width=1.0)}, dimension=8, size=5)
+    >>> figure = ds.plot_dirac_fields({"RBF": ds.RBF(width=1.0)}, dimension=8, size=5)
     """
     dimension, size = check_int(dimension, "dimension", 2), check_int(size, "size", 2)
     points = grid_points((-2.0, 2.0, 0.0, 2.0), size)
@@ -127,7 +130,7 @@ def dirac_moves(discriminator: Any, points: Any, dimension: int = 2) -> Floats:
     """−∇c_f(x) in the plane of x and y = (1, 0), for each x of points (item, 2), the others being 0.
 
     >>> from timelike import distributions as ds
-    >>> ds.studies.dirac_moves(ds.RBF(width=1.0), [[0.0, 1.0]]).round(4)  # towards y
+    >>> ds.dirac_moves(ds.RBF(width=1.0), [[0.0, 1.0]]).round(4)  # towards y
     array([[ 0.3679, -0.3679]])
     """
     found, kind = [], as_discriminator(discriminator)
@@ -148,7 +151,7 @@ def plot_profiles(
     (item, 1); generated ones are triangles up, real ones triangles down.
 
     >>> from timelike import distributions as ds
-    >>> figure = ds.studies.plot_profiles([[0.0], [0.5]], [[2.0], [3.0]], {"IPM": {"RBF": ds.RBF(width=1.0)}}, size=9)
+    >>> figure = ds.plot_profiles([[0.0], [0.5]], [[2.0], [3.0]], {"IPM": {"RBF": ds.RBF(width=1.0)}}, size=9)
     """
     fake, target, size = (
         _validate_points(fake, "fake", 1),
@@ -169,7 +172,7 @@ def plot_particle_images(groups: Mapping[str, Any], *, columns: int = 8, rows: i
 
     >>> import numpy as np
     >>> from timelike import distributions as ds
-    >>> figure = ds.studies.pictures({"noise": np.zeros((4, 1024))}, columns=2, rows=2)
+    >>> figure = ds.plot_particle_images({"noise": np.zeros((4, 1024))}, columns=2, rows=2)
     """
     columns, rows = check_int(columns, "columns", 1), check_int(rows, "rows", 1)
     shown = {name: _to_images(some, f"groups[{name!r}]")[: columns * rows] for name, some in groups.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,16 @@ class CriticProblem:
     real: Sequences
     pooled: Sequences
     kernel: Kernel
+
+    def with_items(self, fake: Floats, real: Floats) -> CriticProblem:
+        """The same problem with other finite numbers of the same shapes, which are copied and not validated again."""
+        values = [np.array(fake).reshape(self.fake.values.shape), np.array(real).reshape(self.real.values.shape)]
+        return replace(
+            self,
+            fake=self.fake._with_values(values[0]),
+            real=self.real._with_values(values[1]),
+            pooled=self.pooled._with_values(np.concatenate(values)),
+        )
 
     @property
     def signs(self) -> Floats:
@@ -53,7 +63,7 @@ def validate_fake_and_real(fake: Any, real: Any, domain: Domain | None) -> tuple
 
 
 def validate_problem(fake: Any, real: Any, kernel: Kernel) -> CriticProblem:
-    """The door of a discriminator with a kernel: two samples that it can compare, nothing missing, two items each."""
+    """Validate the samples of a discriminator with a kernel: comparable, nothing missing, two items each."""
     samples = validate_fake_and_real(fake, real, kernel.domain)
     kernel._validate_sides((samples[0], "fake"), (samples[1], "real"))
     both = pool_samples(samples)

@@ -36,7 +36,7 @@ class VanillaGAN(InfiniteDiscriminator):
 
         f ≈ y(2τ T) ρ,   y(x) + e^{y(x)} = 1 + x,   or y(x) = 1 + x − W(e^{1 + x}),   ρ = −1 at fake, 1 at real items
 
-    What it is off by is bounded in `critic.trained.error`: training does not drive solutions apart, so the norm of the
+    What it is off by is bounded in `critic.solution.error`: training does not drive solutions apart, so the norm of the
     error is at most the integral of how much the candidate misses the equation by.
 
     Parameters

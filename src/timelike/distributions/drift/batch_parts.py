@@ -62,7 +62,7 @@ def compare_parts(
 ) -> BatchComparison:
     """Compare every part with all that came before it, the parts before it included.
 
-    `similar` (kernel, item, item) are similarities of what is compared in `append_batch`, the batch last.
+    `similar` (kernel, item, item) are similarities of what is compared in `grown`, the batch last.
     """
     rows = np.flatnonzero(grown.compared)
     first = len(grown) - sum(map(len, dealt))

@@ -52,15 +52,16 @@ class Drift(Model):
     1 / `false_alarm` *at any time* with a probability of at most `false_alarm` (Ville's inequality), whether one looks
     ten times or ten thousand. Testing each batch by itself at 1 % would raise a false alarm every hundred batches.
 
-    A large batch is looked at in parts, which are dealt out at random: one p-value alone cannot be small enough for an
-    alarm after many quiet batches. There are as few parts as can raise the alarm (`parts.n_parts`), of ten items or
-    groups at least, so that a batch of twenty that is wholly changed is seen at once in most streams.
+    A large batch is compared in random parts, because one p-value alone cannot be small enough for an alarm after many
+    quiet batches. There are as few parts as can raise the alarm (`batch_parts.n_parts`), of ten items or groups at
+    least, so that a batch of twenty that is wholly changed is seen at once in most streams.
 
     For batches of a size of one upwards, of sequences, or of vectors such as the embeddings of a model. Sequences must
     be exchangeable if nothing changes: not overlapping windows, and sequences of one subject or recording in one group.
     Groups are exchanged with all that is in them, so those of batches must be about as large as those of the reference:
     small ones vary more, and would be taken for a change.
-    A slow change is forgotten into what is remembered (`memory`); for a question asked once, use `TwoSample`.
+    A slow change becomes part of what is remembered (`memory`) and may go unnoticed; for a single comparison, use
+    `TwoSample`.
 
     Parameters
     ----------
@@ -68,9 +69,9 @@ class Drift(Model):
         As it should be; the first `update` fits it. `Drift().fit(reference)` does so at once. An array of two axes is
         vectors (item, feature).
     kernel : Kernel or callable, optional
-        None is `RBF()` for vectors, and for sequences both `of(Rocket(n_features=2000), RBF())` and
-        `of(StatisticsEncoder(), RBF())`, of which the larger statistic counts, as in `TwoSample`. What it leaves open
-        is decided by 30 % of the reference, drawn, with which no batch is compared.
+        None is `RBF()` for vectors, and for sequences both `EncoderKernel(Rocket(n_features=2000), RBF())` and
+        `EncoderKernel(StatisticsEncoder(), RBF())`, of which the larger statistic counts, as in `TwoSample`. What it
+        leaves open is decided by a random 30 % of the reference, with which no batch is compared.
     false_alarm : float
         The probability of an alarm, ever, if nothing changes.
     n_permutations : int
@@ -150,7 +151,7 @@ class Drift(Model):
 
     @with_object_lock
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Take X as the reference, and forget what was before.
+        """Take X as the reference; earlier batches are forgotten.
 
         `groups` (item,) change sides as wholes, here and in every batch: None for those that X carries, False for
         single items.
@@ -211,7 +212,7 @@ class Drift(Model):
                 raise ValueError(f"batches_[{number - 1}]['since'] is {batch['since']}: expected at most {number}")
 
     def _derive_attributes(self) -> None:
-        """What is compared with, as the kernel sees it, and the evidence so far."""
+        """Precompute what the kernel keeps of the pool, its similarities, and the evidence so far."""
         self.precomputed_ = self.kernel_._precompute_items(self.pool_.items, "X")
         compared = np.flatnonzero(self.pool_.compared)
         self.similarities_ = self._similarities(self.precomputed_[compared], None)
@@ -228,7 +229,7 @@ class Drift(Model):
         self._ensure_fitted()
         _check_probability(self.false_alarm, "false_alarm")
         items = self._validate_batch(batch)
-        unit, known_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
+        unit, seen_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
         before = self.pool_.unit
         together = np.concatenate([before, before.max() + 1 + unit])
         refuse_overlap([self.pool_.items, items], ["reference", "batch"], together, "groups")
@@ -265,7 +266,7 @@ class Drift(Model):
             said["since"] = change_point(similar, grown.batch[grown.compared], number)
         kept = self._select_memory(looked.pool, known, similar)
         # nothing is changed before everything is known
-        self.__dict__.update(kept, known_groups_=known_groups, batches_=[*self.batches_, said])
+        self.__dict__.update(kept, seen_groups_=seen_groups, batches_=[*self.batches_, said])
         self.evidence_.add(said["smoothed"])
         seen = zip(dealt, looked.parts, self.evidence_.values_after(number), strict=True)
         return self._make_update(tuple(BatchPart(place[i], one.p_value, e) for i, one, e in seen), notes)
@@ -337,9 +338,9 @@ class Drift(Model):
         was = np.concatenate([self.pool_.compared, np.ones(len(known), bool)])
         stays, kept = grown.compared[was], grown.kept_positions(self.memory)
         return {
-            "similar_": similar[:, stays][:, :, stays],
+            "similarities_": similar[:, stays][:, :, stays],
             "pool_": grown.select(kept),
-            "known_": _concatenate_precomputed(self.precomputed_, known, kept),
+            "precomputed_": _concatenate_precomputed(self.precomputed_, known, kept),
         }
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -420,7 +421,7 @@ class Drift(Model):
         >>> import timelike as tl
         >>> rng = np.random.default_rng(0)
         >>> drift = tl.distributions.Drift(random_state=0).fit(rng.standard_normal((60, 20, 1)))
-        >>> stream = drift.stream(window=20, batch=10)
+        >>> stream = drift.stream(window=20, batch_size=10)
         >>> looks = [stream.push(sample) for sample in 3 * rng.standard_normal(600)]
         >>> [look.drifted for look in looks if look is not None]
         [True, True, True]
@@ -435,7 +436,7 @@ class Drift(Model):
 
 
 def _sample_units(unit: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Positions of the items of at most so many units, drawn."""
+    """Positions of the items of at most `most` units, drawn at random."""
     if unit.max() < most:
         return np.arange(len(unit))
     return np.flatnonzero(np.isin(unit, rng.permutation(unit.max() + 1)[:most]))

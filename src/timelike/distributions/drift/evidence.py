@@ -34,7 +34,7 @@ def start_weight(s: Any) -> Any:
 
 
 def waiting_capital(n_batches: int) -> float:
-    """The capital that has not begun to bet after so many batches: 1 − Σ w_s."""
+    """The capital that has not begun to bet after `n_batches` batches: 1 − Σ w_s."""
     return 0.5 * (1 - HAZARD) ** n_batches + 0.5 / (n_batches + 1)
 
 

@@ -1,4 +1,4 @@
-"""One lock for every monitor: what it knows changes as a whole, so threads wait for each other."""
+"""One lock per monitor: its state changes as a whole, so threads wait for each other."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from ...core.threads import object_lock
 
-_Given = ParamSpec("_Given")
-_Answer = TypeVar("_Answer")
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 _Self = TypeVar("_Self")
 
 
 def with_object_lock(
-    verb: Callable[Concatenate[_Self, _Given], _Answer],
-) -> Callable[Concatenate[_Self, _Given], _Answer]:
-    """A method that no two threads run at once on one object, nor another such method of it."""
+    method: Callable[Concatenate[_Self, _Parameters], _Result],
+) -> Callable[Concatenate[_Self, _Parameters], _Result]:
+    """Let only one thread at a time run the decorated methods of an object."""
 
-    @functools.wraps(verb)
-    def locked(self: _Self, /, *given: _Given.args, **named: _Given.kwargs) -> _Answer:
+    @functools.wraps(method)
+    def locked(self: _Self, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         with object_lock(self):
-            return verb(self, *given, **named)
+            return method(self, *args, **kwargs)
 
     return locked

@@ -36,8 +36,8 @@ def run_permutation_test(
 ) -> BatchTestResult:
     """MMD² of a batch against what was before it, its p-value among as many units drawn from both, and the smoothed.
 
-    Where twenty permutations were as large, p is decided (`counting.stopped`), which most batches need a hundred or
-    two for. It is then not smoothed; bets pay less for larger p-values, so that only makes alarms rarer.
+    Once twenty permutations are as large, p is decided (`p_values.sequential_p_value`), which takes a hundred or two
+    for most batches. It is then not smoothed; bets pay less for larger p-values, so that only makes alarms rarer.
 
     `similar` (kernel, item, item) are the similarities of all items, `unit` what each is exchanged with, and
     `in_batch_mask` whether it is of the batch. Of several kernels the largest statistic counts.
@@ -61,7 +61,7 @@ def run_permutation_test(
 def _iterate_allocations(
     sides: ExchangeableUnits, n_permutations: int, rng: np.random.Generator
 ) -> Iterator[Allocations]:
-    """All ways to exchange where there are no more than `n_permutations`; else so many drawn, ever more at a time."""
+    """All allocations if there are at most `n_permutations`; otherwise that many at random, in growing blocks."""
     if sides.n_allocations - 1 <= n_permutations:
         yield sides.all_allocations()
         return

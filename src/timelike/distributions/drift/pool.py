@@ -64,7 +64,7 @@ class ReferencePool:
         )
 
     def subsample(self, most: int, rng: np.random.Generator) -> ReferencePool:
-        """With at most so many units to compare with, drawn without a look at where they came from, or at their sizes.
+        """With at most `most` units to compare with, drawn at random whatever their origin and size.
 
         Drawn so, what stays says nothing about which units were of the last batch, and the p-values of later batches
         stay independent of its own. A limit of items would favour small groups, and a pool of these is unlike the next

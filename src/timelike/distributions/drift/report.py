@@ -147,7 +147,7 @@ def _explain_change(drift: Drift, since: int, n_permutations: int) -> Difference
     X, Y = (Sequences(np.zeros((len(some), 1))) for some in (first, second))  # only how many there are counts
     thin = subsample_pair(X.replace(ids=first), Y, units, np.random.default_rng(0))
     assert thin.X.ids is not None
-    first, second = thin.X.ids, second[thin.stay]
+    first, second = thin.X.ids, second[thin.y_positions]
     both = np.concatenate([first, second])
     names = drift.channel_names_ or [f"channel {i}" for i in range(drift.frame_[0])]
     found = explain_differences(
@@ -157,7 +157,7 @@ def _explain_change(drift: Drift, since: int, n_permutations: int) -> Difference
         drift.kernel_,
         pool.name[second].tolist(),
         names,
-        channel_test(None if drift.kernel_size is None else drift._choose_kernel(), n_permutations, 0),
+        channel_test(None if drift.kernel is None else drift._choose_kernel(), n_permutations, 0),
     )
 
     def dated(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:

@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.interrupts import InterruptHandler, StepAborted, handle_interrupts
-from ...core.parameters import check_float as number, check_int
+from ...core.parameters import check_float, check_int
 from ...core.progress import ProgressMeter, check_progress, format_duration, print_line, progress_hint
 from ...core.random import RandomState, check_random_state
 from ...core.warnings import find_stack_level
-from ..discriminators.base import as_discriminator
+from ..discriminators.base import InfiniteDiscriminator, as_discriminator
+from ..discriminators.validation import CriticProblem, validate_problem
 from .record import Flow, FlowDiverged, FlowHistory
 from .scores import Score, resolve_scores
 from .step_size import coupling, step_factors
 from .validation import FlowSamples, discriminator_kernel, resolve_discriminator, validate_flow_samples
 
 Floats = NDArray[np.float64]
-_N_FRAMES = 50  # at the particles on their way, unless asked otherwise
+_N_FRAMES = 50  # frames recorded along a flow by default
 _MAX_FRAME_NUMBERS = 1 << 24  # numbers of all frames together, 64 MiB, beyond which there are fewer
 _DIVERGENCE_FACTOR = 1000.0  # times the reach of start and target: nothing comes back from there
 _PACE_SECONDS, _MIN_ANNOUNCED_SECONDS = (
@@ -74,8 +75,8 @@ def descend(
     falls with the square of the step: use a `schedule` whose last steps are smaller.
 
     For points, and for short series too, under an elastic kernel that has gradients or one of an encoder
-    (`GlobalAlignment()`, `of(module, RBF())`): the series that come out show what the kernel sees, and what it does not
-    see stays as it was.
+    (`GlobalAlignment()`, `EncoderKernel(module, RBF())`): the series that come out show what the kernel sees, and what
+    it does not see stays as it was.
 
     Parameters
     ----------
@@ -93,9 +94,9 @@ def descend(
         k_g, the generator's tangent kernel, positive semidefinite, of the particles' `codes`, or its matrix.
     codes : array (item, feature), optional
         z, what a generator would make the particles from; the start itself unless given.
-    batch : int, optional
-        So many of `real`, drawn anew at every step, are what the discriminator sees; all unless given.
-    every : int, optional
+    batch_size : int, optional
+        How many items of `real` the discriminator sees at each step, drawn anew every time; all unless given.
+    record_every : int, optional
         Steps between two looks, at which frames are kept and scores taken; unless given there are about 50.
     scores : words or dict of functions, optional
         "sinkhorn" (blur 0.001, scaling 0.95), "mmd" (squared; by the discriminator's kernel, or `RBF`), or functions of
@@ -109,7 +110,7 @@ def descend(
     Returns
     -------
     Flow
-        `particles`, `history`, `frames`, `plot()`, `film(path)`. Ctrl-C, pressed once, gives what was reached.
+        `particles`, `history`, `frames`, `plot()`, `animate(path)`. Ctrl-C, pressed once, gives what was reached.
 
     Raises
     ------
@@ -130,7 +131,7 @@ def descend(
     >>> flow.particles.mean(axis=0).round(), real.mean(axis=0).round()
     (array([3., 0.]), array([3., 0.]))
     """
-    steps, step = check_int(steps, "steps", 1), number(step, "step", above=0.0)
+    steps, step = check_int(steps, "steps", 1), check_float(step, "step", above=0.0)
     given = as_discriminator(discriminator)
     kernel = discriminator_kernel(given)
     cloud = validate_flow_samples(start, real, None if kernel is None else kernel.domain)
@@ -147,17 +148,17 @@ def descend(
     return flow.run(judged, _frame_interval(record_every, steps, cloud), check_progress(progress))
 
 
-def _check_batch_size(batch: Any, cloud: FlowSamples) -> int | None:
-    if batch is None:
+def _check_batch_size(batch_size: Any, cloud: FlowSamples) -> int | None:
+    if batch_size is None:
         return None
-    if check_int(batch, "batch", 2) > len(cloud.real):
-        raise ValueError(f"batch={batch}: expected at most {len(cloud.real)}, the items of real")
-    return None if batch == len(cloud.real) else int(batch)
+    if check_int(batch_size, "batch_size", 2) > len(cloud.real):
+        raise ValueError(f"batch_size={batch_size}: expected at most {len(cloud.real)}, the items of real")
+    return None if batch_size == len(cloud.real) else int(batch_size)
 
 
-def _frame_interval(every: Any, steps: int, cloud: FlowSamples) -> int:
-    if every is not None:
-        return check_int(every, "every", 1)
+def _frame_interval(record_every: Any, steps: int, cloud: FlowSamples) -> int:
+    if record_every is not None:
+        return check_int(record_every, "record_every", 1)
     looks = min(_N_FRAMES, max(10, _MAX_FRAME_NUMBERS // cloud.start.size))
     return -(-steps // looks)
 
@@ -177,6 +178,11 @@ class _FlowRun:
         self.cloud, self.discriminator, self.sizes, self.coupling = cloud, discriminator, sizes, coupled
         self.batch_size, self.rng = batch, rng
         self.x, self.done, self.history = cloud.start.copy(), 0, FlowHistory()
+        # a discriminator of the user's own, or one that overrides `train_critic`, is called as the user would call it
+        self.has_kernel_critic = (
+            getattr(type(discriminator), "train_critic", None) is InfiniteDiscriminator.train_critic
+        )
+        self.problem: CriticProblem | None = None
         self.frames: list[NDArray[np.float32]] = []
         self.frame_steps: list[int] = []
         places = np.concatenate([side.reshape(-1, side.shape[-1]) for side in (cloud.start, cloud.real)])
@@ -214,7 +220,7 @@ class _FlowRun:
             if self.done % every == 0 and self.done not in self.frame_steps:
                 self._record_frame(critic, scores)
             with self._divergence_context():
-                gradient = np.asarray(critic.gradient(self.x), np.float64)
+                gradient = self._cost_gradient(critic)
             moved = self._next_positions(gradient)
         farthest = np.sqrt(np.square(moved - self.x).reshape(len(moved), -1).sum(1).max())
         self.x, self.done = moved, self.done + 1
@@ -226,7 +232,20 @@ class _FlowRun:
         if self.batch_size is not None:
             real = real[self.rng.choice(len(real), self.batch_size, replace=False)]
         with self._divergence_context():
-            return self.discriminator.train_critic(self.x, real)
+            if not self.has_kernel_critic:
+                return self.discriminator.train_critic(self.x, real)
+            # particles stay finite and of one shape (`_next_positions`), so validating them once is enough
+            if self.problem is None:
+                self.problem = validate_problem(self.x, real, self.discriminator.kernel)
+            else:
+                self.problem = self.problem.with_items(self.x, real)
+            return self.discriminator._train_validated(self.problem)
+
+    def _cost_gradient(self, critic: Any) -> Floats:
+        """∇c_f at the particles the critic was trained on."""
+        if self.problem is None:
+            return np.asarray(critic.gradient(self.x), np.float64)
+        return np.asarray(critic._cost_gradients(self.problem.fake)).reshape(self.x.shape)
 
     @contextmanager
     def _divergence_context(self) -> Iterator[None]:

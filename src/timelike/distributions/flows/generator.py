@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ...core.parameters import check_float as number, check_int
-from ...core.random import RandomState, check_random_state as source, sample_seed
+from ...core.parameters import check_float, check_int
+from ...core.random import RandomState, check_random_state, sample_seed
 from ...sequences import Sequences
 from ...train import Batch, Callback, Objective, Schedule, fit
 from ...train.loop import TrainingRun, evaluation_mode
@@ -63,13 +63,13 @@ def train_generator(
         At least two items; series of one length.
     discriminator : discriminator or Kernel
         As in `descend`. What its kernel leaves open is decided once, by `real` and what `module` generates at first.
-    latent : int
+    n_latent : int
         Numbers of a code z.
-    steps, batch, learning_rate
+    steps, batch_size, learning_rate
         How many, of how many items, and how large. A batch greater than `real` takes all of it.
     schedule : Schedule, optional
         What becomes of the learning rate, such as `timelike.train.LinearDecay()`.
-    every, scores, progress
+    record_every, scores, progress
         As in `descend`; unless given there are about 20 looks. Scores are of 500 items, or as many as `real` has.
     random_state
         Repeats codes and batches; the first weights are the module's.
@@ -77,7 +77,7 @@ def train_generator(
     Returns
     -------
     Generator
-        `sample(n)` generates; `history`, `plot()`, `film(path)`. Ctrl-C, pressed once, gives what was reached.
+        `sample(n)` generates; `history`, `plot()`, `animate(path)`. Ctrl-C, pressed once, gives what was reached.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def train_generator(
         raise TypeError(f"module is a {type(module).__name__}: expected a torch.nn.Module")
     if not any(parameter.requires_grad for parameter in module.parameters()):
         raise ValueError(f"module {type(module).__name__} has no parameters to train: expected some with requires_grad")
-    rng = source(random_state)
+    rng = check_random_state(random_state)
     steps, size = check_int(steps, "steps", 1), check_int(batch_size, "batch_size", 2)
     given = as_discriminator(discriminator)
     draw = _CodeGenerator(module, check_int(n_latent, "n_latent", 1))
@@ -105,7 +105,7 @@ def train_generator(
     against, kernel = resolve_discriminator(given, cloud)
     often = -(-steps // _N_RECORDS) if record_every is None else check_int(record_every, "record_every", 1)
     looks = _FrameRecorder(draw, codes, cloud, resolve_scores(scores, cloud, kernel), often)
-    objective = _GeneratorObjective(draw, cloud, against, size, number(learning_rate, "learning_rate", above=0.0))
+    objective = _GeneratorObjective(draw, cloud, against, size, check_float(learning_rate, "learning_rate", above=0.0))
     history = fit(objective, max_steps=steps, schedule=schedule, callbacks=[looks], progress=progress, random_state=rng)
     return Generator(
         history=history,
@@ -130,7 +130,7 @@ class _CodeGenerator:
     def sample_codes(self, n: int, rng: np.random.Generator) -> Tensor:
         return torch.from_numpy(rng.standard_normal((n, self.n_latent)))
 
-    def generated(self, codes: Tensor) -> NDArray[np.float64]:
+    def generate(self, codes: Tensor) -> NDArray[np.float64]:
         """What the network makes of codes, in evaluation mode and in double precision."""
         like = next(self.module.parameters(), codes)
         with torch.no_grad(), evaluation_mode(self.module):
@@ -155,7 +155,7 @@ def _initial_samples(draw: _CodeGenerator, real: Any, discriminator: Any, seed: 
     )
     kernel = discriminator_kernel(discriminator)
     try:
-        start = draw.generated(codes)
+        start = draw.generate(codes)
     except RuntimeError as error:
         raise ValueError(f"module cannot take codes of n_latent={draw.n_latent} numbers: {error}") from error
     if not np.isfinite(start).all():
@@ -199,7 +199,7 @@ class _GeneratorObjective(Objective):
 
 
 class _FrameRecorder(Callback):
-    """What is generated from the same codes every so many steps, and its scores."""
+    """Records what is generated from the same codes every few steps, and its scores."""
 
     def __init__(
         self, draw: _CodeGenerator, codes: Tensor, cloud: FlowSamples, scores: dict[str, Score], every: int
@@ -220,7 +220,7 @@ class _FrameRecorder(Callback):
             self._record_frame(run)
 
     def _record_frame(self, run: TrainingRun) -> None:
-        made = self.code_generator.generated(self.codes)
+        made = self.code_generator.generate(self.codes)
         if not np.isfinite(made).all():
             raise DivergenceError(
                 f"what the module generates after step {run.step} is not finite: lower the learning rate", run.step, []
@@ -250,9 +250,9 @@ class Generator(FlowRecord):
         return self._code_generator.n_latent
 
     def sample(self, n: int, *, random_state: RandomState = None) -> Any:
-        """So many new items: `Sequences` where it was trained on them, otherwise an array."""
-        found = self._code_generator.generated(
-            self._code_generator.sample_codes(check_int(n, "n", 1), source(random_state))
+        """Generate n new items: `Sequences` where it was trained on them, otherwise an array."""
+        found = self._code_generator.generate(
+            self._code_generator.sample_codes(check_int(n, "n", 1), check_random_state(random_state))
         )
         if not isinstance(self._real_sample, Sequences):
             return found

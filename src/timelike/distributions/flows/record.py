@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class FlowHistory(History):
     """Numbers along a flow, each with the steps done when it was noted: `history["mmd"]`, `history.steps("mmd")`.
 
-    At every step `step`, the size that it had, `dynamics`, the farthest that a particle went, and `seconds` since the
-    start; every so many steps `cost`, the mean of c_f over the particles, and the scores.
+    At every step `step`, the size that it had, `move`, the farthest that a particle went, and `seconds` since the
+    start; every few steps `cost`, the mean of c_f over the particles, and the scores.
     """
 
     @property
@@ -48,11 +48,11 @@ class FlowHistory(History):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlowRecord:
-    """Items on their way to a target, seen every so many steps."""
+    """Items on their way to a target, recorded every few steps."""
 
     history: History
     frames: NDArray[np.float32]
-    """The items every so many steps, the first and the last among them, (moment, item, …)."""
+    """The items every few steps, the first and the last among them, (moment, item, …)."""
     frame_steps: NDArray[np.int64]
     """How many steps were done at each of them."""
     real: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Scores along a flow: Sinkhorn divergence and squared MMD from the target, or functions of one's own."""
+"""Scores along a flow: Sinkhorn divergence and squared MMD from the target, or the user's own functions."""
 
 from __future__ import annotations
 

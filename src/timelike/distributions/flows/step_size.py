@@ -32,7 +32,7 @@ def _schedule_factors(schedule: Any, steps: int) -> list[Any]:
     if schedule is None:
         return [1.0] * steps
     if isinstance(schedule, Plateau):
-        raise ValueError("schedule=Plateau() waits for a loss to stop falling, and a flow has none: use Linear()")
+        raise ValueError("schedule=Plateau() waits for a loss to stop falling, and a flow has none: use LinearDecay()")
     if isinstance(schedule, Schedule):
         schedule.check(steps)
         return [schedule.factor(done, steps, History()) for done in range(steps)]
@@ -41,8 +41,8 @@ def _schedule_factors(schedule: Any, steps: int) -> list[Any]:
     parts = np.asarray(schedule).tolist() if isinstance(schedule, Sequence | np.ndarray) else None
     if isinstance(schedule, str) or not parts or not isinstance(parts, list) or len(parts) > steps:
         raise TypeError(
-            f"schedule={schedule!r:.60}: expected a schedule such as timelike.train.Linear(), a function of the steps "
-            f"done, or at most steps={steps} factors, each for an equal part of the flow, such as (1, 1, 1, 0.1)"
+            f"schedule={schedule!r:.60}: expected a schedule such as timelike.train.LinearDecay(), a function of the "
+            f"steps done, or at most steps={steps} factors, each for an equal part of the flow, such as (1, 1, 1, 0.1)"
         )
     return [parts[done * len(parts) // steps] for done in range(steps)]
 
@@ -61,7 +61,7 @@ def coupling(geometry: Any, codes: Any, start: Floats) -> Floats | None:
     if isinstance(geometry, Kernel) or callable(geometry):
         kernel: Any = as_kernel(geometry, "geometry")
         places = (
-            start.reshape(n, -1) if codes is None and kernel.over == "vectors" else start if codes is None else codes
+            start.reshape(n, -1) if codes is None and kernel.domain == "vectors" else start if codes is None else codes
         )
         if len(places) != n:
             raise ValueError(f"codes has {len(places)} items: expected one for each particle, {n}")

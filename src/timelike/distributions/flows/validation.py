@@ -56,7 +56,7 @@ class FlowSamples:
 
 
 def validate_flow_samples(start: Any, real: Any, domain: Domain | None, name: str = "start") -> FlowSamples:
-    """The door of a flow: two samples of one kind, of at least two items each, nothing missing."""
+    """Validate the samples of a flow: of one kind, at least two items each, nothing missing."""
     start, real = (list(value) if hasattr(value, "__next__") else value for value in (start, real))
     samples = validate_pair(start, real, domain, (name, "real"), min_items=2)
     if domain == "vectors":
@@ -68,7 +68,7 @@ def validate_flow_samples(start: Any, real: Any, domain: Domain | None, name: st
 
 
 def _to_array(sample: Sequences, name: str, domain: Domain | None) -> Floats:
-    """A copy: particles are moved, and nobody's start with them."""
+    """A copy, so that moving the particles leaves the caller's array as it was."""
     sample.refuse_missing("a flow", name)
     if not sample.has_equal_lengths:
         raise ValueError(

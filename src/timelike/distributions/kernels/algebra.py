@@ -51,7 +51,7 @@ class CombinedKernel(Kernel):
         if len(kinds) > 1:
             raise ValueError(
                 f"parts={kernels!r:.120} compare vectors and sequences: expected kernels of one kind; "
-                "of(encoder, kernel) makes one of sequences from one of vectors"
+                "EncoderKernel(encoder, kernel) makes one of sequences from one of vectors"
             )
 
     def __repr__(self) -> str:
@@ -88,9 +88,9 @@ class CombinedKernel(Kernel):
         return replace(self, parts=tuple(part.resolve(sample, rng) for part in self.parts))
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With parts that are settled."""
+        """With every part resolved."""
         each = [part.resolve_with_matrix(sample, rng) for part in self.parts]
-        with np.errstate(over="ignore"):  # infinity is told where similarities are used
+        with np.errstate(over="ignore"):  # infinity is refused where similarities are used
             matrix = functools.reduce(type(self)._combine, [one.matrix for one in each])
         return ResolvedKernel(replace(self, parts=tuple(one.kernel for one in each)), matrix)
 
@@ -198,7 +198,7 @@ class ScaledKernel(Kernel):
         return replace(self, kernel=self.kernel.resolve(sample, rng))
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With a kernel that is settled."""
+        """With its kernel resolved."""
         found = self.kernel.resolve_with_matrix(sample, rng)
         with np.errstate(over="ignore"):
             return ResolvedKernel(replace(self, kernel=found.kernel), self.factor * found.matrix)

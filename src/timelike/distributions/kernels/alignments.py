@@ -32,12 +32,12 @@ class ExponentialKernel(Kernel):
     The kernel of `ElasticKernel`, as a value. The level of a test is exact with it all the same, but where the metric
     is elastic it need not be positive definite (Lei and Sun, 2007), and MMD² may be negative. For sequences whose
     speed varies and shall not count; where a changed speed is what you look for, use features of time, such as
-    `of(Rocket(), RBF())`.
+    `EncoderKernel(Rocket(), RBF())`.
 
     Parameters
     ----------
     metric : Metric or str
-        One that has yet to learn does so from the pooled sample, without labels.
+        One that is not fitted yet is fitted to the pooled sample, without labels.
     gamma : float, optional
         γ; None for 1 / the median distance of different items of the pooled sample.
 
@@ -71,16 +71,16 @@ class ExponentialKernel(Kernel):
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether the metric has learned."""
+        """Whether the metric is a fitted estimator."""
         return metric_names.is_estimator(self.metric) and not needs_fit(self.metric)
 
     @property
     def has_open_options(self) -> bool:
-        """Whether γ is, or the metric has yet to learn."""
+        """Whether γ is open, or the metric is not fitted yet."""
         return self.gamma is None or needs_fit(self.metric)
 
     def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
-        """With a metric that has learned, and the γ of a sample."""
+        """With a fitted metric, and the γ of a sample."""
         metric = fit_if_needed(self.metric, sample, rng)
         if self.gamma is not None:
             return replace(self, metric=metric)
@@ -92,7 +92,7 @@ class ExponentialKernel(Kernel):
         metric = fit_if_needed(self.metric, sample, rng)
         distances = np.asarray(metric.pairwise(sample), np.float64)
         ready = replace(self, metric=metric)
-        if self.gamma is None:  # otherwise nothing is drawn, as in `ready`
+        if self.gamma is None:  # otherwise nothing is drawn, as in `resolve`
             some = sample_width_items(len(sample), rng)
             ready = replace(ready, gamma=inverse_median(distances[some][:, some]))
         return ResolvedKernel(ready, ready._to_similarities(distances))
@@ -112,13 +112,13 @@ class ExponentialKernel(Kernel):
             yield ResolvedKernel(one, one._to_similarities(distances))
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
-        """Once γ is settled, its parts."""
+        """With γ divided by each factor; γ must be resolved."""
         assert self.gamma is not None
         return [replace(self, gamma=self.gamma / factor) for factor in factors]
 
     def _precompute_items(self, sample: Sequences, name: str) -> Any:
         if not self._takes_missing():
-            sample.refuse_missing(f"Exponential({self.metric!r})", name)
+            sample.refuse_missing(f"ExponentialKernel({self.metric!r})", name)
         return sample
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -140,8 +140,8 @@ class ExponentialKernel(Kernel):
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         raise TypeError(
-            f"Exponential({self.metric!r}) has no gradients: use GlobalAlignment(), or of(module, RBF()) with a torch "
-            "module"
+            f"ExponentialKernel({self.metric!r}) has no gradients: use GlobalAlignment(), or EncoderKernel(module, "
+            "RBF()) with a torch module"
         )
 
 
@@ -186,7 +186,7 @@ class GlobalAlignment(Kernel):
 
     @property
     def has_open_options(self) -> bool:
-        """Whether γ is."""
+        """Whether γ is open."""
         return self.gamma is None
 
     def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
@@ -199,7 +199,7 @@ class GlobalAlignment(Kernel):
         return ResolvedKernel(ready, ready._kernel_matrix(ready._precompute_items(sample, "x"), None))
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
-        """Once γ is settled: a width is √(γ/2)."""
+        """With several widths √(γ/2); γ must be resolved."""
         assert self.gamma is not None
         return [replace(self, gamma=self.gamma * factor**2) for factor in factors]
 

@@ -34,7 +34,7 @@ Matrix = NDArray[np.float64]
 
 
 class ResolvedKernel(NamedTuple):
-    """A kernel in which nothing is left to choose, and its matrix (item, item) of the sample that decided it."""
+    """A kernel without open options, and its matrix (item, item) of the sample that decided them."""
 
     kernel: Kernel
     matrix: Matrix
@@ -47,8 +47,8 @@ class Kernel(abc.ABC):
     gradients. What an option leaves open (`width=None`) is decided by the pooled sample: by x and y together. Kernels
     are added, multiplied and scaled: `RBF() + 0.5 * Linear()`.
 
-    A subclass fills in `_known`, what is kept of a sample, `_between`, the matrix of two such, and `_graded`, the same
-    of tensors; one that has something to settle also `settled`.
+    A subclass implements `_precompute_items` (what is kept of a sample), `_kernel_matrix` (the matrix of two such) and
+    `_kernel_tensor` (the same of tensors); one with open options also `resolve` and `resolve_with_matrix`.
     """
 
     domain: ClassVar[Domain] = "vectors"
@@ -86,7 +86,7 @@ class Kernel(abc.ABC):
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether it holds something that has learned, and so compares only what that was learned from."""
+        """Whether it holds a fitted part, and so compares only items like those it was fitted on."""
         return False
 
     # --- calling it ---------------------------------------------------------------------------------------------------
@@ -110,13 +110,13 @@ class Kernel(abc.ABC):
         return ready._kernel_tensor(x.double(), (x if y is None else y).double()).to(x.dtype)
 
     def _validate_pair(self, x: Any, y: Any, least: int = 1) -> tuple[Sequences, Sequences]:
-        """The door for two samples: what cannot be compared is refused by the name of its argument."""
+        """Validate two samples; errors name the argument that cannot be compared."""
         first, second = validate_pair(x, y, self.domain, ("x", "y"), least)
         self._validate_sides((first, "x"), (second, "y"))
         return first, second
 
     def _validate_tensors(self, *given: tuple[Any, str]) -> Sequences:
-        """The same door for tensors: all their items, without gradients."""
+        """The same for tensors: all their items, without gradients."""
         refuse_mismatched_tensors(self.domain, *given)
         samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in given]
         for sample, name in samples:  # torch computes with nan, also where NumPy knows what to do with it
@@ -124,14 +124,14 @@ class Kernel(abc.ABC):
         self._validate_sides(*samples)
         return pool_samples([sample for sample, _ in samples])
 
-    # --- settling it --------------------------------------------------------------------------------------------------
+    # --- resolving it -------------------------------------------------------------------------------------------------
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """The kernel with all that was left open decided by a sample, and the matrix of that sample."""
+        """The kernel with its open options decided by a sample, and the matrix of that sample."""
         return ResolvedKernel(self, self._kernel_matrix(self._precompute_items(sample, "x"), None))
 
     def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Kernel:
-        """The kernel with all that was left open decided by a sample, of which at most some items are compared."""
+        """The kernel with its open options decided by a sample, of which at most some items are compared."""
         return self
 
     def center_on(self, sample: Sequences) -> Kernel:
@@ -141,7 +141,7 @@ class Kernel(abc.ABC):
     def resolve_widths(
         self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
-        """The same kernel settled by a sample, with several multiples of its width, one after the other."""
+        """The same kernel resolved by a sample, with several multiples of its width, one after the other."""
         ready = self.resolve(sample, rng)
         known = ready._precompute_items(sample, "x")
         for one in ready.scale_widths(factors):
@@ -153,7 +153,7 @@ class Kernel(abc.ABC):
             f"scales: {type(self).__name__} has no width that could be scaled; give a list of kernels instead"
         )
 
-    # --- what a subclass fills in -------------------------------------------------------------------------------------
+    # --- what a subclass implements ----------------------------------------------------------------------------------
 
     def _precompute_items(self, sample: Sequences, name: str) -> Any:
         """What is compared: something with a length that can be sliced and indexed; here vectors (item, feature)."""
@@ -161,7 +161,7 @@ class Kernel(abc.ABC):
 
     @abc.abstractmethod
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
-        """The matrix of what `_known` gave; of x with itself, exactly symmetric, where y is None."""
+        """The matrix of what `_precompute_items` gave; of x with itself, exactly symmetric, where y is None."""
 
     def _paired_similarities(self, x: Any, y: Any) -> Matrix:
         """Similarities row by row, (item,), of as many items: from small matrices of which the diagonal counts."""
@@ -220,7 +220,7 @@ def format_kernel(kernel: Kernel) -> str:
 
 
 def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
-    """A kernel of the library, or one's own function as one."""
+    """A kernel of the library, or a user's function wrapped as one."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
@@ -229,7 +229,9 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
         from .function_kernel import FunctionKernel  # which is a Kernel itself
 
         return FunctionKernel(kernel)
-    way = f"; for one over an encoder use of({type(kernel).__name__}(), RBF())" if hasattr(kernel, "get_params") else ""
+    way = ""
+    if hasattr(kernel, "get_params"):
+        way = f"; for one over an encoder use EncoderKernel({type(kernel).__name__}(), RBF())"
     raise TypeError(f"{name}={kernel!r:.80}: expected a kernel such as distributions.RBF(), or a function k(x, y){way}")
 
 
@@ -258,10 +260,10 @@ def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
 
 
 def fit_if_needed(part: Any, sample: Sequences, rng: np.random.Generator | None) -> Any:
-    """A metric or an encoder that has learned; if it has not, from the sample in an order that is drawn.
+    """A fitted metric or encoder: itself if it is fitted, otherwise a copy fitted to the sample in random order.
 
-    What an encoder learns may hang on the order of what it is shown. In the order of two samples it would know which
-    is which, and a permutation test would no longer be exact.
+    What an encoder learns may depend on the order of its input. In the order of two samples it could tell which is
+    which, and a permutation test would no longer be exact.
     """
     found = metric_names.resolve_metric(part) if isinstance(part, str) else part
     order = (np.random.default_rng(0) if rng is None else rng).permutation(len(sample))
@@ -271,7 +273,7 @@ def fit_if_needed(part: Any, sample: Sequences, rng: np.random.Generator | None)
 
 
 def needs_fit(part: Any) -> bool:
-    """Whether a metric or an encoder has yet to learn."""
+    """Whether a metric or an encoder is not fitted yet."""
     from ...models import components
 
     return metric_names.is_estimator(part) and not components.is_fitted(components.unfreeze(part))

@@ -22,7 +22,7 @@ def default_kernels(samples: Sequence[Sequences]) -> tuple[Kernel, ...]:
     """What is compared unless a kernel is given: `RBF` of vectors; of sequences, by `Rocket` and by statistics.
 
     Convolutions see shapes and take no notice of levels; statistics see levels, spreads and paces. A test takes the
-    larger of the two (`two_sample.largest`, decision 0059).
+    larger of the two (`two_sample.max_statistic`, decision 0059).
     """
     if len(samples) > 0 and all(sample.shape[1] == 1 for sample in samples):
         return (RBF(),)

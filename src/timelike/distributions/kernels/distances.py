@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...align import DTW
-from ..validation import as_single_frames
+from ... import native
+from ...align.distance_matrix import allocate_matrix, refuse_nonfinite, report_progress
+from ...core.threads import check_n_jobs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,18 +18,40 @@ Floats = NDArray[np.float64]
 
 MAX_WIDTH_ITEMS = 1000  # items whose distances a median is taken of, drawn where there are more
 _NEAR_RATIO = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in ‖x‖² + ‖y‖² − 2⟨x, y⟩
-_SQUARED_EUCLIDEAN = DTW(
-    window=0
-)  # of one frame: the squared distance, by the native engine, pair for pair the same in any company
+_ONE_FRAME = native.Program()  # of two frames: the squared distance of the frames
 
 
 def squared_distances(x: Floats, y: Floats | None) -> Floats:
-    """‖x_i − y_j‖² of vectors (item, feature), taken of the differences."""
-    first = as_single_frames(x)
-    found = _SQUARED_EUCLIDEAN.pairwise(first, None if y is None else as_single_frames(y))
+    """‖x_i − y_j‖² of vectors (item, feature), taken of the differences.
+
+    By the native engine, which computes each pair by itself: no entry depends on the other items in the batch.
+    """
+    first = _pack_vectors(x)
+    second = first if y is None else _pack_vectors(y)
+    found = allocate_matrix((len(x), len(second.lengths)), np.dtype(np.float64))
+    with report_progress(None, "distances") as report:
+        native.pairwise(
+            _ONE_FRAME,
+            first,
+            second,
+            symmetric=y is None,
+            threads=check_n_jobs(None),
+            out=found,
+            report=report,
+        )
+    if found.size and not np.isfinite(found.max()):
+        if not all(np.isfinite(side.values).all() for side in (first, second)):
+            raise ValueError("vectors hold nan or infinity: expected finite numbers")
+        refuse_nonfinite(found, ("X", "X" if y is None else "Y"))
     if found.size and not found.any() and not ((x == x[0]).all() and (y is None or (y == x[0]).all())):
         raise ValueError("items differ by less than 1e-154, whose square is 0: give them in another unit")
     return found
+
+
+def _pack_vectors(vectors: Floats) -> native.PackedSequences:
+    """Vectors (item, feature) as sequences of one frame each, as native distances take them."""
+    values = np.ascontiguousarray(vectors, np.float64)
+    return native.PackedSequences(values, np.arange(len(values), dtype=np.int64), np.ones(len(values), np.int64))
 
 
 def squared_distances_tensor(x: Tensor, y: Tensor) -> Tensor:

@@ -32,9 +32,9 @@ class EncoderKernel(Kernel):
     ----------
     encoder : Encoder or torch module
         Any encoder, or other model with vectors (`Discriminant`). One that is fitted is used as it is, and must not
-        have learned from the samples that it shall compare. Another learns from the pooled sample, without labels, in
-        an order that is drawn, so that it cannot know which sequence is of which sample. Tensors need a torch module,
-        or an encoder that has one.
+        have been fitted to the samples it compares. Any other is fitted to the pooled sample, without labels and in
+        random order, so that it cannot tell which sequence belongs to which sample. Tensors need a torch module, or an
+        encoder that has one.
     kernel : Kernel
         Of vectors.
 
@@ -67,7 +67,7 @@ class EncoderKernel(Kernel):
             )
 
     def __repr__(self) -> str:
-        return f"of({self.encoder!r}, {self.kernel!r})"
+        return f"EncoderKernel({self.encoder!r}, {self.kernel!r})"
 
     @property
     def indefinite_reason(self) -> str:
@@ -76,29 +76,29 @@ class EncoderKernel(Kernel):
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether the encoder has learned."""
+        """Whether the encoder is fitted, or is a torch module."""
         return _is_module(self.encoder) or not needs_fit(self.encoder)
 
     def center_on(self, sample: Sequences) -> Self:
-        """With a kernel of vectors that is, once the encoder has learned."""
+        """With its kernel of vectors centred, once the encoder is fitted."""
         if not self.has_fitted_part or self.kernel.has_open_options:
             return self
         return replace(self, kernel=self.kernel.center_on(as_single_frames(self._precompute_items(sample, "x"))))
 
     @property
     def has_open_options(self) -> bool:
-        """Whether the encoder has yet to learn, or its kernel is open."""
+        """Whether the encoder is not fitted yet, or its kernel has open options."""
         return self.kernel.has_open_options or (not _is_module(self.encoder) and needs_fit(self.encoder))
 
     def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
-        """With an encoder that has learned, and a kernel that is ready for its vectors."""
+        """With a fitted encoder, and the kernel of vectors resolved by its vectors."""
         taught = self._fit_encoder(sample, rng)
         if not self.kernel.has_open_options:  # so that nothing need be encoded
             return taught
         return replace(taught, kernel=self.kernel.resolve(as_single_frames(taught._precompute_items(sample, "x")), rng))
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """The same, with every sequence encoded once."""
+        """The same as `resolve`, with the matrix; every sequence is encoded once."""
         taught = self._fit_encoder(sample, rng)
         found = self.kernel.resolve_with_matrix(as_single_frames(taught._precompute_items(sample, "x")), rng)
         return ResolvedKernel(replace(taught, kernel=found.kernel), found.matrix)
@@ -170,9 +170,9 @@ class EncoderKernel(Kernel):
             name: weight.detach() for name, weight in double_precision_copy(network).named_parameters()
         }  # gradients go to x only
         found = torch.func.functional_call(double_precision_copy(network), fixed, given)
-        spread = getattr(self.encoder, "spread_", None)
-        if spread is not None:
-            found = (found - _to_tensor(spread.center)) @ _to_tensor(spread.turn)
+        whitener = getattr(self.encoder, "whitener_", None)
+        if whitener is not None:
+            found = (found - _to_tensor(whitener.center)) @ _to_tensor(whitener.matrix)
         if vars(self.encoder).get("geometry") == "cosine":
             found = torch.nn.functional.normalize(found, dim=1)
         return found

@@ -24,7 +24,7 @@ class FunctionKernel(Kernel):
 
     @property
     def indefinite_reason(self) -> str:
-        """Nobody knows."""
+        """Always given: whether a user's function is positive semidefinite is not known."""
         return "a function of one's own: whether it is positive semidefinite is not known"
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ RowBlocks = Iterator[tuple[slice, Matrix]]
 
 
 def iterate_row_blocks(kernel: Kernel, x: Any, y: Any) -> RowBlocks:
-    """Rows of x, and their similarities to all of y: both are what `Kernel._known` gave."""
+    """Rows of x, and their similarities to all of y: both are what `Kernel._precompute_items` gave."""
     at_once = max(1, BLOCK_ENTRIES // max(1, len(y)))
     for begin in range(0, len(x), at_once):
         rows = slice(begin, min(begin + at_once, len(x)))

@@ -52,7 +52,7 @@ class PrototypesKernel(Kernel):
         object.__setattr__(self, "_metric", SimilarityMetric.from_fitted(given))
 
     def __repr__(self) -> str:
-        return f"Learned({self.model!r})"
+        return f"PrototypesKernel({self.model!r})"
 
     @property
     def has_fitted_part(self) -> bool:
@@ -79,4 +79,6 @@ class PrototypesKernel(Kernel):
         return self._metric._takes_missing()
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
-        raise TypeError("Learned has no gradients: use of(module, RBF()) with the torch module of an encoder")
+        raise TypeError(
+            "PrototypesKernel has no gradients: use EncoderKernel(module, RBF()) with the torch module of an encoder"
+        )

@@ -43,7 +43,7 @@ class RadialKernel(Kernel):
 
     @property
     def has_open_options(self) -> bool:
-        """Whether the width is."""
+        """Whether the width is open."""
         return self.width is None
 
     @abc.abstractmethod
@@ -64,7 +64,7 @@ class RadialKernel(Kernel):
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With the width of a sample, whose distances are taken once."""
         squared = squared_distances(as_vectors(sample, "x"), None)
-        if self.width is not None:  # nothing is drawn then, as in `ready`
+        if self.width is not None:  # nothing is drawn then, as in `resolve`
             return ResolvedKernel(self, self._to_similarities(squared, spare=True))
         some = sample_width_items(len(squared), rng)
         ready = self._with_median_width(squared[some][:, some])
@@ -84,7 +84,7 @@ class RadialKernel(Kernel):
         return replace(self, width=median_distance(np.sqrt(squared)))
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
-        """Once the width is settled, its multiples."""
+        """With multiples of the width, which must be resolved."""
         return [*self._width_multiples(factors)]
 
     def _width_multiples(self, factors: Sequence[float]) -> list[Self]:
@@ -291,21 +291,21 @@ class NegativeDistance(Kernel):
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether the metric has learned."""
+        """Whether the metric is a fitted estimator."""
         return self.metric is not None and metric_names.is_estimator(self.metric) and not self.has_open_options
 
     @property
     def has_open_options(self) -> bool:
-        """Whether the metric has yet to learn."""
+        """Whether the metric is not fitted yet."""
         return self.metric is not None and needs_fit(self.metric)
 
     def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With a metric that has learned."""
+        """With a fitted metric."""
         ready = self.resolve(sample, rng)
         return ResolvedKernel(ready, ready._kernel_matrix(ready._precompute_items(sample, "x"), None))
 
     def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> NegativeDistance:
-        """With a metric that has learned, where it has to."""
+        """With a metric that is fitted, if it is an estimator."""
         return self if self.metric is None else replace(self, metric=fit_if_needed(self.metric, sample, rng))
 
     def _precompute_items(self, sample: Sequences, name: str) -> Any:
@@ -321,7 +321,9 @@ class NegativeDistance(Kernel):
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         if self.metric is not None:
-            raise TypeError("NegativeDistance of sequences has no gradients: use GlobalAlignment, or of(module, RBF())")
+            raise TypeError(
+                "NegativeDistance of sequences has no gradients: use GlobalAlignment, or EncoderKernel(module, RBF())"
+            )
         found: Tensor = -safe_sqrt(squared_distances_tensor(x.flatten(1), y.flatten(1)))
         return found
 

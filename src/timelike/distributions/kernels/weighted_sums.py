@@ -18,7 +18,7 @@ _AUTOGRAD_BLOCK = 1 << 18  # similarities of a block that autograd goes through:
 _PAIR_BLOCK = 1 << 15  # pairs of a block of a closed form, so that what is made of them stays in the cache
 _MIN_MATMUL_FEATURES = 16  # features from which a product of matrices beats a pass over the pairs for each of them
 _NEAR_RATIO = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in x Σc − Σ c y
-_BLOCK_ROWS = 64  # of a product of matrices: always as many, so that no row hangs on which others are asked for
+_BLOCK_ROWS = 64  # of a product of matrices: a fixed number, so that no row depends on the others in the batch
 
 
 def weighted_sums_by_autograd(

@@ -41,7 +41,7 @@ def validate_activation(function: Callable[[Tensor], Any]) -> float:
     alone, _ = _evaluate(function, points[::50])
     if not torch.allclose(alone, values[::50], rtol=1e-9, atol=1e-12):
         raise ValueError(
-            f"activation={name} gives other values in other company: expected a function of single numbers"
+            f"activation={name} gives values that depend on the batch: expected a function of single numbers"
         )
     ends, _ = _evaluate(function, torch.from_numpy(edges))
     risen = (slopes.reshape(-1, 16) @ torch.from_numpy(weights)) * half

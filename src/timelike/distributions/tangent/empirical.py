@@ -99,7 +99,7 @@ class EmpiricalNTK(Kernel):
             object.__setattr__(self, "shape", tuple(check_int(length, "shape", 1) for length in self.shape))
 
     def __repr__(self) -> str:
-        return f"Empirical({type(self.module).__name__})"
+        return f"EmpiricalNTK({type(self.module).__name__})"
 
     @property
     def has_fitted_part(self) -> bool:

@@ -172,7 +172,7 @@ class HermiteExpectation(ActivationExpectation):
 
     def _warn_if_truncated(self, table: HermiteTable, variances: Tensor) -> None:
         """A warning where the series are cut off too early, and an error where they mean nothing."""
-        values, slopes = table.lost
+        values, slopes = table.truncation_loss
         if slopes <= _MAX_SILENT_LOSS:
             return
         name = getattr(self.function, "__name__", repr(self.function))

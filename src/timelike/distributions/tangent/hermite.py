@@ -34,13 +34,13 @@ _MAX_VALUES = 1 << 21  # values of φ that are taken at once: 16 MiB
 class HermiteTable(NamedTuple):
     """Coefficients of φ (item, order), those of φ′ (item, order + 2), and the roots of the variances (item,).
 
-    `lost` is what the series leave out at ρ = 1, as parts of E[φ²] and E[φ′²]: the most of all items.
+    `truncation_loss` is what the series leave out at ρ = 1, as parts of E[φ²] and E[φ′²]: the most of all items.
     """
 
     values: Tensor
     slopes: Tensor
     roots: Tensor
-    lost: tuple[float, float]
+    truncation_loss: tuple[float, float]
 
 
 class HermiteMoments(NamedTuple):

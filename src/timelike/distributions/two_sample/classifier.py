@@ -24,7 +24,7 @@ from .result import TestResult
 from .validation import validate_samples
 
 Floats = NDArray[np.float64]
-_SCORE_DIGITS = 12  # scores that are equal in so many digits are equal
+_SCORE_DIGITS = 12  # scores that agree in this many digits count as ties
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ClassifierTest:
     By default the classifier is a ridge regression on features, of `Rocket` for sequences, in five folds that are drawn
     without a look at the samples. Its held-out scores are linear in the labels, so that it is refitted for every
     permutation by one product of matrices, and all items count. Any other classifier learns from one half of the items
-    and is asked about the other half, of which the sides are permuted.
+    and scores the other half, whose sides are permuted.
 
     Use it where a difference is in few of many features, which a kernel of all of them drowns, or where an AUC says
     more to you than an MMD²; in few dimensions `TwoSample` sees more kinds of differences.
@@ -220,14 +220,14 @@ def allocation_auc(scores: Floats, sides: Allocations) -> Floats:
 
 
 def _score_method(classifier: Any) -> str | None:
-    return next((verb for verb in ("decision_function", "predict_proba") if hasattr(classifier, verb)), None)
+    return next((name for name in ("decision_function", "predict_proba") if hasattr(classifier, name)), None)
 
 
 def _predict_scores(model: Any, items: Any) -> Floats:
-    verb = _score_method(model)
-    found: Floats = np.asarray(getattr(model, str(verb))(items), np.float64)
+    method = _score_method(model)
+    found: Floats = np.asarray(getattr(model, str(method))(items), np.float64)
     if not np.isfinite(found).all():
-        raise ValueError(f"classifier gave nan or infinity as {verb}: expected finite scores")
+        raise ValueError(f"classifier gave nan or infinity as {method}: expected finite scores")
     return np.asarray(found[:, -1], np.float64) if found.ndim == 2 else found
 
 

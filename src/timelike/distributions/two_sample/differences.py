@@ -138,7 +138,7 @@ def differences(
     ----------
     X, Y, kernel, groups
         As in `TwoSample` and its `test`. Channels are tested with the same kernel, or with the default one where the
-        kernel has learned from all channels together.
+        kernel was fitted to all channels together.
     n_permutations : int
         For each channel.
 
@@ -159,14 +159,14 @@ def differences(
     rng = check_random_state(random_state)
     Y = Y if Y.ids is not None else Y.replace(ids=[f"Y[{i}]" for i in range(len(Y))])
     learning = spawn_kernel_rng(rng)
-    X, Y, units, stay = subsample_pair(X, Y, units, rng)
+    X, Y, units, y_positions = subsample_pair(X, Y, units, rng)
     both = pool_samples((X, Y))
     ready, matrix = (chosen or default_kernel((X, Y))).center_on(both).resolve_with_matrix(both, learning)
     called = list(X.channel_names or Y.channel_names or _default_channel_names(X.frame[0]))
     test = channel_test(chosen, n_permutations, int(rng.integers(2**31)))
     assert Y.ids is not None
     found = explain_differences((X, Y), matrix, units, ready, Y.ids.astype(str).tolist(), called, test)
-    return restore_positions(found, stay)
+    return restore_positions(found, y_positions)
 
 
 def restore_positions(found: Differences, y_positions: NDArray[np.int64]) -> Differences:
@@ -179,7 +179,7 @@ def restore_positions(found: Differences, y_positions: NDArray[np.int64]) -> Dif
 
 
 def channel_test(kernel: Kernel | None, n_permutations: int, seed: int) -> TwoSample:
-    """The test of single channels: with the kernel, unless it has learned from all channels together."""
+    """The test of single channels: with the kernel, unless it was fitted to all channels together."""
     fit = kernel is not None and not kernel.has_fitted_part
     return TwoSample(kernel if fit else None, n_permutations=n_permutations, random_state=seed)
 
@@ -271,7 +271,7 @@ def _test_channels(
         return (), [f"there are {frame[0]} channels, which are not tested one by one: at most {MAX_CHANNELS} are"]
     if min(map(len, samples)) < 2:
         return (), ["channels are compared once there are two sequences"]
-    # past the door: the samples were checked whole, and a channel by itself may repeat itself, as a counter does
+    # without validation: the samples were checked whole, and a channel by itself may repeat itself, as a counter does
     found = [test._test_samples(_select_channel(samples, i), units) for i in range(frame[0])]
     raised = score.holm_correction([one.p_value for one in found])
     listed = [

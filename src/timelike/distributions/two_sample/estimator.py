@@ -44,24 +44,25 @@ class TwoSample:
 
     Use it for "is this week's data like last week's?", asked once; for a question that is asked every day, `Drift`,
     whose false alarms do not add up. It needs items that are exchangeable if nothing has changed: sequences of one
-    subject are alike, so give groups. It says that something differs, and with thousands of sequences also what
-    nobody cares about: look at the statistic, and at `witness`.
+    subject are alike, so give groups. It says that something differs, and with thousands of sequences it
+    finds differences too small to matter: look at the statistic, and at `witness`.
 
     Parameters
     ----------
     kernel : Kernel, callable, list of kernels, or None
-        None is `RBF()` for vectors (arrays of two axes). Of sequences it is both `of(Rocket(n_features=2000), RBF())`,
-        which sees shapes, and `of(StatisticsEncoder(), RBF())`, which sees levels, spreads and paces: the statistic is
-        the larger MMD², each over its deviation by chance, and `parts` of the result say what each found. (Frames of
-        more than 256 numbers are compared by Rocket alone.) Of several kernels that are given the best rank counts, and
-        p is that of all of them together (`counting.least_ranks`).
+        None is `RBF()` for vectors (arrays of two axes). For sequences it is both
+        `EncoderKernel(Rocket(n_features=2000), RBF())`, which sees shapes, and
+        `EncoderKernel(StatisticsEncoder(), RBF())`, which sees levels, spreads and paces: the statistic is the larger
+        MMD², each over its deviation by chance, and `parts` of the result say what each found. (Frames of more than
+        256 numbers are compared by Rocket alone.) Of several kernels that are given the best rank counts, and p is
+        that of all of them together (`p_values.least_ranks`).
     n_permutations : int
     estimator : {"unbiased", "biased"}
         Of MMD², as in `mmd`; unbiased also without pairs of items of one group, which are not independent.
     scales : tuple of float, optional
         Multiples of the kernel's width, such as (0.25, 0.5, 1, 2, 4), that are all tried, as several kernels are.
     stop_above : float, optional
-        A level, such as 0.05: permutations stop as soon as p is certain to be above it (`counting.stopped`).
+        A level, such as 0.05: permutations stop as soon as p is certain to be above it (`p_values.sequential_p_value`).
     random_state : int, Generator or None
     progress : bool or None
         Whether to show a bar where there are more than 4096 items: their similarities are made in blocks, three times.
@@ -121,16 +122,16 @@ class TwoSample:
         return self._test_samples(given.samples, given.units)
 
     def _test_samples(self, samples: tuple[Sequences, Sequences], units: ExchangeableUnits) -> TestResult:
-        """The test of samples that have passed the door."""
+        """The test of validated samples."""
         rng = check_random_state(self.random_state)
         learning = spawn_kernel_rng(rng)
         sides = make_allocations(units, self.n_permutations, rng)
         with report_progress(self.progress, "TwoSample") as report:
-            settled = self._iterate_resolved(samples, units, learning, report)
+            resolved = self._iterate_resolved(samples, units, learning, report)
             if self.kernel is None and self.scales is None:
-                columns = [self._combine_defaults(list(settled), units, sides)]
+                columns = [self._combine_defaults(list(resolved), units, sides)]
             else:
-                columns = [self._kernel_outcome(kernel, similar, units, sides) for kernel, similar in settled]
+                columns = [self._kernel_outcome(kernel, similar, units, sides) for kernel, similar in resolved]
         notes = list(dict.fromkeys(one.indefinite_note for one in columns if one.indefinite_note))
         notes += (
             _permutation_notes(units, self.n_permutations)
@@ -161,12 +162,12 @@ class TwoSample:
         for given in self._candidate_kernels(samples):
             kernel = given.center_on(sample)
             if len(sample) ** 2 <= matrix_blocks.MAX_MATRIX_ENTRIES:
-                settled = (
+                resolved = (
                     [kernel.resolve_with_matrix(sample, rng)]
                     if self.scales is None
                     else kernel.resolve_widths(sample, factors, rng)
                 )
-                for ready, matrix in settled:
+                for ready, matrix in resolved:
                     yield ready, mmd_statistic.statistic_from_matrix(matrix, units, biased=biased, spare=True)
                 continue
             ready = kernel.resolve(sample, rng)
@@ -177,14 +178,14 @@ class TwoSample:
     # --- permutations -------------------------------------------------------------------------------------------------
 
     def _combine_defaults(
-        self, settled: list[tuple[Kernel, mmd_statistic.MMDStatistic]], units: ExchangeableUnits, sides: Allocations
+        self, resolved: list[tuple[Kernel, mmd_statistic.MMDStatistic]], units: ExchangeableUnits, sides: Allocations
     ) -> KernelOutcome:
         """What the default kernels find: the largest of their statistics, and what each finds by itself."""
-        if len(settled) == 1:
-            return self._kernel_outcome(*settled[0], units, sides)
+        if len(resolved) == 1:
+            return self._kernel_outcome(*resolved[0], units, sides)
         similar, names = (
-            MaxStatistic(tuple(one for _, one in settled)),
-            [format_kernel(kernel) for kernel, _ in settled],
+            MaxStatistic(tuple(one for _, one in resolved)),
+            [format_kernel(kernel) for kernel, _ in resolved],
         )
         called = f"the largest of {len(names)} kernels"
         if self._may_stop_early(units, sides):
@@ -204,7 +205,7 @@ class TwoSample:
         """What one kernel finds."""
         if self._may_stop_early(units, sides):
             found, _ = self._permute_until_decided(
-                format_kernel(kernel), MaxStatistic((similar,), scaled=False), units, sides
+                format_kernel(kernel), MaxStatistic((similar,), is_scaled=False), units, sides
             )
         else:
             # with the observed one at once: a matrix that is made in blocks is made anew for every call

@@ -22,7 +22,7 @@ class MaxStatistic:
     """
 
     parts: tuple[MMDStatistic, ...]
-    scaled: bool = True
+    is_scaled: bool = True
     """Whether each is divided by its deviation; MMD² of a single kernel may stay as it is."""
 
     @property
@@ -39,14 +39,14 @@ class MaxStatistic:
     def deviations(self) -> Floats:
         """σ_k, (kernel,); infinite where it would be 0.
 
-        With s² the mean square of centred similarities (`MMDStatistic.spread`), N = n + m and all allocations as
-        likely,
+        With s² the mean square of centred similarities (`MMDStatistic.similarity_deviation`), N = n + m and all
+        allocations as likely,
 
             σ² = 2 s² (N − 1)(N − 2) / (n (n − 1) m (m − 1))
 
         exactly for single items and unbiased MMD²; for groups, and sides of one item, it is a scale like any other.
         """
-        if not self.scaled:
+        if not self.is_scaled:
             return np.ones(len(self.parts))
         units = self.parts[0].units
         total, n = len(units.unit_of), int(units.in_x[units.unit_of].sum())

@@ -94,11 +94,11 @@ class MMDStatistic:
         """The similarities of the items of X to each other, summed, (allocation,)."""
         found, n_items = np.zeros(len(sides)), sides.shape[1]
         at_once = min(_BLOCK_ALLOCATIONS, max(16, 2 * matrix_blocks.BLOCK_ENTRIES // n_items))
-        room = np.empty(at_once * n_items)  # once: for every strip anew it would take longer than the product
+        buffer = np.empty(at_once * n_items)  # once: for every strip anew it would take longer than the product
         for rows, strip in self.iterate_blocks():
             for begin in range(0, len(sides), at_once):
                 some = sides[begin : begin + at_once, : rows.stop]
-                chosen = room[: some.size].reshape(some.shape)
+                chosen = buffer[: some.size].reshape(some.shape)
                 chosen[...] = some
                 found[begin : begin + at_once] += np.einsum("ar,ar->a", chosen @ strip.T, chosen[:, rows])
         return 2 * found
@@ -212,7 +212,7 @@ def _zero_upper(strip: Matrix, rows: slice) -> Matrix:
 
 
 def _report_blocks(kernel: Kernel, known: Any, report: ProgressCallback, passes: int) -> Callable[[], RowBlocks]:
-    """The strips of a matrix, again and again, with a report of how far they are of so many times."""
+    """A function that iterates over the blocks of a matrix, and reports progress over `passes` such iterations."""
     done, total = 0.0, passes * len(known) ** 2 / 2
 
     def made() -> RowBlocks:

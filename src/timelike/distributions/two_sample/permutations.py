@@ -188,6 +188,6 @@ def group_size_notes(units: ExchangeableUnits) -> list[str]:
 
 
 def make_allocations(units: ExchangeableUnits, n_permutations: int, rng: np.random.Generator) -> Allocations:
-    """Allocations of units beside the observed one: all where there are no more, else so many drawn."""
+    """Allocations of units beside the observed one: all where there are no more, otherwise random ones."""
     every = units.n_allocations - 1 <= n_permutations
     return units.all_allocations() if every else units.sample_allocations(n_permutations, rng)

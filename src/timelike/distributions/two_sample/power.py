@@ -41,7 +41,7 @@ class Power:
     level: float
     target: float
     n_required: int | None
-    """So many units (items, or groups) of each sample reach the target; None where no number does."""
+    """Units (items, or groups) of each sample that reach the target; None where no number does."""
     n_required_range: tuple[int | None, int | None]
     """The same if the effect were larger, and smaller, by its standard error."""
     unit: str

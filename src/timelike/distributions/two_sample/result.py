@@ -45,7 +45,7 @@ class TestResult:
     null: Floats = field(repr=False)
     """The statistics of the permutations, (permutation,): `statistic` itself where they are equal up to rounding."""
     kernel: str
-    """What was compared, with all that it left open settled."""
+    """What was compared, with its open options resolved."""
     sizes: tuple[int, int]
     n_allocations: int
     """In how many ways items, or groups, could be on two sides; 2⁶³ − 1 where there are more."""

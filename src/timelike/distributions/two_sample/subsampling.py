@@ -14,12 +14,12 @@ from .permutations import ExchangeableUnits, exchangeable_units
 
 
 class SubsampledPair(NamedTuple):
-    """Samples of which the matrix of all pairs can be kept whole, and where items of Y were."""
+    """Two samples small enough for a matrix of all pairs, and the positions of the items of Y before."""
 
     X: Sequences
     Y: Sequences
     units: ExchangeableUnits
-    stay: NDArray[np.int64]
+    y_positions: NDArray[np.int64]
 
 
 def subsample_pair(X: Sequences, Y: Sequences, units: ExchangeableUnits, rng: np.random.Generator) -> SubsampledPair:
@@ -28,9 +28,9 @@ def subsample_pair(X: Sequences, Y: Sequences, units: ExchangeableUnits, rng: np
     if len(X) + len(Y) <= most:
         return SubsampledPair(X, Y, units, np.arange(len(Y)))
     group, n = units.group_of, len(X)
-    room = [max(most // 2, most - len(Y)), max(most // 2, most - len(X))]
+    limits = [max(most // 2, most - len(Y)), max(most // 2, most - len(X))]
     kept = np.zeros(len(group), bool)
-    for side, limit in zip((slice(0, n), slice(n, None)), room, strict=True):
+    for side, limit in zip((slice(0, n), slice(n, None)), limits, strict=True):
         names = rng.permutation(np.unique(group[side]))
         ends = np.cumsum(np.bincount(group[side], minlength=group.max() + 1)[names])
         kept[side] = np.isin(group[side], names[: max(2, int(np.searchsorted(ends, limit, side="right")))])

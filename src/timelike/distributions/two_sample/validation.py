@@ -1,4 +1,4 @@
-"""The door of everything that compares two samples: read, of one kind, with units that can be exchanged."""
+"""Validation of two samples that are compared: of one kind, with exchangeable units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CausalEncoder: vectors of sequences, learned without labels by a causal network and the T-Loss."""
+"""`CausalEncoder`: vectors of sequences, learned without labels by a causal network and the T-Loss."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ...models import options
 from ...sequences.sampling import RandomState
 from ...train.processes import Accelerator, Precision
 from ..base import Geometry, Length, Stream
-from ..crop_encoder import CropEncoder, CropLossName, ScheduleName
+from ..crop_encoder import CropEncoder, CropLossName
 from ..onnx.graph import OnnxGraph
+from ..self_supervised import ScheduleName
 from ..whitening import VectorScaling
 from .network import CausalNetwork, is_batch_invariant
 from .onnx_graph import add_causal_network
@@ -25,7 +26,7 @@ class CausalEncoder(CropEncoder):
     """Vectors of sequences of any length, learned without labels: a causal network, trained on crops of series.
 
     Two crops of one series are to have the same vector, while features are spread and decorrelated over a batch
-    (`loss="decorrelated"`: Bardes, Ponce and LeCun, "VICReg", ICLR 2022). The network is that of the T-Loss
+    (`loss="vicreg"`: Bardes, Ponce and LeCun, "VICReg", ICLR 2022). The network is that of the T-Loss
     (Franceschi, Dieuleveut and Jaggi, "Unsupervised scalable representation learning for multivariate time series",
     NeurIPS 2019), whose own training, −log σ(f(x)ᵀf(x⁺)) − 1/K Σ_k log σ(−f(x)ᵀf(x⁻_k)) of a part x⁺ of x and crops x⁻
     of any series, is `CausalEncoder.preset("thesis")`, and takes many times as long.
@@ -39,30 +40,30 @@ class CausalEncoder(CropEncoder):
     ----------
     n_features : int
         Size of a representation.
-    channels, depth, reduced, kernel : int
+    channels, depth, reduced_size, kernel_size : int
         The network: channels inside, blocks before the last one, outputs of the causal part, taps of a convolution.
-    loss : {"decorrelated", "softmax", "logistic"}
-        What is learned: "decorrelated" as above; "softmax" tells the two crops of a series from those of all others of
-        a batch by their cosine, over `temperature` (Chen et al., "SimCLR", 2020); "logistic" is the paper's.
+    loss : {"vicreg", "nt_xent", "t_loss"}
+        What is learned: "vicreg" as above; "nt_xent" tells the two crops of a series from those of all others of
+        a batch by their cosine, over `temperature` (Chen et al., "SimCLR", 2020); "t_loss" is the paper's.
     temperature : float
-        Of "softmax".
+        Of "nt_xent".
     min_crop : float
-        The share of a series that a crop has at least; not for "logistic", whose crops have any length.
+        The share of a series that a crop has at least; not for "t_loss", whose crops have any length.
     augment : bool
         Whether crops are also jittered (a tenth of a deviation), scaled (a fifth) and stretched (up to 1.25 times); not
-        for "logistic".
+        for "t_loss".
     n_negatives : int
-        K of "logistic".
+        K of "t_loss".
     shared_negatives : bool
         Whether all anchors of a batch share K negatives in place of K each: with K = 10 and ten anchors a step has 30
         crops in place of 120. Not in the paper.
     batch_size, learning_rate
         Of Adam.
-    schedule : {"cycle", "constant"}
+    schedule : {"cosine", "constant"}
         Whether the learning rate rises over a tenth of the steps and falls along a cosine, or stays.
     max_steps : int or None
         Steps of training, 0 for the network as it is drawn. None depends on the data: 200 to 1000, more for more
-        series, fewer (100 at least) for long ones; with "logistic" the paper's 1500, or 2000 from K = 10 on.
+        series, fewer (100 at least) for long ones; with "t_loss" the paper's 1500, or 2000 from K = 10 on.
     max_time : float or None
         Seconds after which training ends in any case.
     validation : float
@@ -74,7 +75,7 @@ class CausalEncoder(CropEncoder):
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
     length : int, "mean" or None
         Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
-    vectors : {"standardized", "plain", "whitened"}
+    vectors : {"standardized", "raw", "whitened"}
         Whether vectors are brought to mean 0 and deviation 1 in every feature, or also freed from correlations, as
         those of the sequences fitted on are; or left as the network gives them.
     geometry : {"cosine", "euclidean"}
@@ -99,7 +100,7 @@ class CausalEncoder(CropEncoder):
     network_ : CausalNetwork
         The torch module.
     history_ : History
-        Losses of training; but for "logistic" also `alignment` and `uniformity` of every batch (Wang and Isola, 2020).
+        Losses of training; but for "t_loss" also `alignment` and `uniformity` of every batch (Wang and Isola, 2020).
 
     Examples
     --------
@@ -127,7 +128,7 @@ class CausalEncoder(CropEncoder):
         reduced_size: int = 160,
         kernel_size: int = 3,
         n_features: int = 320,
-        loss: CropLossName = "decorrelated",
+        loss: CropLossName = "vicreg",
         temperature: float = 0.2,
         min_crop: float = 0.5,
         augment: bool = True,
@@ -135,7 +136,7 @@ class CausalEncoder(CropEncoder):
         shared_negatives: bool = False,
         batch_size: int = 16,
         learning_rate: float = 3e-3,
-        schedule: ScheduleName = "cycle",
+        schedule: ScheduleName = "cosine",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
@@ -188,5 +189,5 @@ class CausalEncoder(CropEncoder):
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
         return add_causal_network(
-            graph, graph.standardize(x, *self.scaler_), self.network_, getattr(self, "spread_", None)
+            graph, graph.standardize(x, *self.scaler_), self.network_, getattr(self, "whitener_", None)
         )

@@ -143,7 +143,7 @@ class CausalConvolution(nn.Module):
 
 @cache
 def is_batch_invariant(n_in: int, n_out: int, threads: int) -> bool:
-    """Whether products of this size give a row the same bits alone, at any place, and in any company.
+    """Whether matrix products of this size give a row the same bits alone, at any position, and in any batch.
 
     It is looked at and not known: it depends on the library that multiplies matrices, and on the processor.
     """

@@ -1,4 +1,4 @@
-"""EmbeddingClassifier and EmbeddingRegressor: a head on the vectors of an encoder."""
+"""`EmbeddingClassifier` and `EmbeddingRegressor`: a head on the vectors of an encoder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check_encoder(value: Any, name: str) -> Encoder | None:
 
 
 class _EmbeddingEstimator(Model):
-    """What classifying and regressing by vectors have in common."""
+    """The encoder and the head, shared by classification and regression."""
 
     encoder = options.Option(_check_encoder, from_word=lambda word: Rocket() if word is None else word)
     fit_encoder = options.nullable(options.boolean("training"))

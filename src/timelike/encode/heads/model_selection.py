@@ -1,4 +1,4 @@
-"""Which head decides best about vectors that it has not seen: least squares, logistic regression or an RBF machine."""
+"""Selection of a head by cross-validation: ridge regression, logistic regression or an RBF SVM."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fit_best_head(vectors: Floats, codes: Codes) -> LogisticHead | SVMHead:
     >>> x = np.random.default_rng(0).standard_normal((60, 2))
     >>> ring = (np.square(x).sum(axis=1) > 1.4).astype(np.int64)  # not what a line could tell
     >>> type(fit_best_head(x, ring)).__name__
-    'SupportVectors'
+    'SVMHead'
     """
     head: LogisticHead | SVMHead = HEADS[select_head(vectors, codes)](vectors, codes)
     return head

@@ -34,7 +34,7 @@ _MAX_ITERATIONS = 1_000_000  # of libsvm, for a hard margin that does not exist
 
 @dataclass(frozen=True)
 class NearestHead:
-    """What is known of the nearest vector; of equally near ones, of the first."""
+    """The target of the nearest vector; of equally near ones, of the first."""
 
     vectors: Floats
     targets: NDArray[Any]
@@ -138,11 +138,11 @@ def log_odds_scale(values: Floats, codes: Codes) -> float:
     0.55
     """
 
-    def unlikely(logarithm: float) -> float:
+    def negative_log_likelihood(logarithm: float) -> float:
         odds = np.exp(logarithm) * values
         return float((logsumexp(odds, axis=1) - odds[np.arange(len(codes)), codes]).mean())
 
-    return float(np.exp(minimize_scalar(unlikely, bounds=(-5, 5), method="bounded").x))
+    return float(np.exp(minimize_scalar(negative_log_likelihood, bounds=(-5, 5), method="bounded").x))
 
 
 @dataclass(frozen=True)

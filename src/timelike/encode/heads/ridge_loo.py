@@ -15,7 +15,7 @@ _MAX_DECOMPOSED = 4000  # vectors or features, whichever are fewer, that are dec
 
 
 class RidgeFit(NamedTuple):
-    """Weights (feature, output), and which vectors were left out and what was said of each: (item,), (item, output)."""
+    """Weights (feature, output), and leave-one-out predictions: of which vectors (item,), and (item, output)."""
 
     weights: Floats
     items: NDArray[np.int64]

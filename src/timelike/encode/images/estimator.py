@@ -1,4 +1,4 @@
-"""ImageEncoder: vectors of single images, learned without labels or, by others, with them."""
+"""`ImageEncoder`: vectors of single images, learned without labels or, by others, with them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ progress, accelerator, devices, precision, random_state
         jitter: float = 0.1,
         batch_size: int = 64,
         learning_rate: float = 3e-3,
-        schedule: ScheduleName = "cycle",
+        schedule: ScheduleName = "cosine",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,

@@ -1,4 +1,4 @@
-"""ImageNetwork: single images to vectors, by LeNet or a small residual network."""
+"""`ImageNetwork`: single images to vectors, by LeNet or a small residual network."""
 
 from __future__ import annotations
 

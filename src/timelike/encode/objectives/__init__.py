@@ -1,1 +1,1 @@
-"""What encoders are trained for without labels: crops, views and their losses."""
+"""Self-supervised objectives of encoders: crops, views and their losses."""

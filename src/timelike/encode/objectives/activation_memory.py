@@ -1,4 +1,4 @@
-"""How much memory a training step needs, and how much there is."""
+"""How much memory a training step needs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _activation_bytes(network: nn.Module, x: Tensor) -> int:
     sizes: dict[int, int] = {}
     weights = {weight.data_ptr() for weight in network.parameters()}
 
-    def noted(tensor: Tensor) -> Tensor:
+    def record_tensor(tensor: Tensor) -> Tensor:
         if tensor.data_ptr() not in weights:
             sizes[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
     like = next(network.parameters())
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(noted, lambda tensor: tensor):
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(record_tensor, lambda tensor: tensor):
         found = network(x.to(like.device, like.dtype))
     del found  # not before: what is gone may lend its place to another
     return sum(sizes.values())

@@ -1,4 +1,4 @@
-"""Objectives over crops: the T-Loss of the thesis, a softmax over the series of a batch, decorrelated features."""
+"""Objectives over crops: T-Loss, NT-Xent and VICReg."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNK_SIZE = 2  # crops at a time where memory is short
 
 
 class CropObjective(Objective):
-    """A loss of crops; judged, where series are held out, by the loss of crops of these that stay the same."""
+    """A loss of crops; held-out series are validated by the loss of crops that are drawn once."""
 
     higher_is_better = False
 
@@ -138,7 +138,7 @@ class TLossObjective(CropObjective):
     """−log σ(fᵀf⁺) − 1/K Σ_k log σ(−fᵀf⁻_k), averaged over a batch (Franceschi et al., 2019, eq. 3.1).
 
     f, f⁺ and f⁻ are the representations of an anchor, of a part of it, and of crops of any series: K for every anchor,
-    or where they are `shares_negatives` K for all anchors of a batch.
+    or with `shares_negatives` K for all anchors of a batch.
     """
 
     def __init__(
@@ -150,11 +150,11 @@ class TLossObjective(CropObjective):
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which crops are drawn."""
         known = super().identity() | {"n_negatives": self.n_negatives}
-        return known | ({"shared": 1} if self.shares_negatives else {})
+        return known | ({"shares_negatives": 1} if self.shares_negatives else {})
 
     def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
         """Anchors, parts of them, and crops of others."""
-        found = sample_triplets(sequences, ids, self.n_negatives, rng, shared=self.shares_negatives)
+        found = sample_triplets(sequences, ids, self.n_negatives, rng, shares_negatives=self.shares_negatives)
         sides = zip(("anchor", "positive", "negative"), found, strict=True)
         return Batch(ids, **_crop_tensors(steps, **dict(sides)))
 

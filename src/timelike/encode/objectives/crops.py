@@ -35,7 +35,7 @@ class CropTriplets(NamedTuple):
 
 
 def sample_triplets(
-    sequences: Sequences, ids: Ints, n_negatives: int, rng: np.random.Generator, *, shared: bool = False
+    sequences: Sequences, ids: Ints, n_negatives: int, rng: np.random.Generator, *, shares_negatives: bool = False
 ) -> CropTriplets:
     """Anchors anywhere in the series at `ids`, positives inside them, negatives anywhere in any series.
 
@@ -45,7 +45,7 @@ def sample_triplets(
     arrays; otherwise every crop has a length of its own. Lengths cover the full range, from one step to all of them.
     """
     _, starts, lengths = sequences.buffers()
-    own, shape = lengths[ids], (1 if shared else len(ids), n_negatives)
+    own, shape = lengths[ids], (1 if shares_negatives else len(ids), n_negatives)
     others = rng.integers(len(lengths), size=shape)
     equal = bool((lengths == lengths[0]).all())
     many = 1 if equal else len(ids)

@@ -44,8 +44,7 @@ class ImageViews:
 
 @dataclass(frozen=True)
 class VectorViews:
-    """Vectors of which a share of the numbers is `mask_share`, set to the mean, 0, with white noise of deviation
-    `jitter`.
+    """Vectors with a share `mask_share` of their numbers set to the mean, 0, plus white noise of deviation `jitter`.
 
     >>> VectorViews(mask_share=0.5, jitter=0.0)(torch.ones(1, 1, 4), np.ones(1), np.random.default_rng(0))[0].tolist()
     [[[1.0, 0.0, 0.0, 0.0]]]

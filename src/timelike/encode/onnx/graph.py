@@ -1,4 +1,4 @@
-"""Graph, in which encoders write themselves down as ONNX, for machines without Python or torch."""
+"""`OnnxGraph`, to which encoders add their nodes, and the export to a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONNX_DTYPES = {"float32": 1, "int64": 7, "bool": 9, "float64": 11}
 
 def export_encoder(encoder: Any, path: Any) -> None:
     """Write the graph `x` (item, time, channel) → `features` (item, feature), in float32, for any item and time."""
-    frame = encoder._frame() or (1,)
+    frame = encoder._expected_frame() or (1,)
     n_features = encoder.encode(np.zeros((1, 1, *frame))).shape[1]
     graph = OnnxGraph()
     graph.add("Identity", add_encoder(graph, encoder, "x"), output="features")
@@ -40,8 +40,8 @@ def save_graph(
     What else is `metadata` is in its metadata, as JSON.
     """
     file = check_folder(path, "path")
-    n_channels = int(np.prod(model._frame() or (1,)))
-    single = getattr(getattr(model, "encoder_", model), "_single", False)
+    n_channels = int(np.prod(model._expected_frame() or (1,)))
+    single = getattr(getattr(model, "encoder_", model), "_is_single_frame", False)
     found = graph.to_model(type(model).__name__, [1 if single else "time", n_channels], outputs)
     graph.onnx.helper.set_model_props(found, {name: json.dumps(value) for name, value in (metadata or {}).items()})
     with atomic_write(file) as temporary:

@@ -1,4 +1,4 @@
-"""Rocket: vectors of sequences from many convolutions that are drawn and not trained."""
+"""`Rocket`: vectors of sequences from many convolutions that are drawn and not trained."""
 
 from __future__ import annotations
 

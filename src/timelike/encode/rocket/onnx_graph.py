@@ -95,7 +95,7 @@ def _scan_body(graph: OnnxGraph) -> Any:
     """One step: run ← (run + 1) · above, longest ← max(longest, run), counted ← counted + above."""
     helper = graph.onnx.helper
 
-    def known(name: str, kind: str = "float32") -> Any:
+    def value_info(name: str, kind: str = "float32") -> Any:
         return helper.make_tensor_value_info(name, ONNX_DTYPES[kind], None)
 
     nodes = [
@@ -105,5 +105,7 @@ def _scan_body(graph: OnnxGraph) -> Any:
         helper.make_node("Max", ["longest", "run_next"], ["longest_next"]),
         helper.make_node("Add", ["counted", "now"], ["counted_next"]),
     ]
-    given = [known("run"), known("longest"), known("counted"), known("above_now", "bool")]
-    return helper.make_graph(nodes, "step", given, [known(f"{name}_next") for name in ("run", "longest", "counted")])
+    given = [value_info("run"), value_info("longest"), value_info("counted"), value_info("above_now", "bool")]
+    return helper.make_graph(
+        nodes, "step", given, [value_info(f"{name}_next") for name in ("run", "longest", "counted")]
+    )

@@ -1,6 +1,6 @@
 """Statistics of series as nodes of an ONNX graph, in double precision, for series in which nothing is missing.
 
-Each function is the twin of the one of its name in `features`.
+Each function computes what the function of its name in `features` does.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Forecasts from many origins judged by what came: windows, refits, scores with intervals, and what is kept of them."""
+"""Backtests: forecasts from many origins, refits, scores with intervals, and the record of them."""

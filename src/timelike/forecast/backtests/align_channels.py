@@ -1,4 +1,4 @@
-"""The channels on which a model and its rivals meet: what each is shown, and what of its answers is judged."""
+"""Align the channels of a model and its baselines: what each is given, and which of its forecasts are scored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BASELINES: dict[str, type[Forecaster]] = {"persistence": Persistence, "mean": M
 
 
 class ModelInput(NamedTuple):
-    """What a model is shown, and the places of the channels that are judged among those it forecasts; None for all."""
+    """What a model is given, and the positions of the scored channels among those it forecasts; None for all."""
 
     sequences: Sequences
     channels: NDArray[np.int64] | None = None
@@ -67,7 +67,7 @@ def _refuse_other_type(model: Any, name: str) -> None:
 
 
 def unique_model_names(models: list[Forecaster]) -> list[str]:
-    """The name of each, those that are there twice told apart."""
+    """The name of each model, with a suffix where two have the same."""
     found: list[str] = []
     for model in models:
         name = type(model).__name__
@@ -76,23 +76,27 @@ def unique_model_names(models: list[Forecaster]) -> list[str]:
     return found
 
 
-def match_channels(rival: Forecaster, sequences: Sequences, cells: Cells, model: Forecaster) -> ModelInput:
-    """What a rival is shown, so that it forecasts at least the channels that the model, with these cells, does.
+def match_channels(baseline: Forecaster, sequences: Sequences, cells: Cells, model: Forecaster) -> ModelInput:
+    """What a baseline is given, so that it forecasts at least the channels that the model, with these cells, does.
 
-    Beside a model with known channels a rival without any forecasts the same targets: it is shown these alone, unless
+    Beside a model with known channels a baseline without any forecasts the same targets: it is given only these, unless
     it was fitted on whole frames.
     """
-    fitted = rival.__sklearn_is_fitted__()
-    if not rival.known_channels and len(cells.known_channels) and not (fitted and rival.frame_ == sequences.frame):
+    fitted = baseline.__sklearn_is_fitted__()
+    if (
+        not baseline.known_channels
+        and len(cells.known_channels)
+        and not (fitted and baseline.frame_ == sequences.frame)
+    ):
         shown = ModelInput(cells.target_frames(sequences).replace(channel_names=cells.target_names(sequences)))
-        _refuse_mask_mismatch(rival, shown, cells)
+        _refuse_mask_mismatch(baseline, shown, cells)
         return shown
-    own = rival.cells_.known_channels if fitted else known_positions(sequences, rival.known_channels)
+    own = baseline.cells_.known_channels if fitted else known_positions(sequences, baseline.known_channels)
     every = np.arange(sequences.frame[0])
     ours, theirs = np.setdiff1d(every, cells.known_channels), np.setdiff1d(every, own)
     if not np.isin(ours, theirs).all():
         raise ValueError(
-            f"baseline: {type(rival).__name__} with known_channels={list(rival.known_channels or [])!r} does not "
+            f"baseline: {type(baseline).__name__} with known_channels={list(baseline.known_channels or [])!r} does not "
             "forecast all "
             "channels "
             f"that {type(model).__name__} with known_channels={list(model.known_channels or [])!r} does: expected the "
@@ -100,19 +104,19 @@ def match_channels(rival: Forecaster, sequences: Sequences, cells: Cells, model:
             "fewer"
         )
     shown = ModelInput(sequences, np.searchsorted(theirs, ours) if len(ours) < len(theirs) else None)
-    _refuse_mask_mismatch(rival, shown, cells)
+    _refuse_mask_mismatch(baseline, shown, cells)
     return shown
 
 
-def _refuse_mask_mismatch(rival: Forecaster, shown: ModelInput, cells: Cells) -> None:
-    """An error where a rival that was fitted before takes no such sequences, or has no numbers where the model has."""
-    if not rival.__sklearn_is_fitted__():
+def _refuse_mask_mismatch(baseline: Forecaster, shown: ModelInput, cells: Cells) -> None:
+    """An error where a fitted baseline does not take such sequences, or masks cells that the model forecasts."""
+    if not baseline.__sklearn_is_fitted__():
         return
-    rival._validate_full_sequences(shown.sequences)
-    there = rival.cells_.valid_mask if shown.channels is None else rival.cells_.valid_mask[shown.channels]
+    baseline._validate_full_sequences(shown.sequences)
+    there = baseline.cells_.valid_mask if shown.channels is None else baseline.cells_.valid_mask[shown.channels]
     lacking = int((cells.valid_mask & ~there).sum())
     if lacking:
         raise ValueError(
-            f"baseline: {type(rival).__name__} was fitted with {lacking} masked cells that the model forecasts: fit "
+            f"baseline: {type(baseline).__name__} was fitted with {lacking} masked cells that the model forecasts: fit "
             "both on sequences with the same mask"
         )

@@ -1,4 +1,4 @@
-"""`backtest`: forecasts from many origins, part by part, until all are judged or Ctrl-C is pressed."""
+"""`backtest`: forecasts from many origins, part by part, until all are scored or Ctrl-C is pressed."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def backtest(
         "mse", "mae", "mase" (scaled by the past of the window), "psnr", "ssim" (values in [0, 1]), "crps" and
         "energy"; or functions `score(truth, forecast, per="each")`, such as `partial(tl.score.psnr, value_range=255)`.
         Coverage and width are added where there are intervals. A function of your own has no skill unless it says what
-        a perfect forecast has, in an attribute `perfect_scores`.
+        a perfect forecast has, in an attribute `perfect`.
     level : float
         Of the intervals.
     n_samples : int
@@ -101,17 +101,17 @@ def backtest(
         model knows in advance, and not the other way round.
     checkpoint : path, optional
         A folder that keeps finished windows; the same call with it goes on where it ended. Scores must be words, or
-        functions of a module, or partials of such: others could not be told apart.
+        functions of a module, or partials of such: others could not be identified.
     progress : bool or None
         Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds.
     random_state : int, Generator or None
-        Repeats what is drawn.
+        Seed of everything that is sampled.
 
     Returns
     -------
     Backtest
-        `print` it, or ask for `per_step()`, `at(h)`, `mean_to_step(h)`, `skill()`, `plot()` and `to_json()`. Ctrl-C,
-        pressed once, gives what is finished by then.
+        `print` it, or call `per_step()`, `at_step(h)`, `mean_to_step(h)`, `skill()`, `plot()` or `to_json()`. Pressing
+        Ctrl-C once returns what is finished by then.
 
     Examples
     --------
@@ -124,29 +124,29 @@ def backtest(
     (3.0, 2.25)
     """
     sequences, cells = validate_model(model, X)
-    rivals, judges = parse_baselines(baseline), parse_scores(scores)
+    baselines, score_functions = parse_baselines(baseline), parse_scores(scores)
     tail_quantiles(level)
     asked = BacktestRequest(
         check_int(horizon, "horizon", 1),
         check_int(n_samples, "n_samples", 1),
-        any(one in ENSEMBLE_SCORES for one in judges.values() if isinstance(one, str)),
+        any(one in ENSEMBLE_SCORES for one in score_functions.values() if isinstance(one, str)),
         float(level),
     )
     again, windows, apart = check_bool(refit, "refit"), check_int(n_windows, "n_windows", 1), check_int(step, "step", 1)
     identity = {}
     if checkpoint is not None:  # all data must be read for it
-        call = repr((asked, windows, apart, again, score_identities(judges), _MAX_BATCH_NUMBERS, _MAX_BATCH))
-        others = " ".join(map(model_identity, rivals)) or "none"
+        call = repr((asked, windows, apart, again, score_identities(score_functions), _MAX_BATCH_NUMBERS, _MAX_BATCH))
+        others = " ".join(map(model_identity, baselines)) or "none"
         identity = {"data": data_identity(sequences), "model": model_identity(model), "baseline": others, "call": call}
-    shown = [ModelInput(sequences), *(match_channels(rival, sequences, cells, model) for rival in rivals)]
-    every = [model, *rivals]
+    shown = [ModelInput(sequences), *(match_channels(one, sequences, cells, model) for one in baselines)]
+    every = [model, *baselines]
     sides = [
         EvaluatedModel(one, seen, asked, refit=again, name=name)
         for one, seen, name in zip(every, shown, unique_model_names(every), strict=True)
     ]
     plan = make_plan(sequences, sides, asked.horizon, windows, apart)
     kept = BacktestStore(checkpoint, identity, random_state)
-    return _BacktestRun(sequences, cells, sides, plan, judges, kept).run(apart, check_progress(progress))
+    return _BacktestRun(sequences, cells, sides, plan, score_functions, kept).run(apart, check_progress(progress))
 
 
 class _BacktestRun:
@@ -158,13 +158,13 @@ class _BacktestRun:
         cells: Cells,
         sides: list[EvaluatedModel],
         plan: BacktestPlan,
-        judges: dict[str, ScoreFunction],
+        score_functions: dict[str, ScoreFunction],
         kept: BacktestStore,
     ) -> None:
         self.sequences, self.sides, self.plan, self.request = sequences, sides, plan, sides[0].request
-        self.judges, self.store = judges, kept
+        self.score_functions, self.store = score_functions, kept
         self.frames = cells.target_frames(sequences)
-        self.found: dict[int, list[ScoreArrays]] = {}
+        self.part_scores: dict[int, list[ScoreArrays]] = {}
         self.rolling_models = [side for side in sides if side.can_roll(plan.origins)]
         self.parts = list(self._split_parts())
 
@@ -177,12 +177,12 @@ class _BacktestRun:
         ):
             try:
                 for number, rows in enumerate(self.parts):
-                    self.found[number] = self._run_part(number, rows)
+                    self.part_scores[number] = self._run_part(number, rows)
                     bar.update(len(rows))
             except KeyboardInterrupt:
-                if not self.found:
+                if not self.part_scores:
                     raise
-                stopped = [f"stopped by Ctrl-C after {len(self.found)} of {len(self.parts)} parts"]
+                stopped = [f"stopped by Ctrl-C after {len(self.part_scores)} of {len(self.parts)} parts"]
         return self._make_result(step, stopped, time.monotonic() - began)
 
     def _split_parts(self) -> Iterator[Ids]:
@@ -206,7 +206,7 @@ class _BacktestRun:
             yield from (some[begin : begin + _MAX_BATCH] for begin in range(0, len(some), _MAX_BATCH))
 
     def _run_part(self, number: int, rows: Ids) -> list[ScoreArrays]:
-        names = [[*self.judges, *(INTERVAL_SCORES if side.has_intervals else ())] for side in self.sides]
+        names = [[*self.score_functions, *(INTERVAL_SCORES if side.has_intervals else ())] for side in self.sides]
         held = self.store.find(number, names, (len(rows), self.request.horizon))
         if held is not None:
             return held
@@ -217,12 +217,14 @@ class _BacktestRun:
         found = []
         for side in self.sides:
             if side in self.rolling_models and not side.has_rolled:
-                side.roll(origins, self.plan.first_cut)
+                side.forecast_rolling(origins, self.plan.first_cut)
             rng = np.random.default_rng([self.store.seed, number])
             found.append(
-                score_windows(truth, side.forecast_windows(origins, rows, cut, rng), windows.pasts, self.judges)
+                score_windows(
+                    truth, side.forecast_windows(origins, rows, cut, rng), windows.pasts, self.score_functions
+                )
             )
-        self.store.keep(number, found)
+        self.store.save(number, found)
         return found
 
     # --- the record --------------------------------------------------------------------------------------------------
@@ -234,12 +236,14 @@ class _BacktestRun:
             if "crps" in scores and side.n_futures == 1:
                 why = "" if hasattr(side.model, "calibration_") else " and no calibration"
                 yield f"{side.name} has one future{why}: its CRPS is its absolute error"
-        unsaid = [name for name, one in self.judges.items() if not is_own_score(name, one)]
-        if len(self.sides) > 1 and (unsaid := [name for name in unsaid if name not in perfect_scores(self.judges)]):
+        unsaid = [name for name, one in self.score_functions.items() if not is_own_score(name, one)]
+        if len(self.sides) > 1 and (
+            unsaid := [name for name in unsaid if name not in perfect_scores(self.score_functions)]
+        ):
             yield f"there is no skill by {', '.join(unsaid)}, which does not say what a perfect forecast has"
 
     def _make_result(self, step: int, stopped: list[str], seconds: float) -> Backtest:
-        rows = np.concatenate([self.parts[number] for number in self.found])
+        rows = np.concatenate([self.parts[number] for number in self.part_scores])
         order = np.argsort(rows, kind="stable")  # parts of one cut hold windows of many sequences
         origins = Origins(*(part[rows[order]] for part in self.plan.origins))
         merged = [self._merge_scores(side, order) for side in range(len(self.sides))]
@@ -256,7 +260,7 @@ class _BacktestRun:
             unit_name=drawn,
             scores=merged[0],
             references={side.name: one for side, one in zip(self.sides[1:], merged[1:], strict=True)},
-            perfect_scores=perfect_scores(self.judges),
+            perfect_scores=perfect_scores(self.score_functions),
             fit_description=self._describe_fit(),
             notes=(*self._notes(merged), *stopped),
             seed=self.store.seed,
@@ -264,7 +268,7 @@ class _BacktestRun:
         )
 
     def _merge_scores(self, side: int, order: Ids) -> ScoreArrays:
-        parts = [found[side] for found in self.found.values()]
+        parts = [found[side] for found in self.part_scores.values()]
         return {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
 
     def _describe_fit(self) -> str:

@@ -1,4 +1,4 @@
-"""Means over windows that depend on each other, and between which numbers they lie: what is drawn anew is no window."""
+"""Bootstrap intervals of means over dependent windows: whole sequences, groups or blocks are resampled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contestant: a forecaster that is fitted before a cut, as often as asked for, and answers for windows after it."""
+"""EvaluatedModel: a forecaster of a backtest, fitted before a cut where needed, that forecasts the windows after it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WindowForecasts(NamedTuple):
 
 
 class BacktestRequest(NamedTuple):
-    """What a contestant is asked for."""
+    """What every evaluated model has to forecast."""
 
     horizon: int
     n_samples: int
@@ -109,7 +109,7 @@ class EvaluatedModel:
             return self.model_at(cut)._min_past_steps()
 
     def model_at(self, cut: Any) -> Forecaster:
-        """The model for windows after a cut; without refits that of the first cut it is asked for."""
+        """The model for windows after a cut; without refits that of the first cut requested."""
         if not self.needs_fit:
             return self.model
         if self._current is None or (self.refit and self._current[0] != cut):
@@ -132,23 +132,23 @@ class EvaluatedModel:
             error.add_note(f"backtest: {self.name} was to be fitted on {describe_cut(self.sequences, cut)}; {way}")
             raise
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def can_roll(self, origins: Origins) -> bool:
         """Whether it can answer for all windows by refits at once."""
         return self.refit and hasattr(self.model, "_forecast_rolling") and is_cut_by_steps(self.sequences, origins)
 
-    def roll(self, origins: Origins, first: Any) -> None:
+    def forecast_rolling(self, origins: Origins, first: Any) -> None:
         """Answer for all windows by refits at once."""
         model: Any = self.model_at(first)  # its own choices must not know what comes later
         windows = windows_at_origins(self.sequences, origins.item, origins.origin)
         known = known_futures_after(model.cells_, self.sequences, windows, self.request.horizon)
         found = model._forecast_rolling(self.sequences, windows, self.request.horizon, known)
-        self._rolling_forecasts = self._select_channels(model.cells_.whole(np.asarray(found)))
+        self._rolling_forecasts = self._select_channels(model.cells_.to_frames(np.asarray(found)))
 
     @property
     def has_rolled(self) -> bool:
-        """Whether it has."""
+        """Whether it has done so."""
         return self._rolling_forecasts is not None
 
     def forecast_windows(self, origins: Origins, rows: Ids, cut: Any, rng: np.random.Generator) -> WindowForecasts:
@@ -170,5 +170,5 @@ class EvaluatedModel:
         return WindowForecasts(self._select_channels(found.mean), samples, band)
 
     def _select_channels(self, frames: NDArray[Any], axis: int = 2) -> NDArray[Any]:
-        """The channels by which all are judged."""
+        """The channels by which all models are scored."""
         return frames if self.channels is None else np.take(frames, self.channels, axis=axis)

@@ -28,7 +28,7 @@ class Origins(NamedTuple):
 
 
 def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, need: int) -> Origins:
-    """The last `n_windows` origins of every sequence, `step` apart, with `min_past_steps` steps before and the horizon
+    """The last `n_windows` origins of every sequence, `step` apart, with `need` steps before and the horizon
     after.
     """
     ends = sequences.lengths - horizon

@@ -12,7 +12,7 @@ from .origins import Origins, describe_cut, last_origins
 
 
 class BacktestPlan(NamedTuple):
-    """Windows, the earliest cut, and what has to be said about them."""
+    """Windows, the earliest cut, and notes about them."""
 
     origins: Origins
     first_cut: Any
@@ -22,7 +22,7 @@ class BacktestPlan(NamedTuple):
 def make_plan(
     sequences: Sequences, sides: list[EvaluatedModel], horizon: int, n_windows: int, step: int
 ) -> BacktestPlan:
-    """Windows for which every contestant has enough of a past."""
+    """Windows for which every model has enough of a past."""
     origins = last_origins(sequences, horizon, n_windows, step, 1)
     first = _first_cut(sequences, origins, sides, n_windows)
     need = max(1, *(side.min_past_steps(first) for side in sides))

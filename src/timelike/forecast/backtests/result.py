@@ -25,7 +25,7 @@ from .window_scores import ScoreArrays
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FORMAT = "timelike backtest 2"
+_FORMAT = "timelike backtest 3"
 _MAX_COLUMNS = 5  # steps that a table shows
 
 
@@ -87,46 +87,48 @@ class Backtest:
 
     # --- scores ------------------------------------------------------------------------------------------------------
 
-    def per_step(self, score: str | None = None, *, of: str = "model") -> StepScores:
+    def per_step(self, score: str | None = None, *, method: str = "model") -> StepScores:
         """A score at every step of the horizon, with its interval; the first score unless another is named.
 
-        `of="baseline"` gives that of the first baseline, the name of one that of another.
+        `method="baseline"` gives that of the first baseline, the name of one that of another.
         """
-        values = self._score_values(score, of)
+        values = self._score_values(score, method)
         draws = self._bootstrap.means(values)
         return StepScores(values.mean(axis=0), *self._bootstrap.bounds(draws, self.horizon))
 
-    def at_step(self, h: int, *, of: str = "model") -> dict[str, Interval]:
+    def at_step(self, h: int, *, method: str = "model") -> dict[str, Interval]:
         """Every score at the step h alone."""
-        return {name: self._make_interval(scoring.at_step(values, h)) for name, values in self._get_scores(of).items()}
+        return {
+            name: self._make_interval(scoring.at_step(values, h)) for name, values in self._get_scores(method).items()
+        }
 
-    def mean_to_step(self, h: int | None = None, *, of: str = "model") -> dict[str, Interval]:
-        """The mean of every score over the steps 1 to h, all of them unless told: what many tables call "t+h"."""
+    def mean_to_step(self, h: int | None = None, *, method: str = "model") -> dict[str, Interval]:
+        """The mean of every score over the steps 1 to h, all of them unless given: what many tables call "t+h"."""
         last = self.horizon if h is None else h
         return {
             name: self._make_interval(scoring.mean_to_step(values, last))
-            for name, values in self._get_scores(of).items()
+            for name, values in self._get_scores(method).items()
         }
 
-    def skill(self, h: int | None = None, *, against: str = "baseline") -> dict[str, Interval]:
+    def skill(self, h: int | None = None, *, reference: str = "baseline") -> dict[str, Interval]:
         """How much better than the baseline, over the steps 1 to h: 1 is perfect, 0 no better, negative worse.
 
         Windows are drawn anew for both at once, so what makes a window hard is hard for both: the interval is paired.
         There is none for PSNR, a logarithm of which no part is left to be gained, and for functions of your own only
-        where they say what a perfect forecast has (`my_score.perfect_scores = 0.0`). `against` names one of several
+        where they say what a perfect forecast has (`my_score.perfect = 0.0`). `reference` names one of several
         baselines.
         """
         last = self.horizon if h is None else h
-        return {name: _as_interval(self._skill(name, last, against)) for name in self._skill_score_names(against)}
+        return {name: _as_interval(self._skill(name, last, reference)) for name in self._skill_score_names(reference)}
 
-    def skill_per_step(self, score: str | None = None, *, against: str = "baseline") -> StepScores:
+    def skill_per_step(self, score: str | None = None, *, reference: str = "baseline") -> StepScores:
         """The skill at every step of the horizon, with its paired interval."""
-        names = self._skill_score_names(against)
-        return self._skill(check_choice(score or names[0], "score", names), None, against)
+        names = self._skill_score_names(reference)
+        return self._skill(check_choice(score or names[0], "score", names), None, reference)
 
-    def _skill(self, name: str, h: int | None, against: str) -> StepScores:
+    def _skill(self, name: str, h: int | None, reference: str) -> StepScores:
         """Of every step alone, or of the mean over the first h as the only one."""
-        both = self.scores, self._get_scores(against)
+        both = self.scores, self._get_scores(reference)
         sides = [side[name] if h is None else _mean_column(side[name], h) for side in both]
         perfect = self.perfect_scores[name]
         drawn = [self._bootstrap.means(values) for values in sides]
@@ -134,23 +136,23 @@ class Backtest:
         mean = np.asarray(scoring.skill(sides[0].mean(axis=0), sides[1].mean(axis=0), perfect=perfect))
         return StepScores(mean, *self._bootstrap.bounds(draws, len(mean)))
 
-    def _skill_score_names(self, against: str) -> tuple[str, ...]:
+    def _skill_score_names(self, reference: str) -> tuple[str, ...]:
         if self.baseline is None:
             raise ValueError('there was no baseline: backtest(…, baseline="persistence") names one')
-        rival = self._get_scores(check_choice(against, "against", ("baseline", *self.references)))
-        found = tuple(name for name in self.scores if name in rival and name in self.perfect_scores)
+        other = self._get_scores(check_choice(reference, "reference", ("baseline", *self.references)))
+        found = tuple(name for name in self.scores if name in other and name in self.perfect_scores)
         if not found:
             raise ValueError(f"there is no skill by {', '.join(self.scores)}: take scores=('mse',) or another error")
         return found
 
-    def _get_scores(self, of: str) -> ScoreArrays:
-        if of == "baseline" and self.baseline is None:
-            raise ValueError('of="baseline": there was no baseline')
+    def _get_scores(self, method: str) -> ScoreArrays:
+        if method == "baseline" and self.baseline is None:
+            raise ValueError('method="baseline": there was no baseline')
         sides = {"model": self.scores, "baseline": self.reference, **self.references}
-        return sides[check_choice(of, "of", tuple(sides))]
+        return sides[check_choice(method, "method", tuple(sides))]
 
-    def _score_values(self, score: str | None, of: str) -> NDArray[np.float64]:
-        side = self._get_scores(of)
+    def _score_values(self, score: str | None, method: str) -> NDArray[np.float64]:
+        side = self._get_scores(method)
         return side[check_choice(next(iter(side)) if score is None else score, "score", tuple(side))]
 
     def _make_interval(self, values: Any) -> Interval:
@@ -183,29 +185,29 @@ class Backtest:
     def _table_rows(self) -> list[list[str]]:
         skills = [self._try_skill(name) for name in self.references]
         sides = self._method_names()
-        names = dict.fromkeys(name for of in sides.values() for name in self._get_scores(of))
+        names = dict.fromkeys(name for method in sides.values() for name in self._get_scores(method))
         return [
-            self._row_cells(name, called, of, skills)
+            self._row_cells(name, called, method, skills)
             for name in names
-            for called, of in sides.items()
-            if name in self._get_scores(of)
+            for called, method in sides.items()
+            if name in self._get_scores(method)
         ]
 
     def _method_names(self) -> dict[str, str]:
-        """How the model and its baselines are called, and what `of` asks for them."""
+        """How the model and its baselines are called, and how the argument `method` names them."""
         return {self.model: "model", **{name: name for name in self.references}}
 
-    def _try_skill(self, against: str) -> dict[str, Interval]:
+    def _try_skill(self, reference: str) -> dict[str, Interval]:
         try:
-            return self.skill(against=against)
+            return self.skill(reference=reference)
         except ValueError:
             return {}
 
-    def _row_cells(self, name: str, called: str, of: str, skills: list[dict[str, Interval]]) -> list[str]:
-        values = self._get_scores(of)[name].mean(axis=0)
+    def _row_cells(self, name: str, called: str, method: str, skills: list[dict[str, Interval]]) -> list[str]:
+        values = self._get_scores(method)[name].mean(axis=0)
         steps = [f"{values[step - 1]:.4g}" for step in self._shown_steps()]
-        better = [_format_interval(one[name]) if of == "model" and name in one else "" for one in skills]
-        return [name, called, *steps, _format_interval(self.mean_to_step(of=of)[name]), *better]
+        better = [_format_interval(one[name]) if method == "model" and name in one else "" for one in skills]
+        return [name, called, *steps, _format_interval(self.mean_to_step(method=method)[name]), *better]
 
     def _summary_lines(self) -> list[str]:
         n_items = len(np.unique(self.item))
@@ -214,11 +216,11 @@ class Backtest:
         return [how, f"95 % intervals: {self.intervals}.", *(f"Note: {note}." for note in self.notes)]
 
     def __repr__(self) -> str:
-        """The table: at the prompt it is what was asked for."""
+        """The same as `str`: the table at the prompt."""
         return str(self)
 
     def __str__(self) -> str:
-        """The table, how it was made, and what has to be said."""
+        """The table, how it was made, and notes."""
         return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
 
     def plot(self, *scores: str) -> Figure:
@@ -228,7 +230,11 @@ class Backtest:
         names = [check_choice(name, "scores", tuple(self.scores)) for name in scores] or list(self.scores)
         sides = self._method_names().items()
         curves = {
-            name: {called: self.per_step(name, of=of) for called, of in sides if name in self._get_scores(of)}
+            name: {
+                called: self.per_step(name, method=method)
+                for called, method in sides
+                if name in self._get_scores(method)
+            }
             for name in names
         }
         return plot_horizons(curves, marks={"coverage": self.level})
@@ -258,7 +264,7 @@ class Backtest:
         held = read_json(source)
         if not isinstance(held, dict) or held.pop("format", None) != _FORMAT:
             raise ValueError(f"source is no backtest of this timelike: expected the format {_FORMAT!r}")
-        whole_numbers, words = list_parser(fields.parse_integer), ("model", "unit_name", "fitted")
+        whole_numbers, words = list_parser(fields.parse_integer), ("model", "unit_name", "fit_description")
         found = read_fields(
             held,
             "source",
@@ -268,7 +274,7 @@ class Backtest:
             **dict.fromkeys(("item", "origin", "unit"), whole_numbers),
             **dict.fromkeys(("scores", "references"), fields.parse_any),
             refit=fields.parse_bool,
-            perfect=dict_parser(fields.parse_number),
+            perfect_scores=dict_parser(fields.parse_number),
             notes=list_parser(fields.parse_text),
         )
         if len({len(found[name]) for name in ("item", "origin", "unit")}) > 1 or not found["item"]:

@@ -1,4 +1,4 @@
-"""The folder in which a backtest keeps the windows that are finished, and goes on from."""
+"""Identity of a backtest run, and the folder from which an interrupted one resumes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class BacktestStore:
         return int(known["seed"])
 
     def find(self, part: int, names: Sequence[Sequence[str]], shape: tuple[int, int]) -> list[ScoreArrays] | None:
-        """The scores of the model, and of its rivals, in a part that was finished before.
+        """The scores of the model, and of its baselines, in a part that was finished before.
 
         `names` are those of the scores of each, and `shape` is (window, step).
         """
@@ -86,7 +86,7 @@ class BacktestStore:
             dict_parser(scores, own)(one, f"{file}[{i}]") for i, (one, own) in enumerate(zip(held, names, strict=True))
         ]
 
-    def keep(self, part: int, found: list[ScoreArrays]) -> None:
+    def save(self, part: int, found: list[ScoreArrays]) -> None:
         """At once, so that whatever comes next costs nothing that is finished."""
         if self.folder is not None:
             words = json.dumps([{name: rows.tolist() for name, rows in one.items()} for one in found])

@@ -19,7 +19,7 @@ _PERFECT_SCORES = {"mse": 0.0, "mae": 0.0, "mase": 0.0, "ssim": 1.0, "crps": 0.0
 """The best there is, from which skill is counted: PSNR is a logarithm, of which no part is left to be gained."""
 
 ScoreArrays = dict[str, NDArray[np.float64]]
-INTERVAL_SCORES = "coverage", "width"  # scores of intervals, which some contestants have
+INTERVAL_SCORES = "coverage", "width"  # scores of intervals, which some models have
 ScoreFunction = str | Callable[..., Any]
 
 
@@ -46,9 +46,7 @@ def parse_scores(scores: Any) -> dict[str, ScoreFunction]:
 
 
 def perfect_scores(scores: dict[str, ScoreFunction]) -> dict[str, float]:
-    """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in
-    `perfect_scores`.
-    """
+    """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in `perfect`."""
     found = {name: _perfect_score(name, one) for name, one in scores.items()}
     return {name: float(best) for name, best in found.items() if best is not None}
 
@@ -61,7 +59,7 @@ def is_own_score(name: str, one: ScoreFunction) -> bool:
 def _perfect_score(name: str, one: ScoreFunction) -> float | None:
     if is_own_score(name, one):
         return _PERFECT_SCORES.get(name)
-    return getattr(one, "perfect_scores", getattr(getattr(one, "func", one), "perfect_scores", None))
+    return getattr(one, "perfect", getattr(getattr(one, "func", one), "perfect", None))
 
 
 def score_identities(scores: dict[str, ScoreFunction]) -> list[str]:
@@ -74,7 +72,7 @@ def _function_identity(name: str, one: Callable[..., Any]) -> str:
     where = f"{getattr(whole, '__module__', '')}.{getattr(whole, '__qualname__', '<')}"
     if "<" in where:  # a lambda, or made inside of a function: another one would have the same name
         raise ValueError(
-            f"checkpoint: the score {name!r} cannot be told from another, which a folder must: give a function of a "
+            f"checkpoint: the score {name!r} cannot be identified, which a checkpoint needs: give a function of a "
             "module, or a partial of one, or no checkpoint"
         )
     args = [*enumerate(getattr(one, "args", ())), *sorted(getattr(one, "keywords", {}).items())]
@@ -90,7 +88,7 @@ def _argument_identity(value: Any, name: str) -> str:
     if isinstance(plain, tuple | list):
         return f"[{', '.join(_argument_identity(one, name) for one in plain)}]"
     raise ValueError(
-        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be told from another: expected "
+        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be identified: expected "
         "numbers, words or arrays, or no checkpoint"
     )
 

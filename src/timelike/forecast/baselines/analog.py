@@ -13,7 +13,7 @@ from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
 from ..cells import n_columns
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, Ids, Matrix, default_window, gather_rows, refuse_long_window, window_origins
 from .window_search import BlockedWindowSearch, EuclideanWindowSearch, make_window_search
 
@@ -120,7 +120,7 @@ class Analog(Baseline):
         super()._check_attributes(found)
         refuse_long_window(self.window_, "window_", self.offsets_)
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         self.rows_ = np.array(self._input_columns(sequences))  # our own: the caller may change theirs
         self.offsets_ = np.array(sequences.offsets)
         self.mean_, self.scale_ = self._column_scales(self.rows_)
@@ -202,7 +202,7 @@ class Analog(Baseline):
             made.append(self._append_known_future(self._standardize(both), horizon)[: self.window_])
         return self._cut_windows(np.vstack(made), self.window_ * np.arange(1, len(made) + 1))
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         gallery, ends = self._get_gallery(request.horizon)

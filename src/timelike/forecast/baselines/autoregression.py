@@ -10,7 +10,7 @@ from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from ..windows import thin_evenly
 from .base import Baseline, Ids, Matrix, window_origins
 from .stability import MODULUS_TOLERANCE, companion_matrices, spectral_radius, warn_of_growth
@@ -76,7 +76,7 @@ class AR(Baseline):
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         rows = self._target_rows(sequences)
         self.mean_, self.scale_ = self._column_scales(rows)
         rows = (rows - self.mean_) / self.scale_
@@ -150,7 +150,7 @@ class AR(Baseline):
             found -= rows[origin - lag] @ own.T if self.vector else rows[origin - lag] * own
         return np.asarray(found)
 
-    # --- answering ---------------------------------------------------------------------------------------------------
+    # --- forecasting -------------------------------------------------------------------------------------------------
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         last = (self._last_rows(past, self.order_) - self.mean_) / self.scale_

@@ -22,7 +22,7 @@ _FLAT_SHARE = 1e-12  # times its level is the spread of a channel that does not 
 class Baseline(Forecaster):
     """A forecaster of rows of cells.
 
-    What is forecast of an item is the same to the last bit alone and in company: items are multiplied one at a time,
+    The forecast of an item is independent of the batch to the last bit: items are multiplied one at a time,
     since the order in which a product of matrices is summed depends on how many rows there are.
     """
 
@@ -83,7 +83,7 @@ def gather_rows(rows: Matrix, origin: Ids, first: int, last: int) -> Matrix:
 
 
 def window_origins(offsets: Ids, before: int, ahead: int) -> Ids:
-    """Where futures may begin, as positions in rows end to end: `before` rows before and `extend_path` from there on.
+    """Where futures may begin, as positions in rows end to end: `before` rows before and `ahead` from there on.
 
     >>> window_origins(np.array([0, 4, 6, 9]), 2, 1)
     array([2, 3, 8])
@@ -94,7 +94,7 @@ def window_origins(offsets: Ids, before: int, ahead: int) -> Ids:
 
 
 def default_window(lengths: Ids) -> int:
-    """How many steps of a past are looked at unless it is said: a quarter of a usual sequence, at most 48.
+    """How many steps of a past are looked at unless given: a quarter of a usual sequence, at most 48.
 
     >>> default_window(np.array([10, 20, 1000])), default_window(np.array([1000])), default_window(np.array([2]))
     (5, 48, 1)

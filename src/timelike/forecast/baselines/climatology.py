@@ -12,7 +12,7 @@ from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, Ids, Matrix
 
 
@@ -65,7 +65,7 @@ class Climatology(Baseline):
     def _min_past_steps(self) -> int:
         return 1
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         self._fit_clock(sequences)
         phase = self._step_numbers(sequences) % self.period
         some = np.arange(min(self.period, len(phase) + 1))  # among one more than there are steps, one must be missing

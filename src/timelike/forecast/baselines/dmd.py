@@ -11,7 +11,7 @@ from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from ..windows import thin_evenly
 from .base import MAX_MATRIX_ROWS, Baseline, Matrix, gather_rows, window_origins
 from .stability import contract_eigenvalues, warn_of_growth
@@ -94,7 +94,7 @@ class DMD(Baseline):
         order = np.argsort(-np.abs(values), kind="stable")
         return values[order].astype(np.complex128), vectors[:, order].astype(np.complex128)
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         longest = int(sequences.lengths.max())
         if longest <= self.delays:
             raise ValueError(

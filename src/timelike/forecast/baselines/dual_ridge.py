@@ -24,7 +24,7 @@ class DualRidge:
         products = self._gram_products(range(-design.lags, 0), slice(None))
         if design.n_cells < design.rows.shape[1]:
             products += self._gram_products(range(design.horizon), slice(design.n_cells, None))
-        self.means, self.mean = products.mean(axis=0), products.mean()
+        self.product_means, self.product_mean = products.mean(axis=0), products.mean()
         gram = _center_gram(products)
         self.alpha = self._choose_alpha(gram) if alpha is None else alpha
         self.lower = cholesky_factor(gram, self.alpha)
@@ -54,7 +54,7 @@ class DualRidge:
 
     def _future_weights(self, products: Matrix) -> Matrix:
         """How much every training future counts, from the inner products with its window; they sum to 1."""
-        around = products - self.means - products.mean() + self.mean
+        around = products - self.product_means - products.mean() + self.product_mean
         found = cho_solve((self.lower, True), around, check_finite=False)
         return np.asarray(found + (1 - found.sum()) / len(found))
 

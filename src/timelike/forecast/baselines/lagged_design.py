@@ -19,7 +19,7 @@ class LaggedDesign(NamedTuple):
     """A regression of what follows on the last `lags` rows, and on what is known in advance.
 
     `rows` (total_time, column): the first `n_cells` columns are forecast, the others known in advance. Those of the
-    future come last and in the order of time, so that step h sees the first `sizes()[h]` features.
+    future come last and in the order of time, so that step h sees the first `feature_counts()[h]` features.
     """
 
     rows: Matrix
@@ -79,7 +79,7 @@ class NormalEquations(NamedTuple):
 
 
 class LinearSolution(NamedTuple):
-    """A solution by features: `solve_weights` (feature, answer), means of both, and the penalty."""
+    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
 
     weights: Matrix
     x: Matrix
@@ -99,7 +99,7 @@ class RegressionMoments:
         self.design, self.count = design, 0
         self.x, self.y, self.yy = np.zeros(p), np.zeros(q), np.zeros(q)
         self.xx, self.xy = np.zeros((p, p)), np.zeros((p, q))
-        self.room = np.empty((p, p)), np.empty((p, q))  # memory that is asked for again and again costs time
+        self.buffers = np.empty((p, p)), np.empty((p, q))  # allocating them for every block would cost time
 
     def add(self, origin: Ids) -> None:
         """The windows with these origins."""
@@ -109,8 +109,8 @@ class RegressionMoments:
             self.x += seen.sum(axis=0)
             self.y += followed.sum(axis=0)
             self.yy += np.square(followed).sum(axis=0)
-            self.xx += np.matmul(seen.T, seen, out=self.room[0])
-            self.xy += np.matmul(seen.T, followed, out=self.room[1])
+            self.xx += np.matmul(seen.T, seen, out=self.buffers[0])
+            self.xy += np.matmul(seen.T, followed, out=self.buffers[1])
 
     def to_normal_equations(self) -> NormalEquations:
         """Around the means, which is the same as an intercept that is not penalised."""

@@ -8,7 +8,7 @@ from ...core.parameters import store_parameters
 from ...models import schema
 from ...sequences import Sequences
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, Matrix, repeat_rows
 
 
@@ -16,7 +16,7 @@ class Mean(Baseline):
     """The mean of all training steps in every cell, whatever the past: x̂_{t+h} = x̄.
 
     What every forecast tends to over long horizons of a series without trend; whatever is worse there would do better
-    to say nothing. It is no rival over short horizons: use `Persistence`.
+    to say nothing. It is weak over short horizons: use `Persistence`.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Mean(Baseline):
     def _min_past_steps(self) -> int:
         return 1
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         self.mean_ = self._target_rows(sequences).mean(axis=0)
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:

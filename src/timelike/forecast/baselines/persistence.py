@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ...core.parameters import store_parameters
 from ...sequences import Sequences
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, repeat_rows
 
 
 class Persistence(Baseline):
     """The last frame again and again: x̂_{t+h} = x_t.
 
-    The first rival of every forecaster: over short horizons of slow series it is hard to beat, and whatever is no
+    The first baseline of every forecaster: over short horizons of slow series it is hard to beat, and whatever is no
     better has learned nothing. Where values come back with a period use `SeasonalNaive`.
 
     Examples
@@ -29,7 +29,7 @@ class Persistence(Baseline):
     def _min_past_steps(self) -> int:
         return 1
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         """There is nothing to learn but the frame."""
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:

@@ -12,7 +12,7 @@ from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
 from ..cells import n_columns
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from ..windows import ForecastWindows, thin_evenly
 from . import rolling_ridge
 from .base import MAX_MATRIX_ROWS, Baseline, Ids, Matrix, default_window, refuse_long_window, window_origins
@@ -32,7 +32,7 @@ class Ridge(Baseline):
     factorisation serves all horizons. `fit` knows no horizon, so the equations are solved when `predict` first asks for
     one, on the windows that have so many steps after them, and kept for the next time.
 
-    A strong rival on sensor series, and hard to beat where the dynamics are linear. It needs more windows than it has
+    A strong baseline on sensor series, hard to beat where the dynamics are linear. It needs more windows than it has
     lags; with few and short series `AR` is better, for far horizons of seasonal series give `lags` a whole period.
 
     Parameters
@@ -91,7 +91,7 @@ class Ridge(Baseline):
     def _max_horizon(self) -> int:
         return int(np.diff(self.offsets_).max()) - self.lags_
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         columns = self._input_columns(sequences)
         self.mean_, self.scale_ = self._column_scales(columns)
         self.rows_, self.offsets_ = (columns - self.mean_) / self.scale_, np.array(sequences.offsets)

@@ -1,4 +1,4 @@
-"""Normal equations that grow by a few windows from cut to cut, solved for what is asked at each of them."""
+"""Normal equations that grow by a few windows from cut to cut, solved for the queries at each of them."""
 
 from __future__ import annotations
 

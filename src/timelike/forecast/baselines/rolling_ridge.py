@@ -24,7 +24,7 @@ def forecast_rolling(
     """See `Ridge._forecast_rolling`.
 
     With S the spreads of a copy fitted at a cut, S⁻¹(S⁻¹XᵀXS⁻¹ + α)⁻¹S⁻¹ = (XᵀX + αS²)⁻¹: nothing need be scaled anew.
-    Equations are solved for what is asked instead of for weights, of which there are many more.
+    Equations are solved for the queries instead of for weights, of which there are many more.
     """
     columns = model._input_columns(sequences)
     centre, spread = model._column_scales(columns)  # only that numbers are of order 1: every cut has scales of its own

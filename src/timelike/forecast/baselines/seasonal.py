@@ -9,15 +9,15 @@ import numpy as np
 from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences import Sequences
-from ..request import ForecastRequest, Futures
+from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline
 
 
 class SeasonalNaive(Baseline):
     """What was one period ago, again and again: x̂_{t+h} = x_{t+h−mP}, m = ⌈h/P⌉.
 
-    The rival to beat where there is a day, a week or a year in the data. It repeats the noise of the last period too:
-    `Climatology` takes the mean of all periods, which is better where nothing drifts.
+    The baseline to beat where there is a day, a week or a year in the data. It also repeats the noise of the last
+    period: `Climatology` takes the mean of all periods, which is better where nothing drifts.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class SeasonalNaive(Baseline):
     def _min_past_steps(self) -> int:
         return self.period
 
-    def _fit_sequences(self, sequences: Sequences) -> None:
+    def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         """There is nothing to learn but the frame."""
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:

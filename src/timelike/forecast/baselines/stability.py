@@ -11,7 +11,7 @@ from ...core.warnings import find_stack_level
 from .base import Matrix
 
 MODULUS_TOLERANCE = 1e-6  # above 1 is a modulus that rounding explains
-_WARN_MODULUS = 1.1  # from which growth is said: less is often the noise of a short random walk
+_WARN_MODULUS = 1.1  # from which growth is reported: less is often the noise of a short random walk
 _MAX_CONDITION = 1e8  # of eigenvectors, beyond which they are no basis
 
 

@@ -1,4 +1,4 @@
-"""Codec, the words for kinds of networks between frames and codes."""
+"""Names of the codecs, the networks between frames and codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures to codes and back by convolutions: DCGAN, VGG and residual stages, mirrored, with skips where asked for."""
+"""Pictures to codes and back by convolutions: DCGAN, VGG and residual stages, mirrored, optionally with skips."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ class ConvDecoder(nn.Module):
         )
 
     def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
-        """Pictures, before any squashing; where no gradients are asked for, as many at once whatever their number.
+        """Pictures, before any squashing; where no gradients are needed, as many at once whatever their number.
 
         In single precision a convolution of fewer pictures, or one that threads share, may round in another way, and a
-        picture would not be quite itself in other company. So pieces are of one size and each has one thread.
+        picture would depend on the rest of the batch. So pieces are of one size and each has one thread.
         """
         if torch.is_grad_enabled() or self.training:
             return self._decode(code, seen)

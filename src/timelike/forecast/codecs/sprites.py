@@ -42,11 +42,11 @@ class SpriteDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.n_content, self.n_sprites, self.size = n_content, n_sprites, (height, width)
-        self.patch = (n_channels, -(-height // 2), -(-width // 2))
-        numbers = n_channels * self.patch[1] * self.patch[2]
+        self.patch_shape = (n_channels, -(-height // 2), -(-width // 2))
+        numbers = n_channels * self.patch_shape[1] * self.patch_shape[2]
         n_look = n_content or n_state  # without a content the state has to know what things look like
-        self.what = MLPNetwork([n_look, hidden, hidden, n_sprites * numbers])
-        self.where = MLPNetwork([n_state, hidden, hidden, n_sprites * (height + width)], shortcut=True)
+        self.patch_head = MLPNetwork([n_look, hidden, hidden, n_sprites * numbers])
+        self.position_head = MLPNetwork([n_state, hidden, hidden, n_sprites * (height + width)], shortcut=True)
         self.background = nn.Linear(n_look, n_channels * height * width)
         nn.init.zeros_(self.background.weight)
         nn.init.constant_(self.background.bias, _BACKGROUND_LOGIT if use_sigmoid else 0.0)
@@ -56,10 +56,10 @@ class SpriteDecoder(nn.Module):
         state = code[:, self.n_content :]
         content = code[:, : self.n_content] if self.n_content else state
         height, width = self.size
-        places = self.where(state).reshape(len(code), self.n_sprites, 1, height + width)
-        down = _placement_matrix(places[..., :height].softmax(-1), self.patch[1])
-        across = _placement_matrix(places[..., height:].softmax(-1), self.patch[2])
-        patches = self.what(content).reshape(len(code), self.n_sprites, *self.patch)
+        places = self.position_head(state).reshape(len(code), self.n_sprites, 1, height + width)
+        down = _placement_matrix(places[..., :height].softmax(-1), self.patch_shape[1])
+        across = _placement_matrix(places[..., height:].softmax(-1), self.patch_shape[2])
+        patches = self.patch_head(content).reshape(len(code), self.n_sprites, *self.patch_shape)
         drawn: Tensor = (down @ patches @ across.transpose(-1, -2)).sum(1)
         behind: Tensor = self.background(content)
         return drawn + behind.reshape(len(code), -1, height, width)

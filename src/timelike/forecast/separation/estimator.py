@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from ...core.parameters import store_parameters
 from ...models import options, schema
@@ -17,26 +18,30 @@ from ...models.options import Option
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
 from ...train import Objective
+from ...train.base import double_precision_copy, torch_threads
 from ...train.processes import Accelerator, Precision
 from ..cells import KnownChannels, check_known
 from ..chunks import PackedFrames
 from ..codecs.codec_names import GENERIC_CODECS, CodecName, CodecOption
-from ..dynamics import SOLVERS
-from ..latent_forecaster import LatentForecaster, OutputActivation, ScheduleOption, check_betas
+from ..dynamics import ADAPTIVE_SOLVERS, SOLVERS
+from ..latent_forecaster import LatentForecaster, OutputActivation, ScheduleOption, check_betas, forecast_dtype
+from ..request import ForecastRequest, Futures
+from ..result import Forecast
 from .network import CombineRule, SeparationNetwork
 from .objective import SeparationObjective, SeparationWeights
 from .presets import PRESETS
 from .reencoding import is_reencoding_better
-from .rollout import SeparationBase
+from .rollout import Rollout
 
 _DEFAULT_CHUNK_STEPS = (
     24  # steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
 )
-_REENCODING_TEST_STEPS = 4.0  # steps that take as long as forecasts with and without renewed states
+_REENCODING_TEST_STEPS = 4.0  # steps that take as long as forecasts with and without reencoded states
+_BLOCK_NUMBERS = 1 << 22  # numbers of the pasts that are encoded together
 _MAX_JITTER, _MAX_JITTER_CHUNKS = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 
 
-class Separation(SeparationBase, LatentForecaster):
+class Separation(LatentForecaster):
     """Forecasts by separation of variables: a content w that stays, and a state y that an equation moves.
 
     x̂_t = g(w, y_t), dy/dt = f(y), with w and y_0 read off a window of `conditioning` frames by two encoders. Learned by
@@ -81,7 +86,7 @@ class Separation(SeparationBase, LatentForecaster):
     dynamics_hidden, gain : int, float
         Units of a block, and the gain with which it is drawn; where a state is moved over more than 24 steps of a
         chunk, gain³ is divided by as many times more as they are, so that no state explodes before anything is learned.
-    renewed : bool, optional
+    reencode : bool, optional
         Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
         an equation says nothing about where no state has been, and longer forecasts may soon leave the data. Unless
         given, whichever is better on up to 64 windows of what is learned from, and True where sequences are too short
@@ -90,26 +95,26 @@ class Separation(SeparationBase, LatentForecaster):
         Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
         "auto" squashes frames to (0, 1) if all that is learned from lies in [0, 1].
-    prediction, autoencoding, invariance, smallness : float
+    prediction_weight, autoencoding_weight, invariance_weight, state_penalty : float
         Weights of the four terms of the loss; 0 leaves one out.
-    intervals : int
+    n_invariance_intervals : int
         Into how many intervals a chunk is divided, over each of which w is not to change (C.15).
     jitter : float, optional
         Noise on what encoders see in training, in deviations of the data, against learning few chunks by heart. Unless
         given 0.3 for up to 300 chunks, and less the more there are: 90 divided by their number.
-    drawn : {"torch", "thesis"}
-        How weights of codecs are drawn: torch's way, or normal with deviation 0.02.
+    initialization : {"torch", "thesis"}
+        How weights of codecs are initialized: torch's way, or normal with deviation 0.02.
     known_channels : list of int or str, optional
         Channels known in advance, such as the hour or a planned input: they are not forecast, and `predict` asks for
         their values over the horizon.
     scale : float
         Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` has a tenth of the units.
-    batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, patience
-        Training: chunks of a step, Adam's rate, decay of weights and averages, a rate that is a "cycle", "constant" or
-        "linear" (which falls to 0 over the last tenth of the steps) or follows a schedule such as
-        `train.Linear(share=0.25)`, budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given), the
-        share of sequences held out where there are 20 or more, and the steps without progress on them after which it
-        ends.
+    batch_size, learning_rate, weight_decay, betas, schedule, max_steps, max_time, validation, patience
+        Training: chunks per step; Adam's learning rate, weight decay and betas; the schedule of the learning rate,
+        "one_cycle", "constant" or "linear" (which falls to 0 over the last tenth of the steps), or a value such as
+        `train.LinearDecay(share=0.25)`; budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given);
+        the share of sequences held out where there are 20 or more, and the steps without progress on them after which
+        training ends.
     standardize, checkpoint, progress, accelerator, devices, precision, random_state
         As in `CausalEncoder`.
 
@@ -209,7 +214,7 @@ class Separation(SeparationBase, LatentForecaster):
         learning_rate: float = 3e-3,
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.99),
-        schedule: ScheduleOption = "cycle",
+        schedule: ScheduleOption = "one_cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
@@ -335,6 +340,156 @@ class Separation(SeparationBase, LatentForecaster):
         if self.reencode is None:
             self.reencode_ = is_reencoding_better(self, sequences)
 
+    # --- forecasting -------------------------------------------------------------------------------------------------
+
+    @torch_threads()
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        return Futures(self._forecast_blocks(past, past, request))
+
+    def _forecast_blocks(self, contents: Sequences, dynamics: Sequences, request: ForecastRequest) -> NDArray[Any]:
+        """Futures in rows of cells, (item, frame, cell), of a few pasts at a time."""
+        found = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), forecast_dtype(dynamics))
+        rollout = self._make_rollout()
+        for rows, moved in self._past_blocks(dynamics):
+            packed = self._pack_last_windows(moved)
+            stays = packed if contents is dynamics else self._pack_last_windows(contents[rows])
+            content = rollout.encode_content(stays, rollout.last_windows(stays))
+            rollout.forecast(content, packed, self._known_tensor(request, rows), request, found[rows])
+        return found
+
+    def swap(
+        self,
+        content_of: Any,
+        dynamics_of: Any,
+        horizon: int,
+        *,
+        n_samples: int = 1,
+        frames_per_step: int = 1,
+        substeps: int | None = None,
+        known_covariates: Any = None,
+        random_state: RandomState = None,
+    ) -> Forecast:
+        """Futures with the content of some pasts and the motion of others, one by one.
+
+        Both are sequences like the pasts of `predict`, as many of the one as of the other.
+        """
+        contents, dynamics = self._validate_swap_pair(content_of, dynamics_of)
+        request = self._make_request(
+            dynamics, horizon, n_samples, frames_per_step, substeps, known_covariates, random_state
+        )
+        if request.n_samples > 1:
+            raise ValueError(
+                f"n_samples={n_samples}: {type(self).__name__} has one future for a content and a motion, expected 1; "
+                "errors that `calibrate` finds are those of contents with their own motion"
+            )
+        with torch_threads():
+            center = self.cells_.to_frames(self._forecast_blocks(contents, dynamics, request))
+        return self._make_forecast(dynamics, request, center, center[None])
+
+    def _validate_request(self, request: ForecastRequest) -> None:
+        super()._validate_request(request)
+        self.network_.dynamics.validate_substeps(request.frames_per_step, request.substeps)
+
+    # --- encoding ----------------------------------------------------------------------------------------------------
+
+    @torch_threads()
+    def states(self, X: Any) -> Sequences:
+        """The state at every time, as sequences of (n_state,) or of maps.
+
+        Each is read off the window that begins there; those of the last times, where no whole window begins, are moved
+        on from the last one. With `offset` a state belongs to the time after its window, and sequences begin there.
+        """
+        sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
+        found = [rollout.infer_states(self._pack_double(sequences[i : i + 1])) for i in range(len(sequences))]
+        lengths = np.array([len(one) for one in found])
+        states = np.asarray(np.concatenate(found), np.float32)
+        return sequences._with_values(states, lengths, _last_timestamps(sequences, lengths))
+
+    @torch_threads()
+    def encode(self, X: Any) -> NDArray[np.float32]:
+        """Content and last state of every sequence, (item, n_content + n_state)."""
+        sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
+        found = []
+        for _, some in self._past_blocks(sequences):
+            packed = self._pack_last_windows(some)
+            starts = rollout.last_windows(packed)
+            content, state = rollout.encode_content(packed, starts), rollout.encode_state(packed, starts)
+            last = rollout.advance_to_last(state, self._pack_frames(some, "X"))
+            parts = [last] if content.code is None else [content.code, last]
+            found.append(torch.cat([part.flatten(1) for part in parts], dim=1).numpy())
+        return np.asarray(np.concatenate(found), np.float32)
+
+    @torch_threads()
+    def reconstruct(self, X: Any) -> Sequences:
+        """Every sequence again, decoded from the content of its first window and the state at each time.
+
+        With `offset` it begins after the first window.
+        """
+        sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
+        found, dtype = [], forecast_dtype(sequences)
+        for i in range(len(sequences)):
+            packed = self._pack_double(sequences[i : i + 1])
+            states, content = rollout.infer_states(packed), rollout.encode_content(packed, torch.tensor([0]))
+            known = None if packed.known is None else packed.known[None, -len(states) :]
+            found.append(rollout.decode(content, torch.from_numpy(states)[None], known, dtype)[0])
+        lengths = np.array([len(one) for one in found])
+        rows = self.cells_.to_frames(np.concatenate(found))
+        return self.cells_.target_frames(sequences)._with_values(rows, lengths, _last_timestamps(sequences, lengths))
+
+    def _make_rollout(self) -> Rollout:
+        reencode = self.reencode_ if self.reencode is None else self.reencode
+        return Rollout(
+            double_precision_copy(self.network_),
+            self.cells_.valid_mask.size,
+            self._to_data_units,
+            self._standardize_decoded,
+            self.chunk_ - self._min_past_steps() if reencode else None,
+        )
+
+    def _min_sequence_length(self) -> int:
+        """Steps of a sequence that has a state within it."""
+        return self._min_past_steps() + (1 if self.offset else 0)
+
+    def _past_blocks(self, past: Sequences) -> Iterator[tuple[slice, Sequences]]:
+        """Pasts a few at a time; one by one where a solver's steps depend on the other items of the batch."""
+        numbers = 4 * self.cells_.valid_mask.size * self._min_past_steps()
+        size = 1 if self.solver in ADAPTIVE_SOLVERS else max(1, _BLOCK_NUMBERS // numbers)
+        for start in range(0, len(past), size):
+            rows = slice(start, start + size)
+            yield rows, past[rows]
+
+    def _pack_double(self, sequences: Sequences) -> PackedFrames:
+        """Sequences as the network takes them, in double precision."""
+        found = self._pack_frames(sequences, "past")
+        known = None if found.known is None else found.known.double()
+        return found._replace(frames=found.frames.double(), known=known, spans=found.spans.double())
+
+    def _pack_last_windows(self, past: Sequences) -> PackedFrames:
+        return self._pack_double(past.crop(-self._min_past_steps()))
+
+    def _standardize_decoded(self, frames: Tensor) -> Tensor:
+        """Frames as the encoders see them: those of a sigmoid are in the units of the data."""
+        if not self.uses_sigmoid_:
+            return frames
+        mean, scale = (torch.from_numpy(np.asarray(moment, np.float64)) for moment in self.scaler_)
+        return (frames - mean) / scale
+
+    def _known_tensor(self, request: ForecastRequest, rows: slice) -> Tensor | None:
+        """What is known over the horizon, as the network takes it."""
+        if request.known_covariates is None:
+            return None
+        assert self.known_scaler_ is not None
+        mean, scale = self.known_scaler_
+        return torch.from_numpy((request.known_covariates[rows] - mean) / scale)
+
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
         return {"conditioning": 2, "dynamics_hidden": 4, "filters": 2, "n_content": 3, "n_state": 3, "batch_size": 8}
+
+
+def _last_timestamps(sequences: Sequences, lengths: NDArray[Any]) -> NDArray[Any] | None:
+    """The timestamps of the last steps of each sequence."""
+    if sequences.times is None:
+        return None
+    ends = zip(sequences.offsets[1:], lengths, strict=True)
+    return np.asarray(np.concatenate([sequences.times[end - length : end] for end, length in ends]))

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from ...core.parameters import check_choice, check_int
 from ..codecs.codec_names import CodecName
+from ..codecs.content import Content, repeat_over_time
 from ..codecs.convolutions import ConvCodecName, ConvDecoder, ConvEncoder, DownsamplingPlan
 from ..codecs.mlp import MLPNetwork, init_normal, init_orthogonal
 from ..dynamics import SOLVERS, Dynamics, GRUDynamics, ODEDynamics, ResidualDynamics
 
 CombineRule = Literal["concatenate", "multiply"]
 _MAX_BLOCKS = 2**10  # of a step, as in the option of the estimator; the thesis has three
-
-
-class SeparationContent(NamedTuple):
-    """What stays: a code (batch, …), and what the stages of a codec with skips saw."""
-
-    code: Tensor | None
-    skips: list[Tensor]
 
 
 class SeparationNetwork(nn.Module):
@@ -107,16 +101,14 @@ class SeparationNetwork(nn.Module):
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    def encode_content(
-        self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None
-    ) -> SeparationContent:
+    def encode_content(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Content:
         """What stays, of windows (batch, conditioning, *frame)."""
         if self.content_encoder is None:
-            return SeparationContent(None, [])
+            return Content(None, [])
         found = self.content_encoder(self._encoder_input(window, known, clock))
         if self.codec == "perceptron":
-            return SeparationContent(found, [])
-        return SeparationContent(found[0], found[1] if self.skips else [])
+            return Content(found, [])
+        return Content(found[0], found[1] if self.skips else [])
 
     def encode_state(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Tensor:
         """The state at the first frame of windows, or with `offset` one step after their last."""
@@ -124,12 +116,12 @@ class SeparationNetwork(nn.Module):
         state: Tensor = found if self.codec == "perceptron" else found[0]
         return state
 
-    def decode(self, content: SeparationContent, states: Tensor, known: Tensor | None = None) -> Tensor:
+    def decode(self, content: Content, states: Tensor, known: Tensor | None = None) -> Tensor:
         """Frames (batch, time, *frame) of states (batch, time, …); squashed to (0, 1) where the data lie there."""
         n_items, n_times = states.shape[:2]
         rows = states.flatten(0, 1)
         if content.code is not None:
-            code = _repeat_over_time(content.code, n_times)
+            code = repeat_over_time(content.code, n_times)
             rows = code * rows if self.combine == "multiply" else torch.cat([code, rows], dim=1)
         if known is not None:
             flat = known.flatten(0, 1)
@@ -139,7 +131,7 @@ class SeparationNetwork(nn.Module):
         if self.codec == "perceptron":
             frames = self.decoder(rows)
         else:
-            frames = self.decoder(rows, [_repeat_over_time(one, n_times) for one in content.skips])
+            frames = self.decoder(rows, [repeat_over_time(one, n_times) for one in content.skips])
         return (torch.sigmoid(frames) if self.use_sigmoid else frames).reshape(n_items, n_times, *self.frame)
 
     def _encoder_input(self, window: Tensor, known: Tensor | None, clock: Tensor | None) -> Tensor:
@@ -194,11 +186,3 @@ def _conv_dynamics_block(before: int, hidden: int, after: int) -> nn.Module:
         nn.LeakyReLU(),
         nn.Conv2d(hidden, after, 3, padding=1),
     )
-
-
-def _repeat_over_time(code: Tensor, n_times: int) -> Tensor:
-    """A code of each item for all its times, (batch × time, …)."""
-    if n_times == 1:
-        return code
-    shape = code.shape
-    return code[:, None].expand(shape[0], n_times, *shape[1:]).reshape(shape[0] * n_times, *shape[1:])

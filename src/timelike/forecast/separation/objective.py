@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ...train import Batch
 from ..chunks import ChunkObjective, gather_windows, noise_generator
-from .network import SeparationContent, SeparationNetwork
+from ..codecs.content import Content
+from .network import SeparationNetwork
 
 
 class SeparationWeights(NamedTuple):
@@ -86,7 +87,7 @@ class SeparationObjective(ChunkObjective):
             found["invariance"] = self._content_change(looks, content, x.shape[1] - window)
         if network.has_content and self.weights.state_penalty:
             squares = first.square().flatten(1)
-            found["smallness"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
+            found["state_penalty"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
         return found
 
     def _error(self, drawn: Tensor, truth: Tensor) -> Tensor:
@@ -103,15 +104,13 @@ class SeparationObjective(ChunkObjective):
         squares = (drawn - truth).square()
         return squares.mean() if self.valid_mask is None else squares[..., self.valid_mask].mean()
 
-    def _autoencoding_error(
-        self, looks: _ChunkEncoder, content: SeparationContent, x: Tensor, at: Tensor, begin: int
-    ) -> Tensor:
+    def _autoencoding_error(self, looks: _ChunkEncoder, content: Content, x: Tensor, at: Tensor, begin: int) -> Tensor:
         """A drawn window's state with the content of the first one is to give the frame it stands for (eq. 5.12)."""
         state, places = looks.state_at(at), at + begin
         known = None if looks.known is None else gather_windows(looks.known, places, 1)
         return self._error(looks.network.decode(content, state[:, None], known), gather_windows(x, places, 1))
 
-    def _content_change(self, looks: _ChunkEncoder, content: SeparationContent, last: int) -> Tensor:
+    def _content_change(self, looks: _ChunkEncoder, content: Content, last: int) -> Tensor:
         """How the content changes from window to window, over intervals that share the chunk (eq. 5.14, C.15)."""
         places = np.unique(np.linspace(0, last, self.n_invariance_intervals + 1).round().astype(int))
         before, total = content, torch.zeros(())
@@ -130,7 +129,7 @@ class _ChunkEncoder(NamedTuple):
     known: Tensor | None
     spans: Tensor
 
-    def content_at(self, place: int) -> SeparationContent:
+    def content_at(self, place: int) -> Content:
         at = torch.full((len(self.x),), place, device=self.x.device)
         return self.network.encode_content(*self._window(at))
 
@@ -155,7 +154,7 @@ def _roll_out(network: SeparationNetwork, first: Tensor, spans: Tensor, known: T
     return torch.cat([first[:, None], network.dynamics(first, spans[:, begin + 1 :], ahead)], dim=1)
 
 
-def _mean_squared_difference(one: SeparationContent, other: SeparationContent) -> Tensor:
+def _mean_squared_difference(one: Content, other: Content) -> Tensor:
     """The mean square of the difference of code and skips together."""
     pairs = zip([one.code, *one.skips], [other.code, *other.skips], strict=True)
     squares = [(a - b).square() for a, b in pairs if a is not None and b is not None]

@@ -1,4 +1,4 @@
-"""Renewing states: the frames they are read off, and whether that is better once a state is moved as in training."""
+"""Reencoding: states read off the forecast's own last frames, and whether that improves forecasts beyond a chunk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RecentFrames(NamedTuple):
 
 
 def is_reencoding_better(model: Separation, sequences: Sequences) -> bool:
-    """Whether forecasts of twice the trained length are nearer to these sequences if states are renewed on the way.
+    """Whether forecasts of twice the trained length are nearer to these sequences if states are reencoded on the way.
 
     True where they are too short to tell: a forecast that leaves the data is worse than one that is a little off. The
     model is asked in both ways, and is left to answer in the second.

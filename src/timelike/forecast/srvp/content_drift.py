@@ -1,4 +1,4 @@
-"""Drifting: a content that changes a little from frame to frame (thesis, 8.2.2.3; experimental)."""
+"""ContentDrift: a content that changes a little from frame to frame (thesis, 8.2.2.3; experimental)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .network import DiagonalGaussian, SRVPContent
+from ..codecs.content import Content
+from .network import DiagonalGaussian
 
 _SOFTPLUS_ONE = math.log(math.expm1(1.0))  # softplus of it is 1
 
@@ -22,7 +23,7 @@ class ContentDrift(nn.Module):
     def __init__(self, n_code: int, n_content: int, hidden: int, deviation: float) -> None:
         super().__init__()
         self.deviation, self.n_content = deviation, n_content
-        self.filter = nn.LSTM(n_code, hidden, batch_first=True)
+        self.lstm = nn.LSTM(n_code, hidden, batch_first=True)
         self.posterior_head = nn.Linear(hidden, 2 * n_content)
         nn.init.zeros_(self.posterior_head.weight)
         with torch.no_grad():
@@ -30,19 +31,19 @@ class ContentDrift(nn.Module):
 
     def posterior(self, codes: Tensor) -> DiagonalGaussian:
         """u of every frame but the first, given the frames up to it: (batch, time − 1, size)."""
-        return DiagonalGaussian.from_parameters(self.posterior_head(self.filter(codes)[0][:, 1:]))
+        return DiagonalGaussian.from_parameters(self.posterior_head(self.lstm(codes)[0][:, 1:]))
 
-    def content_path(self, content: SRVPContent, u: Tensor) -> SRVPContent:
+    def content_path(self, content: Content, u: Tensor) -> Content:
         """The content of every frame (batch, time, size), from that of the first (batch, size) on."""
         assert content.code is not None
         first = content.code[:, None]
-        return SRVPContent(torch.cat([first, first + self.deviation * u.cumsum(1)], dim=1), content.skips)
+        return Content(torch.cat([first, first + self.deviation * u.cumsum(1)], dim=1), content.skips)
 
-    def extend_path(self, content: SRVPContent, u: Tensor, n_frames: int) -> SRVPContent:
+    def extend_path(self, content: Content, u: Tensor, n_frames: int) -> Content:
         """What follows the last content of a path, by steps u (batch, step, size), with `n_frames` of every step.
 
         Between two steps it is on the line from one to the next.
         """
         assert content.code is not None
         parts = (self.deviation / n_frames * u).repeat_interleave(n_frames, dim=1)
-        return SRVPContent(content.code[:, -1:] + parts.cumsum(1), content.skips)
+        return Content(content.code[:, -1:] + parts.cumsum(1), content.skips)

@@ -45,14 +45,14 @@ class DelayNetwork(nn.Module):
         super().__init__()
         self.max_delay = max(max_delay, 1.0)
         self.posterior_head = MLPNetwork([n_heard + n_state, n_heard, 2 * n_random])
-        self.delay = MLPNetwork([n_state + n_random, hidden, 1])
-        last = self.delay.layers[-1]
+        self.delay_head = MLPNetwork([n_state + n_random, hidden, 1])
+        last = self.delay_head.layers[-1]
         assert isinstance(last, nn.Linear)
         nn.init.constant_(last.bias, _INITIAL_BIAS)
 
     def predict_delay(self, y: Tensor, z: Tensor) -> Tensor:
         """How long a step lasts, (batch,): between a quarter of a frame and as long as anything in training."""
-        raw: Tensor = self.delay(torch.cat([y, z], dim=1))[:, 0]
+        raw: Tensor = self.delay_head(torch.cat([y, z], dim=1))[:, 0]
         return (MIN_DELAY + F.softplus(raw)).clamp(max=self.max_delay)
 
     def random_posterior(self, heard: Tensor, t: Tensor, y: Tensor) -> DiagonalGaussian:

@@ -55,7 +55,7 @@ class SRVP(SRVPBase, LatentForecaster):
     n_state, n_random, n_content, n_code : int
         Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out, so that futures differ by their first
         state alone, and n_content=0 leaves w out.
-    n_seen : int
+    n_content_frames : int
         How many frames w is made of, drawn from the chunk in training, the last of the past afterwards.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"}
         Which networks; "auto" is the perceptron for vectors and "dcgan" for images. "sprites" draws `n_sprites` things
@@ -71,25 +71,25 @@ class SRVP(SRVPBase, LatentForecaster):
         Units of f and of the prior, and the gain with which f is drawn.
     substeps : int
         Into how many of Euler's steps a step is divided in training.
-    observed : float, optional
+    observation_std : float, optional
         √ν, the deviation of frames from what is drawn, in the units that are compared: of the data if all of it lies in
         [0, 1], otherwise standardized. None is learned, at least 0.001. The thesis has 1 for digits: then a frame tells
         the states little, and a short training leaves them where the prior has them.
-    beta, stillness : float
+    beta, motion_penalty : float
         Weights of the divergences of z, and of how far the state moves (λ).
-    delays, haste : bool, (float, float)
+    delays, delay_penalty : bool, (float, float)
         Experimental: z is drawn anew after learned delays instead of at every frame, with the penalty λ₁ Σ 1/τ^λ₂ on
         short ones (8.1.1); `events(X)` says when. The thesis never made this better than without. Frames in between
         need no substeps.
     drift : float
         Experimental: the deviation by which the content may change from frame to frame, such as 0.05; contents lie
         about -1 and 1 (8.2.2.3). 0 keeps it still.
-    invariance, autoencoding : float
+    invariance_weight, autoencoding_weight : float
         Experimental: weights of `Separation`'s terms, which merge both models (8.2.2.1): how little the content changes
         from the first window of a chunk to the last, and how well a state of any window and the content of the first
         give a frame again. 1 is a good beginning for both.
-    output, scale, drawn, batch_size, learning_rate, decay, betas, schedule, max_steps, max_time, validation, \
-patience, standardize, checkpoint, progress, accelerator, devices, random_state
+    output, scale, initialization, batch_size, learning_rate, weight_decay, betas, schedule, max_steps, max_time, \
+validation, patience, standardize, checkpoint, progress, accelerator, devices, random_state
         As in `Separation`.
 
     precision : {"auto", "32-true", "64-true", "bf16-mixed", "bf16-true"}
@@ -187,7 +187,7 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
         learning_rate: float = 5e-3,
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.999),
-        schedule: ScheduleOption = "cycle",
+        schedule: ScheduleOption = "one_cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
         validation: float = 0.0,
@@ -238,7 +238,9 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
             given[name] = max(1, round(self.scale * getattr(self, name)))
         kind: Callable[..., SRVPNetwork] = SRVPNetwork
         if self._is_experimental():
-            kind = partial(ExperimentalSRVPNetwork, delays=self.delays, drift=self.drift, longest=self.chunk_ - 1)
+            kind = partial(
+                ExperimentalSRVPNetwork, delays=self.delays, content_drift=self.drift, max_delay=self.chunk_ - 1
+            )
         return kind(
             self.cells_.frame if self._uses_images() else self.cells_.n_cells,
             codec=self._resolve_codec(),
@@ -256,25 +258,27 @@ patience, standardize, checkpoint, progress, accelerator, devices, random_state
     ) -> SRVPObjective:
         kind: Callable[..., SRVPObjective] = SRVPObjective
         if self._is_experimental():
-            further = ExperimentalWeights(
+            extra_weights = ExperimentalWeights(
                 self.delay_penalty[0], self.delay_penalty[1], self.invariance_weight, self.autoencoding_weight
             )
-            kind = partial(ExperimentalSRVPObjective, further=further)
+            kind = partial(ExperimentalSRVPObjective, extra_weights=extra_weights)
         return kind(
             self.network_,
             material,
             length=length,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            decay=self.weight_decay,
+            weight_decay=self.weight_decay,
             betas=tuple(self.betas),
             held_out=held_out,
-            more=more,
-            n_seen=min(self.n_content_frames, length),
+            sample_more=more,
+            n_content_frames=min(self.n_content_frames, length),
             beta=self.beta,
-            stillness=self.motion_penalty,
-            there=torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None,
-            undone=self._scaler_tensors() if self.uses_sigmoid_ else None,
+            motion_penalty=self.motion_penalty,
+            valid_mask=torch.from_numpy(self.cells_.valid_mask)
+            if self._uses_images() and self.cells_.is_masked
+            else None,
+            scaler=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 
     @classmethod

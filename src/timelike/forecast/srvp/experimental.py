@@ -12,9 +12,10 @@ from torch import Tensor
 
 from ...train import Batch
 from ..chunks import gather_windows, noise_generator
+from ..codecs.content import Content
 from .content_drift import ContentDrift
 from .delays import DelayNetwork
-from .network import SRVPContent, SRVPNetwork, standard_normal_noise
+from .network import SRVPNetwork, standard_normal_noise
 from .objective import EvidenceBound, SRVPObjective, compute_bound, log_likelihood
 from .state_paths import compute_lstm_states
 
@@ -72,26 +73,26 @@ class ExperimentalSRVPNetwork(SRVPNetwork):
     ) -> None:
         super().__init__(frame, **given)
         if delays:
-            assert self.filter is not None
-            n_heard, hidden = self.filter.hidden_size, given.get("motion_hidden", 512)
+            assert self.lstm is not None
+            n_heard, hidden = self.lstm.hidden_size, given.get("motion_hidden", 512)
             self.delays = DelayNetwork(self.n_state, self.n_random, n_heard, hidden, max_delay)
             self.random_head = None  # q knows the state too, and is in the delays
         if content_drift:
             n_code, hidden = given.get("n_code", 128), given.get("hidden", 256)
             self.content_drift = ContentDrift(n_code, self.n_content, hidden, content_drift)
 
-    def decode(self, content: SRVPContent, states: Tensor) -> Tensor:
+    def decode(self, content: Content, states: Tensor) -> Tensor:
         """Frames of states; a content that differs from frame to frame is (batch, time, size)."""
         if content.code is None or content.code.ndim == 2:
             return super().decode(content, states)
-        return super().decode(SRVPContent(None, content.skips), torch.cat([content.code, states], dim=2))
+        return super().decode(Content(None, content.skips), torch.cat([content.code, states], dim=2))
 
 
 def measure_bound(
     network: SRVPNetwork,
     x: Tensor,
     codes: Tensor,
-    content: SRVPContent,
+    content: Content,
     there: Tensor | None = None,
     undone: tuple[Tensor, Tensor] | None = None,
     power: float = 1.0,
@@ -124,14 +125,14 @@ def measure_bound(
 
 
 class ExperimentalSRVPObjective(SRVPObjective):
-    """The loss of an experimental SRVP: that of SRVP, the haste of delays, and terms of Separation in nats.
+    """The loss of an experimental SRVP: that of SRVP, the penalty on short delays, and terms of Separation in nats.
 
-    `invariance` weighs ½‖w − w'‖², where w is made of `n_seen` frames drawn from the first window of a chunk and w' of
-    its last `n_seen` frames: d/2 times eq. 5.14, whose 1/d has no place beside sums of nats. `autoencoding` weighs
-    −log p(x) of the first frame of a window drawn at random, given the mean state of that window and w: m/(2ν) times
-    eq. 5.12, and the constant of the normal density. Eq. 5.15, the small first state, has no term of its own: ½‖y‖² is
-    a part of the divergence of y_1 from N(0, I). With either term, and where the content drifts, w is made of frames of
-    the first window only.
+    `invariance` weighs ½‖w − w'‖², where w is made of `n_content_frames` frames drawn from the first window of a chunk
+    and w' of its last `n_content_frames` frames: d/2 times eq. 5.14, whose 1/d has no place beside sums of nats.
+    `autoencoding` weighs −log p(x) of the first frame of a window drawn at random, given the mean state of that window
+    and w: m/(2ν) times eq. 5.12, and the constant of the normal density. Eq. 5.15, the small first state, has no term
+    of its own: ½‖y‖² is a part of the divergence of y_1 from N(0, I). With either term, and where the content drifts, w
+    is made of frames of the first window only.
     """
 
     def __init__(self, *given: Any, extra_weights: ExperimentalWeights, **more: Any) -> None:
@@ -157,11 +158,14 @@ class ExperimentalSRVPObjective(SRVPObjective):
         found, haste = measure_bound(self.module, x, codes, content, *known)
         means = {name: part.mean() for name, part in found._asdict().items()}
         loss = (
-            means["first"] + self.beta * means["random"] - means["likelihood"] + self.motion_penalty * means["length"]
+            means["first_kl"]
+            + self.beta * means["random_kl"]
+            - means["likelihood"]
+            + self.motion_penalty * means["path_length"]
         )
         more: dict[str, Tensor] = {}
         if self.module.delays is not None:
-            more["haste"] = haste.mean()
+            more["delay_penalty"] = haste.mean()
         if weights.invariance:
             more["invariance"] = self._content_change(codes, content, seen, batch["skip"])
         if weights.autoencoding:
@@ -178,11 +182,11 @@ class ExperimentalSRVPObjective(SRVPObjective):
             self.module, batch["x"], codes, content, self.valid_mask, self.scaler, generator=generator
         )[0]
 
-    def _encode_batch(self, batch: Batch) -> tuple[Tensor, SRVPContent, list[Tensor]]:
+    def _encode_batch(self, batch: Batch) -> tuple[Tensor, Content, list[Tensor]]:
         codes, seen = self.module.encode_frames(batch["x"])
         return codes, self.module.encode_content(codes, batch["chosen"], seen, batch["skip"]), seen
 
-    def _content_change(self, codes: Tensor, content: SRVPContent, seen: list[Tensor], skip: Tensor) -> Tensor:
+    def _content_change(self, codes: Tensor, content: Content, seen: list[Tensor], skip: Tensor) -> Tensor:
         """½‖w − w'‖² of the first and the last window; skips, which are of one frame anyway, are left out."""
         last = torch.arange(self.length - self.n_content_frames, self.length, device=codes.device).expand(
             len(codes), -1
@@ -192,7 +196,7 @@ class ExperimentalSRVPObjective(SRVPObjective):
         assert other.code is not None
         return (content.code - other.code).square().sum(1).mean() / 2
 
-    def _autoencoding_error(self, x: Tensor, codes: Tensor, content: SRVPContent, at: Tensor) -> Tensor:
+    def _autoencoding_error(self, x: Tensor, codes: Tensor, content: Content, at: Tensor) -> Tensor:
         state = self.module.first_state_posterior(gather_windows(codes, at, self.module.conditioning)).mean
         drawn = self.module.decode(content, state[:, None])
         return -log_likelihood(

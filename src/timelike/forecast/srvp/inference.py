@@ -1,4 +1,4 @@
-"""Looking, the part of SRVP that encodes sequences: codes, contents, mean states, and frames drawn of them."""
+"""The inference part of SRVP: codes, contents and mean states of sequences, and frames decoded from them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...sequences import Sequences
+from ..codecs.content import Content
 from ..codecs.convolutions import ConvDecoder
 from ..latent_forecaster import LatentForecaster
-from .network import SRVPContent, SRVPNetwork
+from .network import SRVPNetwork
 from .state_paths import compute_lstm_states, mean_delayed_states, slice_content
 
 BLOCK_NUMBERS = 1 << 22  # of a piece that is drawn at once
@@ -38,7 +39,7 @@ class SRVPInference(LatentForecaster):
         frames = self._pack_frames(sequences, "X").frames.double()
         return frames.reshape(len(sequences), -1, *frames.shape[1:])
 
-    def _encode_frames(self, network: SRVPNetwork, x: Tensor) -> tuple[Tensor, SRVPContent]:
+    def _encode_frames(self, network: SRVPNetwork, x: Tensor) -> tuple[Tensor, Content]:
         """Codes of all frames, and the content of the last of them; of the first, where it drifts from there."""
         with torch.no_grad():
             codes, seen = network.encode_frames(x)
@@ -66,10 +67,10 @@ class SRVPInference(LatentForecaster):
             states.append(y)
         return torch.stack(states, dim=1)
 
-    def _decode_rows(self, network: SRVPNetwork, content: SRVPContent, states: Tensor, kind: Any) -> NDArray[Any]:
+    def _decode_rows(self, network: SRVPNetwork, content: Content, states: Tensor, kind: Any) -> NDArray[Any]:
         """Frames in rows of cells, (row, time, cell), in a dtype, some times at once.
 
-        Convolutions draw in single precision what is to be given in it: half of the time, and the same in any company,
+        Convolutions draw in single precision what is to be given in it: half of the time, and independent of the batch,
         as `ConvDecoder` has equally many pictures at once. What comes before and adds up over time stays in double.
         """
         if isinstance(network.decoder, ConvDecoder) and kind == np.float32:

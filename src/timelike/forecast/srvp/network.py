@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ...core.parameters import check_choice, check_int
 from ..codecs.codec_names import CodecName
+from ..codecs.content import Content, repeat_over_time
 from ..codecs.convolutions import ConvCodecName, ConvDecoder, ConvEncoder, DownsamplingPlan
 from ..codecs.mlp import MLPNetwork, init_normal, init_orthogonal
 from ..codecs.sprites import SpriteDecoder
@@ -54,18 +55,6 @@ class DiagonalGaussian(NamedTuple):
     def kl_from_standard(self) -> Tensor:
         """KL divergence from the standard normal distribution."""
         return 0.5 * (self.scale.square() + self.mean.square() - 1 - 2 * self.scale.log()).sum(-1)
-
-
-class SRVPContent(NamedTuple):
-    """What stays: a code (batch, size), or None, and what the stages of a codec with skips saw of one frame."""
-
-    code: Tensor | None
-    skips: list[Tensor]
-
-    def to(self, dtype: torch.dtype) -> SRVPContent:
-        """The same in another precision."""
-        code = None if self.code is None else self.code.to(dtype)
-        return SRVPContent(code, [stage.to(dtype) for stage in self.skips])
 
 
 class SRVPNetwork(nn.Module):
@@ -132,7 +121,7 @@ class SRVPNetwork(nn.Module):
         self.content_frame_layer = nn.Sequential(nn.Linear(n_code, hidden), nn.ReLU()) if n_content else None
         self.content_layer = nn.Sequential(nn.Linear(hidden, n_content), nn.Tanh()) if n_content else None
         self.state_head = MLPNetwork([conditioning * n_code, hidden, hidden, 2 * n_state], shortcut=shortcut)
-        self.filter = nn.LSTM(n_code, hidden, batch_first=True) if n_random else None
+        self.lstm = nn.LSTM(n_code, hidden, batch_first=True) if n_random else None
         self.random_head = nn.Linear(hidden, 2 * n_random) if n_random else None
         inner = [motion_hidden] * 3
         self.prior = MLPNetwork([n_state, *inner, 2 * n_random]) if n_random else None
@@ -155,15 +144,15 @@ class SRVPNetwork(nn.Module):
         codes, seen = (found, []) if self.codec == "perceptron" else found
         return codes.reshape(*x.shape[:2], -1), seen
 
-    def encode_content(self, codes: Tensor, chosen: Tensor, seen: list[Tensor], skip: Tensor) -> SRVPContent:
+    def encode_content(self, codes: Tensor, chosen: Tensor, seen: list[Tensor], skip: Tensor) -> Content:
         """The content of the chosen frames (batch, k), in any order, with the skips of one frame each (batch,)."""
         if self.content_frame_layer is None or self.content_layer is None:
-            return SRVPContent(None, [])
+            return Content(None, [])
         rows = torch.arange(len(codes), device=codes.device)
         some = codes[rows[:, None], chosen]
         code = self.content_layer(self.content_frame_layer(some).sum(1))
         at = rows * codes.shape[1] + skip
-        return SRVPContent(code, [stage[at] for stage in seen] if self.skips else [])
+        return Content(code, [stage[at] for stage in seen] if self.skips else [])
 
     def first_state_posterior(self, codes: Tensor) -> DiagonalGaussian:
         """The first state, given codes of which the first `conditioning` are looked at."""
@@ -171,9 +160,9 @@ class SRVPNetwork(nn.Module):
 
     def random_posterior(self, codes: Tensor) -> DiagonalGaussian | None:
         """What is random in every step but the first, given all frames up to it: (batch, time − 1, size)."""
-        if self.filter is None or self.random_head is None:
+        if self.lstm is None or self.random_head is None:
             return None
-        return DiagonalGaussian.from_parameters(self.random_head(self.filter(codes)[0][:, 1:]))
+        return DiagonalGaussian.from_parameters(self.random_head(self.lstm(codes)[0][:, 1:]))
 
     def random_prior(self, y: Tensor) -> DiagonalGaussian | None:
         """What is random in the step after a state."""
@@ -209,17 +198,17 @@ class SRVPNetwork(nn.Module):
         update: Tensor = self.dynamics(y if z is None else torch.cat([y, z], dim=1))
         return update if self.motion == "perceptron" else y + update / parts
 
-    def decode(self, content: SRVPContent, states: Tensor) -> Tensor:
+    def decode(self, content: Content, states: Tensor) -> Tensor:
         """Frames (batch, time, *frame) of states (batch, time, size)."""
         n_items, n_times = states.shape[:2]
         rows = states.flatten(0, 1)
         if content.code is not None:
-            rows = torch.cat([_repeat_over_time(content.code, n_times), rows], dim=1)
+            rows = torch.cat([repeat_over_time(content.code, n_times), rows], dim=1)
         frames: Tensor
         if self.codec == "perceptron":
             frames = self.decoder(rows)
         else:
-            frames = self.decoder(rows, [_repeat_over_time(one, n_times) for one in content.skips])
+            frames = self.decoder(rows, [repeat_over_time(one, n_times) for one in content.skips])
         if self.use_sigmoid:
             # the last numbers of a loop are computed one by one, and in single precision rounded in another way
             frames = torch.sigmoid(frames if torch.is_grad_enabled() else frames.double())
@@ -229,11 +218,6 @@ class SRVPNetwork(nn.Module):
     def observation_std(self) -> Tensor:
         """The deviation of a frame from what is drawn, √ν."""
         return self.min_std + self.log_std.exp()
-
-
-def _repeat_over_time(code: Tensor, n_times: int) -> Tensor:
-    shape = code.shape
-    return code[:, None].expand(shape[0], n_times, *shape[1:]).reshape(shape[0] * n_times, *shape[1:])
 
 
 def standard_normal_noise(shape: Sequence[int], like: Tensor, generator: torch.Generator | None = None) -> Tensor:

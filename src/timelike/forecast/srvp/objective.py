@@ -11,15 +11,16 @@ from torch import Tensor
 
 from ...train import Batch
 from ..chunks import N_STATISTICS_BATCHES, STATISTICS_TIME_SHARE, ChunkObjective, noise_generator
-from .network import DiagonalGaussian, SRVPContent, SRVPNetwork, standard_normal_noise
+from ..codecs.content import Content
+from .network import DiagonalGaussian, SRVPNetwork, standard_normal_noise
 
 _MIN_EXCESS_STD = 1e-6  # beyond the least deviation, where no more is left
 
 
 class EvidenceBound(NamedTuple):
-    """The parts of the evidence lower bound, each (batch,), in nats: log p(x) ≥ likelihood − first − random.
+    """The parts of the evidence lower bound, each (batch,), in nats: log p(x) ≥ likelihood − first_kl − random_kl.
 
-    `log_likelihood` is of the frames; `first_kl` and `random_kl` the divergences of y_1 and of all z from their priors;
+    `likelihood` is of the frames; `first_kl` and `random_kl` the divergences of y_1 and of all z from their priors;
     `path_length` how far the state moves, which is no part of the bound.
     """
 
@@ -67,7 +68,10 @@ class SRVPObjective(ChunkObjective):
         found = self.evidence_bound(batch)
         means = {name: part.mean() for name, part in found._asdict().items()}
         loss = (
-            means["first"] + self.beta * means["random"] - means["likelihood"] + self.motion_penalty * means["length"]
+            means["first_kl"]
+            + self.beta * means["random_kl"]
+            - means["likelihood"]
+            + self.motion_penalty * means["path_length"]
         )
         return {"loss": loss, **{name: part.detach() for name, part in means.items()}}
 
@@ -121,7 +125,7 @@ def compute_bound(
     network: SRVPNetwork,
     x: Tensor,
     codes: Tensor,
-    content: SRVPContent,
+    content: Content,
     there: Tensor | None = None,
     undone: tuple[Tensor, Tensor] | None = None,
     generator: torch.Generator | None = None,

@@ -13,12 +13,12 @@ _THESIS: dict[str, Any] = {
     "motion_hidden": 512,
     "filters": 64,
     "shortcut": False,
-    "drawn": "thesis",
+    "initialization": "thesis",
     "output": "sigmoid",
     "standardize": False,
     "learning_rate": 3e-4,
     "betas": (0.9, 0.999),
-    "stillness": 1.0,
+    "motion_penalty": 1.0,
     "beta": 1.0,
     "motion": "residual",
 }
@@ -33,12 +33,12 @@ _DIGITS: dict[str, Any] = _THESIS | {
     "codec": "dcgan",
     "conditioning": 5,
     "chunk": 15,
-    "n_seen": 5,
+    "n_content_frames": 5,
     "n_state": 20,
     "n_random": 20,
     "substeps": 1,
     "gain": 1.41,
-    "observed": 1.0,
+    "observation_std": 1.0,
     "beta": 2.0,
     "batch_size": 128,
 }
@@ -51,9 +51,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     | {
         "conditioning": 10,
         "chunk": 20,
-        "n_seen": 3,
+        "n_content_frames": 3,
         "gain": 1.2,
-        "observed": 0.2,
+        "observation_std": 0.2,
         "batch_size": 100,
     }
     | _steps(150_000, 50_000),
@@ -61,9 +61,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     | {
         "conditioning": 8,
         "chunk": 16,
-        "n_seen": 3,
+        "n_content_frames": 3,
         "gain": 1.2,
-        "observed": 0.2,
+        "observation_std": 0.2,
         "batch_size": 100,
     }
     | _steps(325_000, 25_000),
@@ -71,9 +71,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     | {
         "conditioning": 2,
         "chunk": 12,
-        "n_seen": 2,
+        "n_content_frames": 2,
         "gain": 1.41,
-        "observed": 0.5**0.5,
+        "observation_std": 0.5**0.5,
         "batch_size": 192,
     }
     | _steps(1_000_000, 500_000),

@@ -13,6 +13,7 @@ from ...core.parameters import check_int, format_count
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
 from ...train.base import double_precision_copy, torch_threads
+from ..codecs.content import Content
 from ..latent_forecaster import forecast_dtype
 from ..random_streams import window_checksum
 from ..request import ForecastRequest, Futures
@@ -20,7 +21,7 @@ from ..result import Forecast
 from .elbo import Elbo
 from .experimental import measure_bound
 from .inference import BLOCK_NUMBERS, SRVPInference
-from .network import DiagonalGaussian, SRVPContent, SRVPNetwork
+from .network import DiagonalGaussian, SRVPNetwork
 from .state_paths import (
     compute_lstm_states,
     content_over_time,
@@ -37,7 +38,7 @@ from .state_paths import (
 class InferredPast(NamedTuple):
     """What is inferred from the last frames of pasts, before anything is drawn."""
 
-    content: SRVPContent
+    content: Content
     first: DiagonalGaussian
     random: DiagonalGaussian | None
     lstm_states: Tensor | None = None
@@ -170,7 +171,7 @@ class SRVPBase(SRVPInference):
             if one.code is not None and other.code is not None:
                 code = _interpolate(one.code, other.code, share)
             skips = [_interpolate(*pair, share) for pair in zip(one.skips, other.skips, strict=True)]
-            rows = self._decode_rows(network, SRVPContent(code, skips), states, forecast_dtype(ends[0]))
+            rows = self._decode_rows(network, Content(code, skips), states, forecast_dtype(ends[0]))
         return Sequences(self.cells_.to_frames(rows), channel_names=self.channel_names_)
 
     def _interpolate_states(self, network: SRVPNetwork, codes: list[Tensor], share: Tensor) -> Tensor:

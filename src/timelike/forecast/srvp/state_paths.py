@@ -7,11 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..codecs.content import Content
 from ..request import ForecastRequest
-from .network import DiagonalGaussian, SRVPContent, SRVPNetwork
+from .network import DiagonalGaussian, SRVPNetwork
 
 
-def content_over_time(network: SRVPNetwork, content: SRVPContent, codes: Tensor) -> SRVPContent:
+def content_over_time(network: SRVPNetwork, content: Content, codes: Tensor) -> Content:
     """The content of every frame where it drifts, by the means of what is inferred; otherwise as it is."""
     if network.content_drift is None:
         return content
@@ -19,14 +20,14 @@ def content_over_time(network: SRVPNetwork, content: SRVPContent, codes: Tensor)
         return network.content_drift.content_path(content, network.content_drift.posterior(codes).mean)
 
 
-def last_content(content: SRVPContent) -> list[Tensor]:
+def last_content(content: Content) -> list[Tensor]:
     """The content of the last frame, (batch, size), if there is one."""
     if content.code is None:
         return []
     return [content.code if content.code.ndim == 2 else content.code[:, -1]]
 
 
-def slice_content(content: SRVPContent, begin: int, end: int) -> SRVPContent:
+def slice_content(content: Content, begin: int, end: int) -> Content:
     """The content of some frames."""
     if content.code is None or content.code.ndim == 2:
         return content
@@ -35,9 +36,9 @@ def slice_content(content: SRVPContent, begin: int, end: int) -> SRVPContent:
 
 def compute_lstm_states(network: SRVPNetwork, codes: Tensor) -> Tensor | None:
     """What the LSTM has heard up to every frame (batch, time, size), where steps have delays."""
-    if network.delays is None or network.filter is None:
+    if network.delays is None or network.lstm is None:
         return None
-    heard: Tensor = network.filter(codes)[0]
+    heard: Tensor = network.lstm(codes)[0]
     return heard
 
 
@@ -46,15 +47,15 @@ def infer_drift(network: SRVPNetwork, codes: Tensor) -> DiagonalGaussian | None:
     return None if network.content_drift is None else network.content_drift.posterior(codes)
 
 
-def repeat_content(content: SRVPContent, count: int) -> SRVPContent:
+def repeat_content(content: Content, count: int) -> Content:
     """A content (batch, …) for `count` samples, (sample × batch, …)."""
     code = None if content.code is None else content.code.repeat(count, 1)
-    return SRVPContent(code, [one.repeat(count, 1, 1, 1) for one in content.skips])
+    return Content(code, [one.repeat(count, 1, 1, 1) for one in content.skips])
 
 
 def sample_content_drift(
-    network: SRVPNetwork, content: SRVPContent, drift: DiagonalGaussian, noise: Tensor, request: ForecastRequest
-) -> SRVPContent:
+    network: SRVPNetwork, content: Content, drift: DiagonalGaussian, noise: Tensor, request: ForecastRequest
+) -> Content:
     """Contents of the frames ahead, for samples: through the past as inferred, then by the prior.
 
     `content` (sample × item, size) is that of the first frame, `noise` (sample × item, step, size) of all steps.

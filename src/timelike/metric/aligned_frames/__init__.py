@@ -1,1 +1,1 @@
-"""Frames that are learned through an aligner with a gradient: estimator and network."""
+"""A network of frames trained through a differentiable aligner: estimator and network."""

@@ -1,4 +1,4 @@
-"""AlignedFrames: frames are learned through an aligner with a gradient, such as soft-DTW, that compares them."""
+"""`AlignedFrames`: a network of frames, trained through a differentiable aligner such as soft-DTW."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AlignedFrames(LearnedMetric, Aligner):
     augment : bool, augmentation or None
         Whether queries are augmented, by default blurred or merged, or by which of `timelike.sequences.augment`. None:
         where augmentations are what is learned from.
-    per_class : int or None
+    n_per_class : int or None
         Members of a class in a batch; None draws batches of `batch_size` at random.
     gradient_clip : float or None
         Norm to which longer gradients are shortened.
@@ -120,7 +120,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         "loss": "triplet",
         "hidden": 1024,
         "n_outputs": None,
-        "per_class": None,
+        "n_per_class": None,
         "batch_size": 64,
         "learning_rate": 1e-4,
         "optimizer": "adam",
@@ -159,7 +159,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
+        schedule: Literal["one_cycle", "plateau", "constant"] = "one_cycle",
         gradient_clip: float | None = 6.0,
         halving: int | None = 10,
         max_frames: int | None = 128,
@@ -285,7 +285,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         }
 
     def _consistency_weight(self) -> ConsistencyWeight:
-        """The weight of eq. 10: soft-DTW collapses where it is asked to be near its own augmentation."""
+        """The weight of eq. 10: soft-DTW collapses if it is trained to be near its own augmentation."""
         return 0.0
 
     def _refuse_nothing_to_learn(self) -> None:

@@ -1,4 +1,4 @@
-"""Aligned: the network h of frames, and an aligner with a gradient that compares what it gives."""
+"""`AlignedFramesNetwork`: a network h of frames, and a differentiable aligner that compares its outputs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AlignedFramesNetwork(AlignmentNetwork):
     ----------
     n_channels : int
         Of the sequences.
-    aligner : {"softdtw", "opw", "tcot", "sinkhorn", "tap"}, Aligner, Comparer or Module
+    aligner : {"softdtw", "opw", "tcot", "sinkhorn", "tap"}, Aligner, DistanceNetwork or Module
         An aligner, such as `tl.SoftDTW(gamma=0.1)`, stands for the layer of that name with the same options.
         A module is called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and gives the distances
         (item,), or a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.

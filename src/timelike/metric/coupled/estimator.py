@@ -1,4 +1,4 @@
-"""CoupledGRU: two sequences are as far apart as two coupled networks that read them."""
+"""`CoupledGRU`: the distance of the states of two coupled GRUs that read one sequence each."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class CoupledGRU(RecurrentMetric):
         b_hc at the start: 0 is the strongest coupling (c ≈ ½), large negative values none.
     coupling_penalty : float
         Weight of the coupling in the loss, so that the two are coupled only where it pays.
-    penalized : {"gate", "norm"}
+    penalty_term : {"gate", "norm"}
         What of the coupling: the mean gate, that is c_t averaged over units, common steps and pairs; or ‖W_hc‖, as in
         the paper, which says little of it: with `coupling_bias=0`, W_hc = 0 is c = ½.
     sync : {"last", "mean"}
         Whether the distance is that of the last states or the mean over time.
-    front, loss, per_class, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, \
+    front, loss, n_per_class, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, \
 max_epochs, max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, \
 random_state
         As for `SiameseGRU`.
@@ -84,7 +84,7 @@ random_state
     network_: CoupledNetwork
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": RecurrentMetric.PAPER_PRESET | {"coupling_bias": 0.0, "penalized": "norm", "sync": "last"}}
+        {"paper": RecurrentMetric.PAPER_PRESET | {"coupling_bias": 0.0, "penalty_term": "norm", "sync": "last"}}
     )
 
     def __init__(
@@ -103,7 +103,7 @@ random_state
         learning_rate: float = 1e-2,
         weight_decay: float = 1e-3,
         optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
+        schedule: Literal["one_cycle", "plateau", "constant"] = "one_cycle",
         max_steps: int | None = None,
         max_epochs: int | None = None,
         max_time: float | None = None,
@@ -139,7 +139,7 @@ random_state
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
         """How far the two states are from each other at every time, up to the end of the longer one.
 
-        Where the twins read frames of several steps, these have the same number.
+        Where the GRUs read frames of several steps, all steps of a frame have the same value.
         """
         pair = self._validate_pair(x, y)
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The map that a GRU is when nothing comes in, and its largest Lyapunov exponent."""
+"""The map of a GRU without input, and its largest Lyapunov exponent."""
 
 from __future__ import annotations
 

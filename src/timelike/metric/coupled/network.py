@@ -1,4 +1,4 @@
-"""GRU twins whose states are coupled: they blend what is new in both at every step, and end some way apart."""
+"""`CoupledNetwork`: two GRUs with shared weights that exchange part of their new states at every step."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ PenaltyTerm = Literal["gate", "norm"]
 
 
 class CoupledNetwork(DistanceNetwork):
-    """Twin GRUs with a coupling gate: each takes a part of the other's new state, as much as the gate says.
+    """Two GRUs with shared weights and a coupling gate: each takes a share of the other's new state.
 
         r_t = σ(W_ir x_t + b_ir + W_hr h_{t−1} + b_hr)          z_t = σ(W_iz x_t + b_iz + W_hz h_{t−1} + b_hz)
         n_t = tanh(W_in x_t + b_in + r_t (W_hn h_{t−1} + b_hn))  c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc)
         h_t = (1 − z_t) ((1 − c_t) n_t + c_t n'_t) + z_t h_{t−1}
 
     and the same for h' with the roles exchanged; the gate c_t is common to both. The distance is ‖h_T − h'_T‖₂, or with
-    `sync="mean"` the mean of ‖h_t − h'_t‖₂ over time. So d(x, x) = 0, d(x, y) = d(y, x), and with c ≡ 0 the twins are
-    torch's GRU. Where one sequence is over (the paper has one length) its twin holds its state, and the other goes on
+    `sync="mean"` the mean of ‖h_t − h'_t‖₂ over time. So d(x, x) = 0, d(x, y) = d(y, x), and with c ≡ 0 both are
+    torch's GRU. Where one sequence is over (the paper has one length) its GRU holds its state, and the other goes on
     uncoupled. Equations 8 to 13 of "Sequence metric learning as synchronization of recurrent neural networks" (under
     review as a conference paper at ICLR 2021).
 
@@ -48,12 +48,12 @@ class CoupledNetwork(DistanceNetwork):
     sync : {"last", "mean"}
         Which of the distances over time is the distance.
     coupling_penalty : float
-        Weight of what is `penalty_term` in a loss.
-    penalized : {"gate", "norm"}
+        Weight of the penalty in a loss.
+    penalty_term : {"gate", "norm"}
         The mean gate: c_t averaged over units, over the steps in which both sequences run, and over the pairs compared.
         Or ‖W_hc‖, as in the paper, which says little of the coupling: W_hc = 0 is c = σ(b_hc), and c = ½ with b_hc = 0.
     front : "strided" or None
-        Convolutions that read the sequences first, so that the twins have a quarter of the steps (see
+        Convolutions that read the sequences first, so that the GRUs have a quarter of the steps (see
         `StridedConvolutions`).
     strides : (int, int)
         Of these.
@@ -97,7 +97,7 @@ class CoupledNetwork(DistanceNetwork):
 
     @classmethod
     def from_gru(cls, gru: nn.GRU, **options: Any) -> CoupledNetwork:
-        """Twins with the weights of a GRU of one layer, which they are as long as the gate is shut.
+        """A network with the weights of a GRU of one layer, to which it is equal while the gate is closed.
 
         >>> gru = torch.nn.GRU(3, 8)
         >>> CoupledNetwork.from_gru(gru, coupling_bias=-100.0).hidden
@@ -136,18 +136,18 @@ class CoupledNetwork(DistanceNetwork):
             )
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """A number for a pair, or some of its states where a gradient will be asked for; in torch its gates."""
+        """A number for a pair, or some of its states where a gradient is needed; in torch its gates."""
         return autograd.numbers_per_pair(self.hidden, max(x_time, y_time), cpu=self.weight_hh.device.type == "cpu")
 
     def training_distances(self, x: Features, y: Features, *, pairs_only: bool = False) -> DistanceOutput:
-        """The distances with `coupling_penalty` · the mean gate, so that the twins couple only where it pays."""
+        """The distances with `coupling_penalty` · the mean gate, so that coupling is used only where it pays."""
         found = self._roll_out(x, y, rows=pairs_only)
         gate = found.gates.mean() if len(found.gates) else found.gates.sum()  # a sequence alone is coupled to nothing
         penalty = self.coupling_penalty * gate if self.penalty_term == "gate" else self.penalty()
         return DistanceOutput(found.distances, penalty, {"coupling": gate.detach(), **self.logged_values()})
 
     def penalty(self) -> Tensor | float:
-        """`coupling_penalty` · ‖W_hc‖ where that is `penalty_term`; the mean gate is that of pairs, see `compared`."""
+        """`coupling_penalty` · ‖W_hc‖ for `penalty_term="norm"`; the mean gate needs pairs (`training_distances`)."""
         if self.penalty_term == "gate":
             return 0.0
         norm: Tensor = torch.linalg.vector_norm(self.weight_hc)
@@ -190,7 +190,7 @@ class CoupledNetwork(DistanceNetwork):
     def lyapunov_exponent(
         self, *, steps: int = 1000, discard: int = 100, starts: int = 16, random_state: RandomState = None
     ) -> float:
-        """The largest Lyapunov exponent, per step, of one twin alone with zeros as its input.
+        """The largest Lyapunov exponent, per step, of one GRU alone with zeros as its input.
 
         Below 0 states from different starts meet by themselves, above 0 they part (chaos) unless they are coupled.
         The growth of a tangent vector is averaged over `steps` after `discard` others, and over random `starts`.

@@ -1,1 +1,1 @@
-"""Linear metrics over the vectors of an encoder, in closed form: Discriminant from classes, Whitened without."""
+"""Linear metrics over the vectors of an encoder: `Discriminant` from classes, `WhitenedCosine` without labels."""

@@ -1,4 +1,4 @@
-"""Discriminant: a metric learned in closed form from classes, over the vectors of any encoder."""
+"""`Discriminant`: a metric learned in closed form from classes, over the vectors of any encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a metric is class directions, and how far it is shrunk: chosen by classes that are held out."""
+"""Selection of the options of `Discriminant` on held-out classes: the share of class directions, and shrinkage."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def select_options(
 
 
 def option_grid(shares: Iterable[float], shrinkages: Iterable[float]) -> list[DiscriminantOptions]:
-    """All of them, as choices.
+    """All combinations of the values.
 
     >>> option_grid([0.5], [0.1, 0.2])
-    [Choice(share=0.5, shrinkage=0.1), Choice(share=0.5, shrinkage=0.2)]
+    [DiscriminantOptions(share=0.5, shrinkage=0.1), DiscriminantOptions(share=0.5, shrinkage=0.2)]
     """
     return [DiscriminantOptions(*both) for both in product(shares, shrinkages)]
 
@@ -101,7 +101,7 @@ def _balanced_subset(codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _project_principal(known: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """Both along the principal axes of the known ones: what is held out may not have a say in them."""
+    """Both along the principal axes of the known ones: held-out items must not influence them."""
     mean = known.mean(axis=0)
     left, sizes, right = np.linalg.svd(known - mean, full_matrices=False)
     kept = sizes > 1e-5 * sizes[0]

@@ -16,7 +16,7 @@ _BLOCK_ROWS = 1 << 10  # vectors that are in double precision at a time
 
 
 class PrincipalBasis(NamedTuple):
-    """Features are standardized, constant ones ignored, and turned to axes along which they vary most first."""
+    """Features are standardized, constant ones ignored, and rotated to axes in order of variance."""
 
     mean: Floats
     weight: Floats
@@ -59,7 +59,7 @@ def fit_principal_axes(vectors: NDArray[np.floating], rng: np.random.Generator) 
 
 
 def _feature_moments(vectors: NDArray[np.floating]) -> tuple[Floats, Floats]:
-    """The mean, and 1/√(v + c · median v): a feature that hardly varies is mostly chance, and is not made loud."""
+    """The mean, and 1/√(v + c · median v): a feature that hardly varies is mostly noise, and is not scaled up."""
     mean, deviation = (getattr(vectors, one)(axis=0, dtype=np.float64) for one in ("mean", "std"))
     varies = deviation > 1e-6 * np.abs(mean) + 1e-12  # less is what rounding leaves of a constant
     usual = float(np.median(deviation[varies] ** 2)) if varies.any() else 1.0

@@ -93,7 +93,7 @@ class ProjectedEncoder(Encoder):
         )
 
     def _project_vectors(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-        """In double precision, then rounded: so company changes no bit."""
+        """In double precision, then rounded, so that no bit depends on the other items in the batch."""
         centred = vectors.astype(np.float64) - self.mean_
         found = [
             np.sqrt(share) * normalize_rows(centred @ some)

@@ -1,4 +1,4 @@
-"""Whitened: vectors of an encoder in which no direction is louder than it deserves, without labels."""
+"""`WhitenedCosine`: the cosine distance of whitened vectors of an encoder, fitted without labels."""
 
 from __future__ import annotations
 

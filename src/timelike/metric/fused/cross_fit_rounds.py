@@ -18,7 +18,7 @@ _MAX_HELD_OUT = 200  # sequences of a round between which all pairs are compared
 
 
 class CrossFitRound(NamedTuple):
-    """Positions to learn from, and to be judged by; how much the round counts."""
+    """Positions of the training and the held-out part, and the weight of the round."""
 
     train_positions: Ids
     held_out_positions: Ids

@@ -1,4 +1,4 @@
-"""Fused: the sum of several metrics, each calibrated on pairs that it did not learn from."""
+"""`Fused`: the sum of several metrics, each calibrated on pairs that it did not learn from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GroundMetric: frames mapped by what was learned, then compared by an aligner that learns nothing."""
+"""`GroundMetric`: the base class of metrics that learn a map of frames and compare by a fixed aligner."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class GroundMetric(MetricEstimator):
 
 
 def apply_to_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:
-    """Every frame through a network in double precision, (step, output): see `train.trained.double_precision_copy` for
+    """Every frame through a network in double precision, (step, output): see `train.base.double_precision_copy` for
     why.
     """
     values = torch.tensor(ready.values)

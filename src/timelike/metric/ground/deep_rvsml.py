@@ -1,4 +1,4 @@
-"""DeepRVSML: a perceptron of frames, by regression to virtual sequences that are aligned anew before every epoch."""
+"""`DeepRVSML`: a perceptron of frames, by regression to virtual sequences that are aligned anew before every epoch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DeepRVSML(GroundMetric):
 
     Parameters
     ----------
-    aligner, virtual
+    aligner, n_virtual_frames
         As for `RVSML`.
     hidden : int
         Units of both hidden layers.
@@ -118,11 +118,11 @@ class _VirtualRegressionObjective(Objective):
 
     def state(self) -> dict[str, Any]:
         """The alignments of this epoch, which weights of another moment would not give again."""
-        return {"aligned_for": self.aligned_epoch, "alignments": torch.from_numpy(self.virtual.weights)}
+        return {"aligned_epoch": self.aligned_epoch, "alignments": torch.from_numpy(self.virtual.weights)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take them up."""
         alignments = state["alignments"].numpy().copy()
         schema.check_value(alignments, "alignments", schema.array(*self.virtual.weights.shape))
-        schema.check_value(state["aligned_for"], "aligned_for", schema.integer())
-        self.aligned_epoch, self.virtual.weights = state["aligned_for"], alignments
+        schema.check_value(state["aligned_epoch"], "aligned_epoch", schema.integer())
+        self.aligned_epoch, self.virtual.weights = state["aligned_epoch"], alignments

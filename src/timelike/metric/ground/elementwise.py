@@ -1,4 +1,4 @@
-"""ElementWise: a perceptron learned frame by frame, each a sample of its sequence's class; then an aligner."""
+"""`ElementWise`: a perceptron learned frame by frame, each a sample of its sequence's class; then an aligner."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ElementWise(GroundMetric):
         What is minimised over all pairs of a batch of frames.
     hidden : int
         Units of both hidden layers.
-    per_class : int
+    n_per_class : int
         Frames of each class in a batch.
     max_steps : int
         Batches.

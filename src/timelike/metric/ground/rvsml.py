@@ -1,4 +1,4 @@
-"""RVSML: a linear map of frames, by regression to virtual sequences."""
+"""`RVSML`: a linear map of frames, by regression to virtual sequences."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class VirtualSequences:
             except ValueError as error:
                 raise ValueError(
                     f"aligner={aligner!r} cannot align a sequence of {end - begin} steps with the virtual one of its "
-                    f"class, which has virtual={self.size} steps: {error}"
+                    f"class, which has n_virtual_frames={self.size} steps: {error}"
                 ) from None
             if found.path is None:
                 weights[begin:end] = found.plan
@@ -83,7 +83,7 @@ class RVSML(GroundMetric):
     ----------
     aligner : "dtw", "opw" or Aligner
         What aligns, in learning and in comparing.
-    virtual : int
+    n_virtual_frames : int
         Frames of a virtual sequence.
     regularization : float or None
         λ; None for the authors' 5e-4 with DTW and 5e-5 otherwise.

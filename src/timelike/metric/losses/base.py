@@ -1,4 +1,4 @@
-"""Loss, the base of losses on distances, and the pairs of a batch that it looks at."""
+"""`Loss`, the base class of losses on distances, and the pairs of a batch that they use."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ...core.parameters import check_float
 
 
 class Loss(abc.ABC):
-    """What every loss on distances can do; one of your own says in `queries` what each query contributes.
+    """Base class of losses on distances; a subclass computes in `query_losses` what each query contributes.
 
     Examples
     --------
     >>> import torch
     >>> class Gap(Loss):
-    ...     def queries(self, pairs):
-    ...         return torch.where(pairs.both, (pairs.largest_positive - pairs.smallest_negative)[:, 0], 0.0)
+    ...     def query_losses(self, pairs):
+    ...         return torch.where(pairs.has_both, (pairs.largest_positive - pairs.smallest_negative)[:, 0], 0.0)
     >>> Gap()(torch.tensor([[0.0, 1.0, 3.0]]), torch.tensor([0]), torch.tensor([0, 0, 1]))
     tensor(-2.)
     """
 
     @abc.abstractmethod
     def query_losses(self, pairs: BatchPairs) -> Tensor:
-        """What each query contributes, (query,); of those that have nothing to say it may be any finite number."""
+        """What each query contributes, (query,); of invalid queries it may be any finite number."""
 
     def valid_queries(self, pairs: BatchPairs) -> Tensor:
         """Which queries have something to say, (query,): those with a positive and a negative."""

@@ -1,4 +1,4 @@
-"""Adapted: a loss of pytorch-metric-learning on distances that are known already."""
+"""`AdaptedLoss`: a loss of pytorch-metric-learning, applied to precomputed distances."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class AdaptedLoss(Loss):
             gallery_labels = gallery_labels.to(distances.device)
             reference = {"ref_emb": _index_embeddings(pairs.distances, 1), "ref_labels": gallery_labels}
         looked_up, queries = self.loss.distance, _index_embeddings(pairs.distances, 0)
-        looked_up.known, looked_up.asked = pairs.distances, False
+        looked_up.distances, looked_up.is_queried = pairs.distances, False
         try:
             chosen = self._select_pairs(queries, labels, reference, pairs if valid is not None else None)
-            looked_up.asked = False
+            looked_up.is_queried = False
             found: Tensor = self.loss(queries, labels, chosen, **reference)
         finally:
-            looked_up.known = None
-        if not looked_up.asked and bool(found != 0):
+            looked_up.distances = None
+        if not looked_up.is_queried and bool(found != 0):
             raise TypeError(_embedding_error(self.loss))
         nothing: Tensor = pairs.distances.sum() * 0  # a loss without pairs is a constant there
         return nothing + found
@@ -132,35 +132,35 @@ def _lookup_distance_class() -> Any:
             raise
         raise ModuleNotFoundError(_INSTALL_HINT, name=error.name) from None
 
-    class Known(BaseDistance):  # type: ignore[misc]
+    class LookupDistance(BaseDistance):  # type: ignore[misc]
         """Looks distances up by the indices that stand for embeddings."""
 
         def __init__(self) -> None:
             super().__init__(normalize_embeddings=False, collect_stats=False)
-            self.known: Tensor | None = None
-            self.asked = False
+            self.distances: Tensor | None = None
+            self.is_queried = False
 
         def __reduce__(self) -> tuple[Any, tuple[()]]:
             return _make_lookup_distance, ()
 
         def compute_mat(self, query_emb: Tensor, ref_emb: Tensor) -> Tensor:
-            return self._indexed(query_emb)[:, self._indices(ref_emb)]
+            return self._distance_rows(query_emb)[:, self._indices(ref_emb)]
 
         def pairwise_distance(self, query_emb: Tensor, ref_emb: Tensor) -> Tensor:
-            assert self.known is not None
-            return self.known[self._indices(query_emb), self._indices(ref_emb)]
+            assert self.distances is not None
+            return self.distances[self._indices(query_emb), self._indices(ref_emb)]
 
-        def _indexed(self, stand_ins: Tensor) -> Tensor:
-            assert self.known is not None
-            return self.known[self._indices(stand_ins)]
+        def _distance_rows(self, index_embeddings: Tensor) -> Tensor:
+            assert self.distances is not None
+            return self.distances[self._indices(index_embeddings)]
 
-        def _indices(self, stand_ins: Tensor) -> Tensor:
-            self.asked = True
-            index = stand_ins[:, 0].long() if stand_ins.shape[1:] == (2,) else None
-            if index is None or bool((stand_ins != torch.stack([index, _index_checksum(index)], 1)).any()):
+        def _indices(self, index_embeddings: Tensor) -> Tensor:
+            self.is_queried = True
+            index = index_embeddings[:, 0].long() if index_embeddings.shape[1:] == (2,) else None
+            if index is None or bool((index_embeddings != torch.stack([index, _index_checksum(index)], 1)).any()):
                 raise TypeError(
                     "the loss or its miner compares embeddings that it made itself, and here there are only distances"
                 )
             return index
 
-    return Known
+    return LookupDistance

@@ -1,4 +1,4 @@
-"""Losses found by their names, the option `loss`, and the door for losses of pytorch-metric-learning."""
+"""Losses by name, the option `loss`, and `adapt_loss` for losses of pytorch-metric-learning."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def resolve_loss(loss: str | Loss) -> Loss:
     if not isinstance(loss, str):
         raise TypeError(
             f"loss={loss!r}: expected one of {words} or an instance of losses.Loss; one of "
-            "pytorch-metric-learning goes through losses.adapted(loss)"
+            "pytorch-metric-learning goes through losses.adapt_loss(loss)"
         )
     if loss not in losses_by_name():
         raise ValueError(f"loss={loss!r} is not known: expected one of {words}")
@@ -75,7 +75,7 @@ def adapt_loss(loss: Any, *, miner: Any = None) -> AdaptedLoss:
     loss : pytorch_metric_learning.losses.BaseMetricLossFunction
         Copied, so that its own distance stays what it was.
     miner : pytorch_metric_learning.miners.BaseMiner, optional
-        Chooses pairs or triplets. It looks at all pairs, so `valid_mask` cannot be given with one.
+        Chooses pairs or triplets. It looks at all pairs, so `valid` cannot be given with one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Thresholded, the base of losses on the two sides of a threshold: binomial and multi-similarity."""
+"""`ThresholdLoss`, the base class of losses on the two sides of a threshold: binomial and multi-similarity."""
 
 from __future__ import annotations
 

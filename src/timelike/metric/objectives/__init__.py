@@ -1,1 +1,1 @@
-"""Objectives that train a comparer: classes, given pairs, augmentations, few-shot tasks."""
+"""Objectives that train a `DistanceNetwork`: classes, given pairs, augmentations, few-shot tasks."""

@@ -1,4 +1,4 @@
-"""Comparing, the base of objectives that train a comparer: batches, optimiser, and the identity of a training."""
+"""`MetricObjective`, the base class of objectives that train a `DistanceNetwork`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VALIDATION_SIZES = 500, 1000  # sequences held out and others that a validation 
 
 
 class MetricObjective(Objective):
-    """What all of them share: a comparer, sequences of flat frames, Adam with weight decay."""
+    """Base class: a distance network, sequences of flat frames, Adam with weight decay."""
 
     module: DistanceNetwork
     supervision: ClassVar[str]

@@ -119,9 +119,9 @@ class EpisodeObjective(MetricObjective):
 
 
 class ValidatedEpisodeObjective(EpisodeObjective):
-    """Few-shot tasks, judged by tasks whose queries take no part in it and whose support does."""
+    """Few-shot tasks, validated on tasks whose queries are held out and whose support is not."""
 
-    supervision = "episodes of all but some"
+    supervision = "episodes, validated"
     higher_is_better = False
 
     def __init__(

@@ -47,7 +47,7 @@ class PairObjective(MetricObjective):
         known = (
             self.perturbation is None or "perturb" in self.checkpoint_settings
         )  # an estimator says it in the words of its options
-        changed = {} if known else {"change": repr(self.perturbation)}
+        changed = {} if known else {"perturbation": repr(self.perturbation)}
         return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **changed}
 
     def n_batches(self) -> float:
@@ -65,7 +65,7 @@ class PairObjective(MetricObjective):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every pair once."""
         for chosen in shuffled_batches(len(self.pairs), self.batch_size, rng):
-            first, second = (self.sequences[side].tensor() for side in self.pairs[chosen].T)
+            first, second = (self.sequences[side].to_tensor() for side in self.pairs[chosen].T)
             if self.perturbation is not None:
                 first, second = (self.perturbation(x, lengths, rng) for x, lengths in (first, second))
             sides = {"x": first[0], "lengths": first[1], "other": second[0], "other_lengths": second[1]}

@@ -88,9 +88,9 @@ class SelfSupervisedObjective(MetricObjective):
 
 
 class ValidatedSelfSupervisedObjective(SelfSupervisedObjective):
-    """Learning from augmentations, judged by those of sequences that take no part in it."""
+    """Learning from augmentations, validated on augmentations of held-out sequences."""
 
-    supervision = "augmentation of all but some"  # of all, in checkpoints of before there was a judgement
+    supervision = "augmentation, validated"
     higher_is_better = False
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Learning from classes: a metric loss on the distances of a batch, perhaps judged by sequences held out."""
+"""`SupervisedObjective`: a metric loss on the distances of a batch, with or without validation on held-out items."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LEVEL = 0.05  # the share of them that may do as well
 def check_consistency_weight(value: Any, name: str) -> ConsistencyWeight:
     """A weight of eq. 10: a number of at least 0, or "paper".
 
-    >>> check_consistency_weight("papre", "consistency_loss")
+    >>> check_consistency_weight("papre", "consistency")
     Traceback (most recent call last):
         ...
     ValueError: consistency='papre': expected a number of at least 0, or 'paper'
@@ -53,7 +53,7 @@ class SupervisedObjective(MetricObjective):
     """A metric loss, and the consistency of augmentations (Su & Wen, TAP, ICLR 2022, section 3.2).
 
     The queries are augmentations of the sequences of a batch, and each is compared with all sequences of it, its own
-    original among them; eq. 10 is added with the weight `consistency_loss`, its alignments and its dual terms as
+    original among them; eq. 10 is added with the weight `consistency`, its alignments and its dual terms as
     `alignment` and `dual` say (see `consistency_loss`). The loss is the mean of the queries and eq. 10 that of the
     batch; in the paper eq. 4–7 are sums and eq. 10 is a mean, so that it weighs 1 / B of ours in a batch of B:
     `consistency="paper"`. With `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none
@@ -64,7 +64,7 @@ class SupervisedObjective(MetricObjective):
     >>> import timelike as tl
     >>> from timelike.metric import AlignedFramesNetwork
     >>> from timelike.train import fit
-    >>> def contrast(distances, labels, gallery_labels, valid_mask=None):
+    >>> def contrast(distances, labels, gallery_labels, valid=None):
     ...     same = labels[:, None] == gallery_labels
     ...     return distances[same].mean() - distances[~same].mean()
     >>> X = tl.Sequences([[[0.0, 1.0]] * n for n in (4, 5, 6)] + [[[1.0, 0.0]] * n for n in (4, 5, 6)])
@@ -134,11 +134,11 @@ class SupervisedObjective(MetricObjective):
         return self.step_sequences() ** 2
 
     def _extra_identity(self) -> dict[str, str | int]:
-        size = {} if self.n_per_class is None else {"per_class": self.n_per_class}
+        size = {} if self.n_per_class is None else {"n_per_class": self.n_per_class}
         augmented = {"augmentation": repr(self.augmentation), "consistency": repr(self.consistency)}
         # an estimator says it in the words of its options
         known_by_owner = self.perturbation is None or "perturb" in self.checkpoint_settings
-        augmented |= {} if known_by_owner else {"change": repr(self.perturbation)}
+        augmented |= {} if known_by_owner else {"perturbation": repr(self.perturbation)}
         augmented |= {"dual": repr(self.terms["dual"]), "loss": describe_loss(self.metric_loss)}
         known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
         return {**known, **augmented, **size}
@@ -180,7 +180,7 @@ class SupervisedObjective(MetricObjective):
 
 
 class ValidatedSupervisedObjective(SupervisedObjective):
-    """Supervised learning, judged by what is near to sequences that take no part in it."""
+    """Supervised learning, validated by retrieval of held-out sequences among the others."""
 
     learning_check_validations = 1  # `failure_reason` compares what is held out once more
 

@@ -1,4 +1,4 @@
-"""Which sequences are held out to judge a training by: whole groups where there are groups, some of every class."""
+"""Sequences held out for validation: whole groups where there are groups, some of every class."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _choose_groups(
 
 
 def _stratified_positions(
-    classes: NDArray[np.int64], share: float, rng: np.random.Generator, stay: int
+    classes: NDArray[np.int64], share: float, rng: np.random.Generator, min_kept: int
 ) -> NDArray[np.int64]:
-    """Positions of the same share of every class that has enough members, `stay` of which are left in any case."""
+    """Positions of the same share of every class that has enough members, `min_kept` of which are left in any case."""
     held = [np.empty(0, np.int64)]
     for members in (np.flatnonzero(classes == kind) for kind in np.unique(classes)):
-        if len(members) >= max(_MIN_MEMBERS, stay + 1):
-            size = min(max(1, round(share * len(members))), len(members) - stay)
+        if len(members) >= max(_MIN_MEMBERS, min_kept + 1):
+            size = min(max(1, round(share * len(members))), len(members) - min_kept)
             held.append(rng.permutation(members)[:size])
     return np.sort(np.concatenate(held))

@@ -1,4 +1,4 @@
-"""SiameseGRU: two sequences are as far apart as the vectors that one network makes of them."""
+"""`SiameseGRU`: the distance of the vectors that one recurrent network makes of two sequences."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SiameseGRU(RecurrentMetric):
         Whether vectors have length 1.
     loss : str or loss of `timelike.metric.losses`
         What is minimised over all pairs of a batch.
-    per_class : int
+    n_per_class : int
         Members of each class in a batch, of up to 64 sequences in all.
     perturb : bool or augmentation
         Whether sequences are changed a little before every step (stretches, sizes, and noise if channels are
@@ -74,7 +74,7 @@ class SiameseGRU(RecurrentMetric):
         Of the optimizer.
     optimizer : {"adamw", "adam"}
         The papers take Adam.
-    schedule : {"cycle", "plateau", "constant"}
+    schedule : {"one_cycle", "plateau", "constant"}
         What becomes of the learning rate: up and down once; halved after 10 epochs in which the loss does not fall; or
         nothing.
     max_steps, max_epochs, max_time : optional
@@ -148,7 +148,7 @@ class SiameseGRU(RecurrentMetric):
         learning_rate: float = 3e-3,
         weight_decay: float = 1e-3,
         optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
+        schedule: Literal["one_cycle", "plateau", "constant"] = "one_cycle",
         max_steps: int | None = None,
         max_epochs: int | None = None,
         max_time: float | None = None,

@@ -1,4 +1,4 @@
-"""SiameseNetwork: one recurrent network makes a vector of each sequence, and their distance is that of the vectors."""
+"""`SiameseNetwork`: the distance of the vectors that one recurrent network makes of two sequences."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class SiameseNetwork(DistanceNetwork):
             x, lengths = self.front(x, lengths)
         if self.readout.pooling == "last":
             return recurrent.last_states(self.cells, x, lengths)
-        # a state depends on none that comes later, so padding has no say; but NaN would reach the gradient
+        # a state depends on none that comes later, so padding changes no value; but NaN would reach the gradient
         states = self.cells(torch.where(valid_mask(lengths, x.shape[1], x.device)[..., None], x, 0))[0]
         found: Tensor = self.readout(states, lengths)
         return found

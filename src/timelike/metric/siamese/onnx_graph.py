@@ -27,7 +27,7 @@ def add_siamese_network(graph: OnnxGraph, x: str, network: SiameseNetwork, coars
 
 
 def _add_time_pool(graph: OnnxGraph, x: str, coarse: TimePool) -> str:
-    """Frames that are means of stretches: products with the shares of steps in each (see `TimePool.shares`)."""
+    """Frames that are means of stretches: products with the shares of steps in each (see `TimePool.pooling_matrix`)."""
     if coarse == TimePool(1.0, UNLIMITED):
         return x
 

@@ -1,4 +1,4 @@
-"""TAP: a small network predicts how two sequences line up, and learns to."""
+"""`TAP`: a distance whose alignment is predicted by a small network."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TAP(AlignedFrames):
     ----------
     loss : str or loss of `timelike.metric.losses`
         What is minimised over the distances of the augmented sequences of a batch from all of it.
-    variant : {"cnn", "l", "d", "attention"}
+    variant : {"cnn", "cnn_large", "cnn_deep", "attention"}
         What g is: three convolutions; larger ones; one more of them; or attention in their place.
     aligner : "tap"
         Another is deprecated: `metric.AlignedFrames(aligner=…)` is the family of methods with a chosen aligner.
@@ -74,7 +74,7 @@ class TAP(AlignedFrames):
         Whether the network for frames is learned together with the alignment; otherwise frames are compared as they
         are. None: with labels and in few-shot tasks it is, from augmentations it is not, for without negatives it makes
         all frames the same.
-    per_class : int or None
+    n_per_class : int or None
         Members of a class in a batch; None draws batches of `batch_size` at random.
     gradient_clip : float or None
         Norm to which longer gradients are shortened; the paper shortens none.
@@ -108,7 +108,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     np.float64(1.0)
     """
 
-    variant = options.choice("cnn", "l", "d", "attention")
+    variant = options.choice("cnn", "cnn_large", "cnn_deep", "attention")
     aligner = aligner_option(tuple(ALIGNERS_BY_NAME))
     _trainable_aligner_hint = "aligner='tap'"
     n_kernels = options.width(1)
@@ -131,7 +131,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         self,
         *,
         loss: Any = "supervised-contrastive",
-        variant: Literal["cnn", "l", "d", "attention"] = "cnn",
+        variant: Literal["cnn", "cnn_large", "cnn_deep", "attention"] = "cnn",
         aligner: Any = "tap",
         supervision: Supervision = "labels",
         hidden: int = 256,
@@ -156,7 +156,7 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-4,
         optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: Literal["cycle", "plateau", "constant"] = "cycle",
+        schedule: Literal["one_cycle", "plateau", "constant"] = "one_cycle",
         gradient_clip: float | None = 6.0,
         halving: int | None = 10,
         max_frames: int | None = 128,

@@ -1,4 +1,4 @@
-"""TAPNetwork: the alignment of two sequences is predicted by a small network g, and the distance follows."""
+"""`TAPNetwork`: the alignment of two sequences, predicted by a small network g, and the distance that follows."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MAX_KEPT_NUMBERS = (
     1 << 29
 )  # numbers that a backward pass may keep: to compute them again takes a third of the time of a step
 
-VariantName = Literal["cnn", "l", "d", "attention"]
-KERNEL_SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "l": (7, 7, 5), "d": (5, 5, 5, 3)}
+VariantName = Literal["cnn", "cnn_large", "cnn_deep", "attention"]
+KERNEL_SIZES: dict[str, tuple[int, ...]] = {"cnn": (5, 5, 3), "cnn_large": (7, 7, 5), "cnn_deep": (5, 5, 5, 3)}
 """Kernel sizes: the paper's, larger ones, and one layer more (Su & Wen, ICLR 2022, table 10)."""
 
 
@@ -44,12 +44,12 @@ class TAPNetwork(AlignmentNetwork):
     ----------
     n_channels : int
         Of the sequences.
-    variant : {"cnn", "l", "d", "attention"}
+    variant : {"cnn", "cnn_large", "cnn_deep", "attention"}
         g: convolutions of sizes 5-5-3, larger ones (7-7-5), one layer more (5-5-5-3), or TAP-trans in its place.
     hidden, n_outputs, normalize, transform, self_attention, front, strides
         The transformation h, see `FrameTransform`; with `transform=False` the frames are compared as they are, and
         `self_attention=True` makes it SA-TAP.
-    kernels : int
+    n_kernels : int
         Outputs of the inner convolutions; the paper has 64 for few-shot learning.
     last_relu : bool
         ReLU after the last convolution: in the paper, not in the authors' code.
@@ -244,7 +244,7 @@ class AlignmentScores(nn.Module, abc.ABC):
         """About how many numbers there are for each pair of steps."""
 
     def extra_features(self, frames: Tensor) -> Tensor:
-        """These numbers, (item, time, n_extra), from frames (item, time, feature)."""
+        """These numbers, (item, time, n_extra_features), from frames (item, time, feature)."""
         return frames[..., :0]
 
     def extra_distances(self, x: Tensor, y: Tensor, between: PairingFunction, *, back: bool = False) -> Tensor | None:
@@ -264,7 +264,8 @@ class ConvolutionScores(AlignmentScores):
 
     >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> x = torch.randn(4, 6, 2)
-    >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1]))
+    >>> lengths = torch.tensor([6, 5, 6, 2]), torch.tensor([6, 6, 3, 1])
+    >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), *lengths)
     >>> ConvolutionScores(n_kernels=3)(table, None).shape
     torch.Size([4, 6, 6])
     """
@@ -310,7 +311,8 @@ class AttentionScores(AlignmentScores):
     >>> from timelike.metric.frame_transform import paired_frame_distances
     >>> scores, x = AttentionScores(2), torch.randn(4, 6, 2)
     >>> table = FramePairTable.from_distances(paired_frame_distances(x, x), torch.full((4,), 6), torch.full((4,), 6))
-    >>> scores(table, scores.extra_distances(scores.extra_features(x), scores.extra_features(x), paired_frame_distances)).shape
+    >>> extra = scores.extra_features(x)
+    >>> scores(table, scores.extra_distances(extra, extra, paired_frame_distances)).shape
     torch.Size([4, 6, 6])
     """
 
@@ -324,11 +326,11 @@ class AttentionScores(AlignmentScores):
         return 48
 
     def extra_features(self, frames: Tensor) -> Tensor:
-        """As the one that asks, and as the one that is asked."""
+        """The projections of frames as queries and as keys, side by side."""
         return torch.cat([self.query(frames), self.key(frames)], -1)
 
     def extra_distances(self, x: Tensor, y: Tensor, between: PairingFunction, *, back: bool = False) -> Tensor:
-        """Distances of what x asks and y answers; or of what y asks and x answers."""
+        """Distances of the queries of x and the keys of y; with `back` of the queries of y and the keys of x."""
         (x_query, x_key), (y_query, y_key) = x.chunk(2, -1), y.chunk(2, -1)
         return between(x_key, y_query).mT if back else between(x_query, y_key)
 

@@ -1,6 +1,6 @@
 """Causal networks over sequences of any lengths, and the maximum over time: values and gradients, of arrays.
 
-`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+`autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from ..machine import kernels
 
 Values = TypeVar("Values")
-"""Arrays at this door, tensors in `graded` and `twin`."""
+"""Arrays in this module, tensors in `autograd` and `fallback`."""
 
 Arrays = NDArray[Any]
 
-_MAX_ACTIVATIONS = (
-    1 << 28
-)  # numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
+# numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
+_MAX_ACTIVATIONS = 1 << 28
 
 
 class CausalWeights(NamedTuple, Generic[Values]):

@@ -1,4 +1,4 @@
-"""The causal network, tensors in and tensors out: the kernels where they serve, else the twin."""
+"""The causal network, tensors in and tensors out: the kernels where they apply, else the fallback."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_kernel_supported(*tensors: Tensor) -> bool:
 
 
 class _Maxima(torch.autograd.Function):
-    """The compiled network, and what its gradients need; what is differentiated twice is the twin's."""
+    """The compiled network, and what its gradients need; second derivatives go to the fallback."""
 
     @staticmethod
     def forward(slope: float, x: Tensor, lengths: Tensor | None, *layers: Tensor) -> tuple[Tensor, ...]:
@@ -64,7 +64,7 @@ class _Maxima(torch.autograd.Function):
         where, values, starts, x, lengths, *layers = ctx.saved_tensors
         if gradient is None:
             return (None,) * (3 + len(layers))
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return _gradients_by_fallback(ctx, x, lengths, layers, gradient)
         arrays, steps = _to_arrays(_from_flat(layers), x, lengths)
         kept, outside = (

@@ -6,10 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-_ROWS, _COLUMNS = (
-    64,
-    8,
-)  # for every thread so many rows at least, and a multiple of so many columns: see `matmul_with_bias`
+# for every thread so many rows at least, and a multiple of so many columns: see `matmul_with_bias`
+_ROWS, _COLUMNS = 64, 8
 
 
 def matmul_with_bias(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

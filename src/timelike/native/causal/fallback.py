@@ -1,4 +1,4 @@
-"""The twin of the causal network in torch: on any device, in any precision, differentiable as often as one likes."""
+"""The causal network in plain torch: on any device, in any precision, differentiable as often as one likes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _CausalConvolutionFunction(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> Any:
         x, weight, out = ctx.saved_tensors
         dilation, slope = ctx.given
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return _differentiable_gradients(x, weight, torch.where(out > 0, gradient, slope * gradient), dilation, ctx)
         taps, width = weight.shape[:2]
         flat, by_x = weight.flatten(0, 1), torch.zeros_like(x) if ctx.needs_input_grad[0] else None

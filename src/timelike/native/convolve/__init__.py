@@ -1,6 +1,6 @@
 """Convolutions over the tables of many pairs, each at its own size: values and gradients, of arrays.
 
-`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+`autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..machine import kernels, use_kernels
 
 Values = TypeVar("Values")
-"""Arrays at this door, tensors in `graded` and `twin`."""
+"""Arrays in this module, tensors in `autograd` and `fallback`."""
 
 KERNEL_SIZES = {5: 3, 7: 5}
 """Which last layer belongs to which inner ones: those the kernels are compiled for, the networks of TAP's paper."""

@@ -1,4 +1,4 @@
-"""Convolutions over the tables of pairs, tensors in and tensors out: the kernels where they serve, else the twin."""
+"""Convolutions over tables of pairs, tensors in and tensors out: the kernels where they apply, else the fallback."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_kernel_supported(parts: Sequence[Tensor]) -> bool:
 
 
 class _ConvolveTables(torch.autograd.Function):
-    """The compiled layers, and what their gradients need; what is differentiated twice is the twin's."""
+    """The compiled layers, and what their gradients need; second derivatives go to the fallback."""
 
     @staticmethod
     def forward(*given: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -59,7 +59,7 @@ class _ConvolveTables(torch.autograd.Function):
         values, starts, *given = ctx.saved_tensors
         if gradients[0] is None:
             return (None,) * len(given)
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return _gradients_by_fallback(given, ctx.needs_input_grad, gradients[0])
         stack, tables, _ = _from_flat(given)
         kept, outside = (

@@ -1,4 +1,4 @@
-"""The twin of the convolutions in torch: on any device, in any precision, differentiable as often as one likes."""
+"""The fallback of the convolutions in torch: on any device, in any precision, differentiable as often as one likes."""
 
 from __future__ import annotations
 

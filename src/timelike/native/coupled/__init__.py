@@ -1,6 +1,6 @@
 """Distances by coupled GRUs, and their gradients, of arrays.
 
-`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+`autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_BYTES = 1 << 27  # bytes of sums in the making, for gradients by sequences 
 _BLOCK_PAIRS = 4096  # rolled out at once in torch: their states stay in the cache
 
 Values = TypeVar("Values")
-"""Arrays at this door, tensors in `graded` and `twin`."""
+"""Arrays in this module, tensors in `autograd` and `fallback`."""
 
 
 class CoupledWeights(NamedTuple, Generic[Values]):
@@ -39,9 +39,9 @@ ArrayWeights = CoupledWeights[NDArray[Any]]
 
 
 class Rollout(NamedTuple, Generic[Values]):
-    """What a rollout says of every pair: how far apart the twins are, and how much they were coupled.
+    """What a rollout says of every pair: how far apart the two GRUs are, and how much they were coupled.
 
-    `gates` are means of c_t over the units and over the steps in which both twins run.
+    `gates` are means of c_t over the units and over the steps in which both sequences run.
     """
 
     distances: Values

@@ -1,4 +1,4 @@
-"""Distances by coupled GRUs, tensors in and tensors out: the kernels where they serve, else the twin."""
+"""Distances by coupled GRUs, tensors in and tensors out: the kernels where they apply, else the fallback."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _needs_gradients(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs)
 
 
 def _is_kernel_supported(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs) -> bool:
-    """Whether the arrays' door serves; without gradients it leads to the kernels and to what stands in for them."""
+    """Whether the functions over arrays apply; without gradients they choose the kernels or the fallback."""
     parts = (x.values, y.values, *cell)
     plain = all(part.device.type == "cpu" and part.dtype == x.values.dtype for part in parts)
     able = x.values.dtype in (torch.float32, torch.float64)
@@ -138,7 +138,7 @@ def _roll_out(cell: CoupledWeights[Tensor], x: Tensor, y: Tensor, pairs: _PairLi
 def _rollouts_of_list(
     cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs | None, first: Tensor, second: Tensor, *, mean: bool
 ) -> Rollout[Tensor]:
-    """Through the arrays' door, with gradients where they are asked for; where y is x, it is None."""
+    """By the functions over arrays, with gradients where they are needed; where y is x, it is None."""
     pairs = _PairList(x.lengths, x.lengths if y is None else y.lengths, first, second, mean)
     values = x.values, None if y is None else y.values
     if _needs_gradients(cell, x, x if y is None else y):
@@ -173,7 +173,7 @@ class _PairRollouts(torch.autograd.Function):
         x, y, *weights, kept = ctx.saved_tensors
         both = zip(given_gradients, ctx.shapes, strict=False)
         gradients = [kept.new_zeros(shape) if one is None else one for one, shape in both]
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return (*_gradients_by_fallback(ctx, gradients), None)
         pairs: _PairList = ctx.pairs
         scales = Rollout(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients))

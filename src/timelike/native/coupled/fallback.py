@@ -1,4 +1,4 @@
-"""The twin of the coupled GRUs in torch: a loop over time on many pairs at once, on any device, with gradients."""
+"""The fallback of the coupled GRUs in torch: a loop over time on many pairs at once, on any device, with gradients."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RolloutSide(NamedTuple):
 
 
 class CoupledStep(NamedTuple):
-    """The states of both twins after a step, and the gate by which they were coupled in it, each (..., hidden)."""
+    """The states of both GRUs after a step, and the gate by which they were coupled in it, each (..., hidden)."""
 
     first: Tensor
     second: Tensor
@@ -49,14 +49,14 @@ class CoupledStep(NamedTuple):
 
 
 def states(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide) -> Iterator[tuple[Tensor, Tensor]]:
-    """The states (..., hidden) of both twins after every step."""
+    """The states (..., hidden) of both GRUs after every step."""
     return ((step.first, step.second) for step in rollout_steps(cell, x, y))
 
 
 def rollout_steps(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide) -> Iterator[CoupledStep]:
     """One after the other, until the longer sequence is over.
 
-    A twin whose sequence is over holds its state, and the other goes on as a GRU of its own.
+    A GRU whose sequence is over holds its state, and the other goes on as a GRU of its own.
     """
     n, m = _broadcast_lengths(x, y)
     common, last = int(torch.minimum(n, m).min()), int(torch.maximum(n, m).max())
@@ -72,7 +72,7 @@ def rollout_steps(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide) 
             )
         else:
             runs, other_runs = (t < n)[..., None], (t < m)[..., None]
-            couple = couple * (runs & other_runs)  # a twin alone is a plain GRU
+            couple = couple * (runs & other_runs)  # alone it is a plain GRU
             first, second = (
                 torch.where(runs, torch.lerp(torch.lerp(new, other_new, couple), first, update), first),
                 torch.where(other_runs, torch.lerp(torch.lerp(other_new, new, couple), second, other_update), second),
@@ -86,9 +86,9 @@ def _broadcast_lengths(x: RolloutSide, y: RolloutSide) -> tuple[Tensor, Tensor]:
 
 
 def _gate_values(cell: CoupledWeights[Tensor], inputs: tuple[Tensor, Tensor], state: Tensor) -> tuple[Tensor, Tensor]:
-    """Update and new state of one twin, equations 9, 12 and 13.
+    """Update and new state of one of the two, equations 9, 12 and 13.
 
-    The twins are not stacked into one product: a row of it may round otherwise than another, and x would differ from x.
+    The two are not stacked into one product: a row of it may round otherwise than another, and x would differ from x.
     """
     hidden = cell.recurrent.shape[1]
     gates, new = F.linear(state, cell.recurrent).split_with_sizes((2 * hidden, hidden), -1)
@@ -103,12 +103,12 @@ def state_distances(first: Tensor, second: Tensor) -> Tensor:
 
 
 def distances(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, mean: bool) -> Tensor:
-    """How far apart the twins are at the end, or in the mean over the steps of the longer sequence."""
+    """How far apart the two GRUs are at the end, or in the mean over the steps of the longer sequence."""
     return roll_out(cell, x, y, mean=mean).distances
 
 
 def roll_out(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, mean: bool) -> Rollout[Tensor]:
-    """The distances, and the mean over units of the gates of the steps in which both twins run."""
+    """The distances, and the mean over units of the gates of the steps in which both sequences run."""
     both = _broadcast_lengths(x, y)
     common, ends = torch.minimum(*both), torch.maximum(*both)
     total = gates = x.inputs.new_zeros(ends.shape)

@@ -62,7 +62,7 @@ def search(
 ) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
     """Positions and distances of the k sequences of y nearest to each of x; None where there are no kernels for it.
 
-    There is no twin: without kernels all distances are computed anyway, and the caller sorts them.
+    There is no fallback: without kernels all distances are computed anyway, and the caller sorts them.
     """
     if not use_kernels():
         return None
@@ -88,8 +88,8 @@ def nearest_by_window(
     """The nearest other of every sequence under every window, (window, item); None where there are no kernels for it.
 
     The windows are of one shape, each inside the next, and `totals` (item, item) are those under the last. Distances
-    are totals, divided by the sum of both lengths if `plot_averages`, and then their roots if `rooted`. There is no
-    twin: without kernels all distances are computed under every window.
+    are totals, divided by the sum of both lengths if `averaged`, and then their roots if `rooted`. There is no
+    fallback: without kernels all distances are computed under every window.
     """
     if not use_kernels():
         return None

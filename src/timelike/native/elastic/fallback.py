@@ -1,4 +1,4 @@
-"""The twin of the elastic kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
+"""The fallback of the elastic kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
 
 It stands in for the kernels where there are none, runs where they cannot (other devices, autograd), and is the
 independent check of them.
@@ -18,9 +18,8 @@ from ..machine import PackedSequences, ProgressCallback
 from .fallback_rules import RULES, PairBatch, Predecessors
 from .program import Program
 
-_MAX_VALUES = (
-    1 << 22
-)  # padded values of the pairs that are taken at once: 32 MB, and a diagonal of all of them far less
+# padded values of the pairs that are taken at once: 32 MB, and a diagonal of all of them far less
+_MAX_VALUES = 1 << 22
 
 
 class Diagonal(NamedTuple):

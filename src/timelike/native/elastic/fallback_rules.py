@@ -1,4 +1,4 @@
-"""The recurrences of the elastic twin in torch: one small class each, as the structs in cells.hpp.
+"""The recurrences of the elastic fallback in torch: one small class each, as the structs in cells.hpp.
 
 A class is what a `Program` runs by the `rule` it names. Tensors are (pair, cell) where nothing else is said, the cells
 (i, j) being those of one anti-diagonal. Sums are made in the order of the kernels, so that ties break alike; only the
@@ -41,9 +41,8 @@ class CellRule:
     """A rule over many pairs at once: a subclass says what each way into a cell costs, and how the border begins."""
 
     has_border: ClassVar[bool] = False  # row and column −1 are sums of `edge`; else they are blocked
-    allows_missing: ClassVar[bool] = (
-        False  # values may be missing: cells without data are passed diagonally, and counted
-    )
+    # values may be missing: cells without data are passed diagonally, and counted
+    allows_missing: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, rule: str) -> None:
         RULES[rule] = cls

@@ -1,4 +1,4 @@
-// Python's side of the elastic distances. The door (elastic/__init__.py) has checked everything; here buffers become pointers.
+// Python's side of the elastic distances. elastic/__init__.py has checked everything; here buffers become pointers.
 #include <nanobind/stl/vector.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-"""The dynamic program that kernels and twin run over pairs of sequences, and the window that bounds its cells."""
+"""The dynamic program that kernels and fallback run over pairs of sequences, and the window that bounds its cells."""
 
 from __future__ import annotations
 

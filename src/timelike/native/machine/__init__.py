@@ -46,9 +46,9 @@ def is_native_enabled() -> bool:
 
 
 def use_kernels() -> bool:
-    """Whether a door takes the kernels or the twin; says once what is missing where nobody chose the twin.
+    """Whether to run the kernels or the fallback; warns once where the kernels are missing and not switched off.
 
-    Doors ask at every call and not when they are imported: tests and users switch the kernels off in between.
+    Callers ask at every call and not when they are imported: tests and users switch the kernels off in between.
     """
     if is_native_enabled():
         if not _checked_isa:

@@ -1,4 +1,4 @@
-"""Sequences in memory as every kernel and every twin is given them, and what two of their frames may cost."""
+"""Sequences in memory as every kernel and every fallback is given them, and what two of their frames may cost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def refuse_mismatch(x: PackedSequences, y: PackedSequences) -> None:
 
     Callers have checked their input before; this costs a microsecond, and what it guards against is a crash.
 
-    >>> refuse_mismatch(PackedSequences.alone(np.zeros((3, 2))), PackedSequences.alone(np.zeros((3, 1))))
+    >>> x, y = (PackedSequences.from_sequence(np.zeros((3, n_channels))) for n_channels in (2, 1))
+    >>> refuse_mismatch(x, y)
     Traceback (most recent call last):
         ...
     ValueError: x has steps of 2 channels and y of 1: expected the same

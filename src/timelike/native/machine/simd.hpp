@@ -1,5 +1,5 @@
 // Vectors of the widest register this object was compiled for, and the few operations that need more than a + b.
-// Every function has a scalar twin, so that a cell written once serves one pair alone and a register full of pairs.
+// Every function has a scalar overload, so that a cell written once serves one pair alone and a register full of pairs.
 #pragma once
 #if defined(__SSE2__)
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 """GRUs and LSTMs over many sequences, each to its own end: last states and gradients, of arrays.
 
-`graded` is the same for tensors, with autograd's gradients, and chooses between these kernels and `twin`.
+`autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Kind = Literal["gru", "lstm"]
 """Which cells."""
 
 Values = TypeVar("Values")
-"""Arrays at this door, tensors in `graded` and `twin`."""
+"""Arrays in this module, tensors in `autograd` and `fallback`."""
 
 Arrays = NDArray[Any]
 
@@ -74,7 +74,7 @@ def backward(
     to_inputs: bool,
     threads: int,
 ) -> tuple[Arrays | None, RecurrentLayers[Arrays]]:
-    """From the gradient by the last states, those by the sequences, if asked for, and by the layers. Kernels only."""
+    """From the gradient by the last states, those by the sequences, if needed, and by the layers. Kernels only."""
     by_x = np.zeros_like(x.values) if to_inputs else None
     found = RecurrentLayers(*([np.empty_like(one) for one in part] for part in layers))
     kernels.recurrent_backward(

@@ -1,4 +1,4 @@
-"""GRUs and LSTMs over padded sequences, tensors in and tensors out: the kernels where they serve, else the twin."""
+"""GRUs and LSTMs over padded sequences, tensors in and tensors out: the kernels where they apply, else the fallback."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _is_within(lengths: Tensor, x: Tensor) -> bool:
 
 
 class _LastStates(torch.autograd.Function):
-    """The compiled layers, and what their gradients need; what is differentiated twice is the twin's."""
+    """The compiled layers, and what their gradients need; second derivatives go to the fallback."""
 
     @staticmethod
     def forward(kind: Kind, lengths: Tensor, x: Tensor, *flat: Tensor) -> tuple[Tensor, Tensor]:
@@ -88,7 +88,7 @@ class _LastStates(torch.autograd.Function):
         if gradient is None:
             return None, None, *(None for _ in needed)
         kept, lengths, x, *flat = ctx.saved_tensors
-        if torch.is_grad_enabled():  # somebody will ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative will be taken
             return None, None, *_gradients_by_fallback(ctx.kind, lengths, [x, *flat], needed, gradient)
         given = _to_arrays(_layers_from_flat(flat), x, lengths)
         outside = np.ascontiguousarray(gradient.numpy(force=True))

@@ -1,4 +1,4 @@
-"""The twin of the recurrent kernels: torch's own cells, on any device, in any precision, with gradients."""
+"""The fallback of the recurrent kernels: torch's own cells, on any device, in any precision, with gradients."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // Products of matrices in panels (recurrent/table.hpp). Every number is one chain of `fused` over its terms in their order,
-// whatever else is computed beside it: a row gives the same bits in any company.
+// whatever else is computed beside it: the bits of a row are independent of the other rows.
 #pragma once
 #include "machine/explog.hpp"
 #include "recurrent/table.hpp"

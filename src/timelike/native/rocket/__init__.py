@@ -3,7 +3,7 @@
 A kernel has nine taps, three of weight 2 and six of weight −1. Tap k reads (k − 4)·d steps from now where kernels are
 centred, and (k − 8)·d where they look back only, with 0 before the first step and after the last. Sums are taken in one
 order everywhere and comparisons counted, so a feature has the same bits on every instruction set, whatever else is
-encoded with it, and in `twin`.
+encoded with it, and in `fallback`.
 """
 
 from __future__ import annotations

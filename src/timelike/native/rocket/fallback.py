@@ -1,4 +1,4 @@
-"""The twin of the convolutions in NumPy, one series after the other: the same sums in the same order, the same bits."""
+"""The convolutions in NumPy, one series after the other: the same sums in the same order, the same bits."""
 
 from __future__ import annotations
 

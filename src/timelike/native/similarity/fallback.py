@@ -1,4 +1,4 @@
-"""The twin of the sums in torch, a block of pairs after the other: the same numbers up to rounding."""
+"""The fallback of the sums in torch, a block of pairs after the other: the same numbers up to rounding."""
 
 from __future__ import annotations
 

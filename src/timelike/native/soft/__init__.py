@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from ..elastic.program import WarpingBand
 from ..machine import PackedSequences, kernels, refuse_mismatch, use_kernels
 
-MAX_BACKWARD_BYTES = (
-    1 << 27
-)  # bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
-MAX_KEPT_BYTES = (
-    1 << 27
-)  # bytes of totals kept from the forward pass for the backward one; beyond it the latter begins anew
+# bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
+MAX_BACKWARD_BYTES = 1 << 27
+# bytes of totals kept from the forward pass for the backward one; beyond it the latter begins anew
+MAX_KEPT_BYTES = 1 << 27
 Lengths = NDArray[np.int64]
 
 

@@ -1,4 +1,4 @@
-"""The twin of the soft-DTW kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
+"""The fallback of the soft-DTW kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
 
 It stands in for the kernels where there are none, runs where they cannot, and is the independent check of them.
 Diagonals are (pair, n + 1): entry i + 1 is the cell in row i, entry 0 what is before the first row.

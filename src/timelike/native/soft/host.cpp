@@ -1,4 +1,4 @@
-// Soft-DTW of many pairs: groups of pairs over the threads, and Python's side of it. The door (soft/__init__.py) has checked
+// Soft-DTW of many pairs: groups of pairs over the threads, and Python's side of it. soft/__init__.py has checked
 // everything.
 #include "soft/table.hpp"
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ..machine import COSTS, Cost, is_native_enabled, kernels
 
-_MAX_CELLS = (
-    1 << 25
-)  # of one compiled call: a tenth of a second where samples are taken one by one, then Ctrl-C is heard
+# of one compiled call: a tenth of a second where samples are taken one by one, then Ctrl-C is handled
+_MAX_CELLS = 1 << 25
 
 
 class StreamState(NamedTuple):
@@ -84,6 +83,5 @@ def scan(query: NDArray[np.float64], samples: NDArray[Any], begin: int, end: int
 
 
 def _rows_per_call(query: NDArray[Any]) -> int:
-    return max(
-        16, _MAX_CELLS // query.size // 16 * 16
-    )  # whole blocks: the compiled loop takes up to 16 samples together
+    # whole blocks: the compiled loop takes up to 16 samples together
+    return max(16, _MAX_CELLS // query.size // 16 * 16)

@@ -1,4 +1,4 @@
-"""The twin of the stream kernels in plain Python, one sample after the other."""
+"""The fallback of the stream kernels in plain Python, one sample after the other."""
 
 from __future__ import annotations
 

@@ -12,11 +12,10 @@ from ..machine import COSTS, Cost, is_native_enabled, kernels
 
 Matrix = NDArray[np.float64]
 
-SEEN, BOUNDED, EXACT = range(
-    3
-)  # what `WindowBounds.bounds` says of a window: some bound, the best that is cheap, the total
+# what `WindowBounds.bounds` says of a window: some bound, the best that is cheap, the total
+SEEN, BOUNDED, EXACT = range(3)
 _ROW_PADDING = 16  # numbers behind the end of a row that the kernels may read
-_MAX_STEPS = 1 << 25  # of one compiled call, then Ctrl-C is heard
+_MAX_STEPS = 1 << 25  # of one compiled call, then Ctrl-C is handled
 
 
 class WindowMoments(NamedTuple):
@@ -79,7 +78,7 @@ class LowerBoundCascade(NamedTuple):
 
 
 def has_kernels() -> bool:
-    """Whether there are kernels for it: there is no twin, without kernels all distances are computed anyway."""
+    """Whether there are kernels for it: there is no fallback, without kernels all distances are computed anyway."""
     return is_native_enabled()
 
 
@@ -90,7 +89,7 @@ def window_moments(samples: Matrix, size: int) -> WindowMoments:
     it: a window is the end of a block and the beginning of the next one, whose moments are put together.
 
     >>> window_moments(np.array([[1.0, 3.0, 3.0, 3.0]]), 2)
-    Moments(means=array([[2., 3., 3.]]), scales=array([[1., 0., 0.]]))
+    WindowMoments(means=array([[2., 3., 3.]]), scales=array([[1., 0., 0.]]))
     """
     channels, length = samples.shape
     count, blocks = length - size + 1, -(-length // size)

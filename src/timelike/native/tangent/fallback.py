@@ -1,4 +1,4 @@
-"""The twin of the tangent kernels in NumPy, a block of rows after the other: the same numbers up to rounding."""
+"""The fallback of the tangent kernels in NumPy, a block of rows after the other: the same numbers up to rounding."""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ from . import SINE, SLOPE
 
 Doubles = NDArray[np.float64]
 
-SIGMOID_SCALE = (
-    2.4020563531719796  # of the thesis, D.146: ½ + ½ erf(z / 2.402…) is the closest to the logistic function
-)
+# of the thesis, D.146: ½ + ½ erf(z / 2.402…) is the closest to the logistic function
+SIGMOID_SCALE = 2.4020563531719796
 NEAR_RATIO = 1 / 64  # of D to √(ab): below it a pair is near
 _ROUNDING = 2.0**-52
 
@@ -31,7 +30,7 @@ class PointPair(NamedTuple):
     snap: float
     """Rounding errors that u may be off by: below, the vectors are parallel."""
     angle: tuple[Doubles, NDArray[np.bool_]] | None = None
-    """1 − cos θ or 1 + cos θ, whichever is the smaller, and whether it is the second; in a cone, see `Network`."""
+    """1 − cos θ or 1 + cos θ, whichever is the smaller, and whether it is the second; in a cone, see `WideNetwork`."""
 
 
 class LayerMoments(NamedTuple):
@@ -188,7 +187,7 @@ def _sine_moments(pair: PointPair) -> LayerMoments:
     least = np.exp(-2 * np.minimum(a, b))
     lost = np.expm1(-np.abs(change))
 
-    def by(own: Doubles, more: Doubles) -> Doubles:  # e^(−2a) − e^(−(a + b) + D/2), `sample_more` being a − b + D/2
+    def by(own: Doubles, more: Doubles) -> Doubles:  # e^(−2a) − e^(−(a + b) + D/2), `more` being a − b + D/2
         return np.asarray(np.where(more < 0, np.exp(-2 * own), -together) * -np.expm1(-np.abs(more)))
 
     return LayerMoments(

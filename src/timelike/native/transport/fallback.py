@@ -1,4 +1,4 @@
-"""The twin of the transport kernels in NumPy, one pair after the other, for installations without a compiler."""
+"""The fallback of the transport kernels in NumPy, one pair after the other, for installations without a compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The twin of the warp kernels in NumPy: the search over grids, and gradients; one problem after the other."""
+"""The fallback of the warp kernels in NumPy: the search over grids, and gradients; one problem after the other."""
 
 from __future__ import annotations
 

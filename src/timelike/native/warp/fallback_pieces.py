@@ -1,4 +1,4 @@
-"""One warp problem of the twin: quadratic pieces of the signal, ties between neighbours, linear systems over them."""
+"""A warp problem of the fallback: quadratic pieces of the signal, ties between neighbours, linear systems over them."""
 
 from __future__ import annotations
 
@@ -249,9 +249,7 @@ class Blocks:
         return np.repeat(np.where(still, 0.0, moved), self.size)
 
     def remove_drift(self, chain: StiffnessChain, curvature: Floats, moved: Floats) -> Floats:
-        """`step_states` without what moves runs of blocks as a whole that nothing anchors: signals would, by any
-        amount.
-        """
+        """`moved` without what moves runs of blocks as a whole that nothing anchors: signals would, by any amount."""
         own, between = np.add.reduceat(curvature, self.first), chain.stiffness[self.first[1:] - 1]
         held = own + np.append(0.0, between * self.pinned[:-1]) + np.append(between * self.pinned[1:], 0.0)
         run = np.cumsum(np.append(0, (between == 0) | self.pinned[:-1] | self.pinned[1:]))

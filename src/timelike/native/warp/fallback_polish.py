@@ -1,4 +1,4 @@
-"""The polish of the warp twin: from a grid to a local optimum, by interior point programs over pieces."""
+"""The polish of the warp fallback: from a grid to a local optimum, by interior point programs over pieces."""
 
 from __future__ import annotations
 

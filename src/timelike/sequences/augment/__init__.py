@@ -1,4 +1,4 @@
-"""Augmentations that say what they did: the new values, and how they line up with the old ones.
+"""Augmentations that return the new values and their true alignment with the old ones.
 
 **The alignment** is always one plain array (new_time, old_time), float64: row i says of which old steps, in which
 shares, the new step i is made. Rows are at least 0 and sum to 1, and they move forward (each row's cumulative sum is

@@ -1,4 +1,4 @@
-"""The base of augmentations, applied to one sequence or to many, and several augmentations as one."""
+"""The base class of augmentations, and their combinations `compose` and `choose`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _augment_each(augmentation: Augmentation, s: Sequences, rng: np.random.Gener
 
 
 def _align_times(alignment: Matrix, times: NDArray[Any]) -> NDArray[Any]:
-    """Averaged from the first on: a nanosecond since 1970 has more digits than a float64."""
+    """New times, averaged relative to the first: nanoseconds since 1970 have more digits than a float64."""
     since = times - times[0]
     if times.dtype.kind == "M":
         nanoseconds = np.round(alignment @ since.astype(np.int64)).astype(np.int64)
@@ -140,7 +140,7 @@ class RandomChoice(_CompositeAugmentation):
 
 def _as_steps(steps: Any) -> tuple[Augmentation, ...]:
     if not isinstance(steps, Iterable):
-        raise TypeError(f"steps is {steps!r:.60}: expected a list of augmentations, such as [Crop(), Jitter()]")
+        raise TypeError(f"steps is {steps!r:.60}: expected a list of augmentations, such as [RandomCrop(), Jitter()]")
     return tuple(steps)
 
 
@@ -161,6 +161,6 @@ def choose(steps: Iterable[Augmentation]) -> RandomChoice:
 
     >>> from ..augment import Blur, Merge
     >>> choose([Blur(), Merge()])
-    Choice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
+    RandomChoice(steps=(Blur(sizes=(3, 5, 7), strides=(1, 2, 3)), Merge(shortest=0.5, longest=0.8, even=False)))
     """
     return RandomChoice(_as_steps(steps))

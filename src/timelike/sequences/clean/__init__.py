@@ -1,1 +1,1 @@
-"""Gaps and repeated stamps of recordings: found, filled where they are short, cut out, merged."""
+"""Cleaning of recordings: gaps are found, filled or cut out, duplicate timestamps merged, samples evenly spaced."""

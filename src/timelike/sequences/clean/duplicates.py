@@ -1,4 +1,4 @@
-"""Samples of equal stamps made one, and stamps put in order. A method of `Sequences`."""
+"""Merging of samples with equal timestamps, and sorting by time. A method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MERGE_RULES = ("mean", "first", "last", "min", "max")
 
 
 def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min", "max"] = "mean") -> Sequences:
-    """Samples sorted by time inside every sequence, and those of equal stamps made one.
+    """Sort the samples of every sequence by time, and merge those with equal timestamps.
 
     `how` says what becomes of several values, channel by channel: their mean, the first or last of them, the smallest
-    or the largest. Missing ones do not count, unless all are missing. Samples of equal stamps keep the order they had.
+    or the largest. Missing ones do not count, unless all are missing. Samples of equal timestamps keep their order.
 
-    Repeated stamps are refused by the constructor unless they are to be mended: `on_disorder="keep"`.
+    Repeated timestamps are refused by the constructor unless they are to be mended: `on_disorder="keep"`.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[5.0, 1.0, 3.0]], times=[[9.0, 4.0, 4.0]], on_disorder="keep")
@@ -39,7 +39,7 @@ def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min
             "these sequences have no times, of which some could be equal: give them with replace(times=...)"
         )
     item = np.repeat(np.arange(len(self)), self.lengths)
-    order = np.lexsort((self.times, item))  # stable: equal stamps stay in their order
+    order = np.lexsort((self.times, item))  # stable: equal timestamps stay in their order
     values, times, item = self.values[order], self.times[order], item[order]
     new = np.ones(len(times), bool)
     new[1:] = (times[1:] != times[:-1]) | (item[1:] != item[:-1])
@@ -52,7 +52,7 @@ def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min
 
 
 def _merge_runs(values: NDArray[Any], begins: NDArray[np.int64], how: str) -> NDArray[Any]:
-    """One row of every run of rows, which begin there."""
+    """One row for every run of rows, given where runs begin."""
     dtype = computed_dtype(values.dtype) if how == "mean" else values.dtype
     if len(begins) == len(values):
         return values.astype(dtype)

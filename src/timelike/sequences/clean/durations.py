@@ -1,4 +1,4 @@
-"""How much time lies between two steps, in the unit of a collection's own clock, and which holes there are in it."""
+"""Durations between time steps, in the time unit of the collection, and intervals without samples."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TypicalSteps(NamedTuple):
 
 
 def typical_steps(self: Sequences) -> TypicalSteps:
-    """How far apart the samples of each sequence usually are, whatever holes it has; repeated stamps do not count."""
+    """How far apart the samples of each sequence usually are, whatever gaps it has; repeated times do not count."""
     same = timestamps.same_sequence_mask(self.lengths)
     if self.times is None:
         step = np.where(self.lengths > 1, 1.0, np.nan)
@@ -106,7 +106,7 @@ class SamplingIntervals(NamedTuple):
     stop: NDArray[np.int64]
 
     def select(self, kept: NDArray[np.bool_]) -> SamplingIntervals:
-        """Those of them."""
+        """The intervals that the mask selects."""
         return SamplingIntervals(*(part[kept] for part in self))
 
 

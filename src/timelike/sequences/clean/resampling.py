@@ -80,7 +80,7 @@ def resample(
 
 
 def _refuse_excessive_memory(self: Sequences, clock: NDArray[np.float64], rate: float) -> None:
-    """An error where so many steps are asked for that they do not fit into memory."""
+    """Raise an error if the resampled steps would not fit into memory."""
     spans = clock[self.offsets[1:] - 1]
     steps = float((spans * rate + 1).sum())
     bytes_ = steps * (8 * _WORK_NUMBERS + 2 * arrays.computed_dtype(self.dtype).itemsize * math.prod(self.frame))

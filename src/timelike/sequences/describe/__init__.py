@@ -1,1 +1,1 @@
-"""Descriptions, plots and suspicions of a collection: `describe`, `plot`, and figures that lie over each other."""
+"""Summaries, quality checks and plots of a collection: `describe`, `plot`, and overlaid curves."""

@@ -1,4 +1,4 @@
-"""`Description`: what is in a collection, as text, JSON and HTML."""
+"""`Description`: a summary of a collection as text, JSON and HTML."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GapSummary:
 
 @dataclass(frozen=True, repr=False)
 class Description:
-    """What `Sequences.describe` found: attributes, `text`, `json()`, and a table in a notebook."""
+    """The result of `Sequences.describe`: attributes, `text`, `json()`, and a table in a notebook."""
 
     sequences: int
     shortest: int
@@ -84,7 +84,7 @@ class Description:
 
     @property
     def text(self) -> str:
-        """Everything, in lines."""
+        """The whole description as lines of text."""
         facts = self._facts()
         width = max(len(name) for name, _ in facts)
         lines = [
@@ -93,17 +93,17 @@ class Description:
             "",
             *self._table_lines(),
         ]
-        doubts = [f"- {one.message}" for one in self.quality_issues]
-        return "\n".join([*lines, "", "suspicious:", *doubts] if doubts else [*lines, "", "nothing suspicious"])
+        issues = [f"- {one.message}" for one in self.quality_issues]
+        return "\n".join([*lines, "", "quality issues:", *issues] if issues else [*lines, "", "no quality issues"])
 
     def json(self) -> str:
-        """The same as JSON: numbers stay numbers, what does not exist is null, positions of sequences are lists."""
+        """The description as JSON: what does not exist is null, positions of sequences are lists."""
         plain = asdict(self)
         for name, word in (("classes", "label"), ("groups", "group")):
             known = plain[name]
             plain[name] = None if known is None else [{word: kind, "sequences": n} for kind, n in known.items()]
-        plain["suspicions"] = [
-            {"kind": one.kind, "words": one.message, "items": one.items.tolist()} for one in self.quality_issues
+        plain["quality_issues"] = [
+            {"kind": one.kind, "message": one.message, "items": one.items.tolist()} for one in self.quality_issues
         ]
         return json.dumps(plain, allow_nan=False, ensure_ascii=False)
 
@@ -114,7 +114,7 @@ class Description:
 
     def _repr_html_(self) -> str:
         parts = [html.fact_table(self._headline(), self._facts()), html.table(*self._table_cells())]
-        parts += [html.paragraph(one.message) for one in self.quality_issues] or [html.paragraph("nothing suspicious")]
+        parts += [html.paragraph(one.message) for one in self.quality_issues] or [html.paragraph("no quality issues")]
         return html.join_html(*parts)
 
     def _headline(self) -> str:
@@ -167,12 +167,12 @@ class Description:
 
 
 def describe(self: Sequences) -> Description:
-    """What is in the collection, and what looks wrong about it: as text, `json()` and in a notebook.
+    """Summary of the collection and its quality issues, as text, `json()` and in a notebook.
 
     Lengths, rate and jitter, gaps, the range of every channel, the share of missing values, classes and groups.
-    Suspicious are channels that never change or have no value, values that stay at a limit (clipped), copies of
-    other sequences, another rate than that of most, stamps that repeat or run backwards, classes of one sequence, and
-    sequences far shorter than the others. None of it is an error; each names the sequences.
+    Quality issues are channels that never change or have no value, values that stay at a limit (clipped), copies of
+    other sequences, a different rate than that of most, timestamps that repeat or run backwards, classes of one
+    sequence, and sequences far shorter than the others. None of them is an error; each names its sequences.
 
     >>> import timelike as tl
     >>> print(tl.Sequences([[[1.0, 0.0], [2.0, 0.0]]], channel_names=["ax", "ay"], labels=["walk"]).describe())
@@ -188,7 +188,7 @@ def describe(self: Sequences) -> Description:
     ax         1     2   1.5        0.5      0 %
     ay         0     0     0          0      0 %
     <BLANKLINE>
-    suspicious:
+    quality issues:
     - ay never changes in sequence 0
     """
     some = len(self) > 0

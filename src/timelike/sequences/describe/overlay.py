@@ -1,4 +1,4 @@
-"""Sequences as curves that are laid over each other, all from their first sample: members, neighbours, centres."""
+"""Sequences as overlaid curves, each from its first sample, for members of clusters, neighbours and centres."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def elapsed_from_first(clock: NDArray[Any]) -> NDArray[Any]:
 
 
 class Overlay(NamedTuple):
-    """Curves in the order asked for, each from its first sample, and what the time axis is called."""
+    """Curves in the given order, each from its first sample, and the name of the time axis."""
 
     curves: list[PlotCurve]
     time: str

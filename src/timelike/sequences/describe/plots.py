@@ -44,7 +44,7 @@ def plot(
     without it up to six channels are drawn, in one panel if their values are of one size and side by side otherwise.
     Of many classes, and of more channels, the first are drawn, which the title says.
 
-    Lines run over the sequences' own times where they have any, and are broken where values or stamps are missing.
+    Lines run over the sequences' own times where they have any, and are broken where values or timestamps are missing.
     `from_start` counts time from the first sample of each sequence; without it that is done only where they lie so far
     apart (on different days) that none would be seen. Ids are in the legends, and the names of channels. `dark`
     is for a dark page.

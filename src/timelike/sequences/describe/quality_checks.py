@@ -1,4 +1,4 @@
-"""Suspicions about recordings: stamps, rates, dead and clipped channels, copies. None of them is an error."""
+"""Quality checks of recordings: timestamps, rates, dead and clipped channels, copies, rare classes, short sequences."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.parameters import format_count
 from ..timestamps import same_sequence_mask
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _CHUNK = 1 << 22  # values that are hashed at once
 
 @dataclass(frozen=True, eq=False)
 class QualityIssue:
-    """A sentence about the sequences at the positions `items`; `kind` is a word for programs."""
+    """A `message` about the sequences at the positions `items`; `kind` identifies the check."""
 
     kind: str
     message: str
@@ -54,7 +55,7 @@ def extremes(self: Sequences) -> Extremes:
 
 
 def find_quality_issues(self: Sequences, usual: TypicalSteps, ends: Extremes) -> tuple[QualityIssue, ...]:
-    """All that is found, what must be mended first before what may be right."""
+    """All issues, those that must be fixed before those that may be right."""
     found = [
         *_check_timestamps(self),
         *_check_rates(self, usual),
@@ -72,14 +73,14 @@ def _check_timestamps(self: Sequences) -> Iterator[QualityIssue]:
     rows = np.flatnonzero(same_sequence_mask(self.lengths))
     item = np.repeat(np.arange(len(self)), self.lengths)[rows]
     for kind, hit in (
-        ("unsorted stamps", self.times[rows + 1] < self.times[rows]),
-        ("repeated stamps", self.times[rows + 1] == self.times[rows]),
+        ("unsorted timestamps", self.times[rows + 1] < self.times[rows]),
+        ("repeated timestamps", self.times[rows + 1] == self.times[rows]),
     ):
         items = np.unique(item[hit])
         if len(items):
-            where = "run backwards" if kind == "unsorted stamps" else "repeat"
-            steps = _format_count(int(hit.sum()), "step")
-            words = f"stamps {where} at {steps}{_describe_items(self, items)}: merge_duplicates() mends them"
+            where = "run backwards" if kind == "unsorted timestamps" else "repeat"
+            steps = format_count(int(hit.sum()), "step")
+            words = f"timestamps {where} at {steps}{_describe_items(self, items)}: merge_duplicates() mends them"
             yield QualityIssue(kind, words, items)
 
 
@@ -94,7 +95,7 @@ def _check_rates(self: Sequences, usual: TypicalSteps) -> Iterator[QualityIssue]
         low, high = 1 / usual.step[items].max(), 1 / usual.step[items].min()
         rates = f"{low:.4g}" if np.isclose(low, high) else f"{low:.4g} to {high:.4g}"
         words = f"{rates} samples per {time_unit(self)} where {1 / middle:.4g} are usual{_describe_items(self, items)}"
-        yield QualityIssue("another rate", words, items)
+        yield QualityIssue("different rate", words, items)
 
 
 def _check_dead_channels(self: Sequences, ends: Extremes) -> Iterator[QualityIssue]:
@@ -146,8 +147,8 @@ def _check_copies(self: Sequences) -> Iterator[QualityIssue]:
     more = ", …" if len(groups) > _MAX_LISTED else ""
     labels = self.labels
     torn = labels is not None and any(len(np.unique(labels[group])) > 1 for group in groups)
-    words = f"{_format_count(len(items), 'sequence')} hold the values of another: {', '.join(listed)}{more}"
-    yield QualityIssue("duplicated", words + ("; some with another label" if torn else ""), items)
+    words = f"{format_count(len(items), 'sequence')} hold the values of another: {', '.join(listed)}{more}"
+    yield QualityIssue("duplicate sequence", words + ("; some with another label" if torn else ""), items)
 
 
 def find_copies(self: Sequences) -> list[NDArray[np.int64]]:
@@ -169,7 +170,7 @@ def find_copies(self: Sequences) -> list[NDArray[np.int64]]:
 
 
 def _group_equal(self: Sequences, candidates: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Those of one hash that are the same indeed."""
+    """The groups of equal sequences among those of one hash."""
     kinds: list[list[int]] = []
     for i in candidates.tolist():
         for kind in kinds:
@@ -209,15 +210,15 @@ def _check_rare_and_short(self: Sequences) -> Iterator[QualityIssue]:
         single = np.flatnonzero(counts == 1)
         if len(single) and len(kinds) > 1:
             names = ", ".join(map(str, kinds[single][:_MAX_LISTED])) + (", …" if len(single) > _MAX_LISTED else "")
-            yield QualityIssue("single", f"only one sequence of the class {names}", np.sort(first[single]))
+            yield QualityIssue("single-member class", f"only one sequence of the class {names}", np.sort(first[single]))
     items = np.flatnonzero(self.lengths < _SHORT_SHARE * np.median(self.lengths))
     if len(items):
         words = f"{int(self.lengths[items].max())} steps or fewer where {np.median(self.lengths):.6g} are usual"
-        yield QualityIssue("short", words + _describe_items(self, items), items)
+        yield QualityIssue("short sequence", words + _describe_items(self, items), items)
 
 
 def _describe_items(self: Sequences, items: NDArray[np.int64]) -> str:
-    """Which sequences, in words."""
+    """The sequences as text."""
     if len(items) == len(self) > 1:
         return " in every sequence"
     names = ", ".join(item_name(self, i) for i in items[:_MAX_LISTED].tolist()) + (
@@ -232,16 +233,12 @@ def item_name(self: Sequences, item: int) -> str:
 
 
 def channel_name(self: Sequences, channel: int) -> str:
-    """Its name, or its position."""
+    """The name of a channel, or its position."""
     return f"channel {channel}" if self.channel_names is None else self.channel_names[channel]
 
 
 def time_unit(self: Sequences) -> str:
-    """What time is counted in."""
+    """The unit of time."""
     if self.times is None:
         return "step"
     return "s" if self.times.dtype.kind == "M" else "unit of time"
-
-
-def _format_count(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Problems made by code from a seed, each with what is true about it: warps, positions, modes, energies.
+"""Generators of synthetic data with known ground truth: warps, positions, modes, energies.
 
 Every generator takes `random_state` (None, an integer or a `numpy.random.Generator`) and gives a named record whose
 first field is the `Sequences`; the point-cloud problems give two plain arrays (n, 2).

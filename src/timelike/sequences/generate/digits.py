@@ -1,4 +1,4 @@
-"""Moving digits: videos of which everything is known."""
+"""Videos of moving digits with known positions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MovingDigits(NamedTuple):
     def swap(self, dynamics_of: MovingDigits) -> NDArray[Any]:
         """The truth of a content swap: frames (order, n, time, 1, size, size) of these digits on the paths of others.
 
-        Of several digits nobody can say which one should take which path, so there is a truth for each order, two for
+        It is undefined which of several digits should take which path, so there is a truth for each order, two for
         two digits. The one that is closest to a forecast counts, chosen for every item and by the score in question
         (Franceschi's thesis, 2022, C.4.3), which is what `score.best_of_n` does. There are as many frames as in
         `dynamics_of`; those after the conditioning are what `model.swap` forecasts.
@@ -63,7 +63,7 @@ class MovingDigits(NamedTuple):
                 "turn around before a wall or beyond it; make both with one digit_size"
             )
         if n_digits > _MOST_IN_ORDERS:
-            raise ValueError(f"{n_digits} digits have too many orders: use draw_digits with the order you want")
+            raise ValueError(f"{n_digits} digits have too many orders: use rasterize_digits with the order you want")
         rules: dict[str, Any] = {"size": frame[-1], "subpixel": dynamics_of.subpixel, "dtype": self.sequences.dtype}
         orders = permutations(range(n_digits))
         return np.stack([rasterize_digits(self.patches[:, order], dynamics_of.positions, **rules) for order in orders])

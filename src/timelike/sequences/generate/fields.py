@@ -48,7 +48,7 @@ def waves(
 ) -> Waves:
     """Waves from a fading source in the middle of a square: ∂²w/∂t² = c²∇²w + f₀ e^(−t/T₀) on a disc.
 
-    The WaveEq data of Franceschi's thesis (2022, C.4.1): c ~ U(300, 400), f₀ ~ U(1, 30), T₀ = `weight_decay`, w = ∂w/∂t
+    The WaveEq data of Franceschi's thesis (2022, C.4.1): c ~ U(300, 400), f₀ ~ U(1, 30), T₀ = `decay`, w = ∂w/∂t
     = 0 at first. ∇² is the five-point difference of order 4 in each direction.
 
     - `border="fixed"` is the authors' data, for rows beside the thesis: the two outermost rows and columns, which the

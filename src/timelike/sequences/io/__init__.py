@@ -1,1 +1,1 @@
-"""Names, paths, patterns, folders and lists → Sequences: which files are meant, fetched, and read side by side."""
+"""Loading of sequences from data set names, files, folders, patterns and tables, and the file formats."""

@@ -1,4 +1,4 @@
-"""The UCR/UEA archive on the web: a name → its files in the cache, checked, whole or not at all."""
+"""Downloads from the UCR/UEA archive into the cache, with checksums, atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets: those in a folder, and those with a name, in the places where names are looked for."""
+"""Data sets in a folder, and the search for data sets by name."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def find_dataset(path: Path) -> DatasetFiles:
 
 
 def _nested_files_hint(folder: Path) -> str:
-    """A hint where files that can be read lie in folders within, or have a suffix that must be asked for."""
+    """A hint if readable files are in subfolders, or have a suffix that must be requested by a pattern."""
     for pattern in ("*", "*/*", "*/*/*"):
         suffixes = (one.suffix.lower() for one in sorted(folder.glob(pattern)) if not one.name.startswith("."))
         known = next((one for one in suffixes if one in formats.SUFFIXES), None)
@@ -163,7 +163,7 @@ def load_by_name(name: str) -> dict[str, Sequences]:
 
 
 def _refuse_other_files(name: str) -> None:
-    """Nobody who has a file of that name meant to download another: say what is in it instead."""
+    """Report what is in a local file of that name, instead of downloading another."""
     files = [f"{name}{suffix}" for suffix, known in formats.FORMATS.items() if known.is_shared]
     for place, root in _search_roots():
         for pattern in (folders + file for file in files for folders in ("", "*/", "*/*/")):

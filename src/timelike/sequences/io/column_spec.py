@@ -1,4 +1,4 @@
-"""`ColumnSpec`: what the caller says about the columns of recordings."""
+"""`ColumnSpec`: the options of the caller about the columns of recordings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_LISTED = 12  # columns that an error names
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """What the caller said about the columns of recordings."""
+    """The options of the caller about the columns of recordings."""
 
     time: str | int | None = None
     values: tuple[str | int, ...] | None = None
@@ -28,7 +28,7 @@ class ColumnSpec:
 
     @classmethod
     def from_options(cls, *, time: Any = None, values: Any = None, label: Any = None, group: Any = None) -> ColumnSpec:
-        """The same from whatever came."""
+        """Validated options."""
         if time is not None and not _is_column(time):
             raise TypeError(f"time={time!r:.60}: expected the name of a column, or its position")
         if values is not None:

@@ -1,4 +1,4 @@
-"""Which columns of a recording are its time, its channels, its label and its group: asked for, or found and said."""
+"""The roles of the columns of a recording (time, channels, label, group), given by the caller or inferred."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ParsedFile:
 
 
 def parse_columns(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
-    """The columns of a file told apart."""
+    """Assign roles to the columns of a file."""
     sheet = _normalize_id(sheet)
     if sheet.has_names and "id" in sheet.columns and raw_columns.count_axes(sheet.columns["id"]) == 1:
         return _parse_long(sheet, spec)
@@ -58,7 +58,7 @@ def parse_columns(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
 
 
 def _normalize_id(sheet: RawColumns) -> RawColumns:
-    """The same with a column ID or Id called id."""
+    """Rename a column ID or Id to id."""
     found = [name for name in sheet.columns if name.strip().lower() == "id"]
     if not sheet.has_names or len(found) != 1 or found == ["id"]:
         return sheet
@@ -110,7 +110,7 @@ def _channel_names(name: str, block: NDArray[Any]) -> list[str]:
 
 
 def _numeric_columns(sheet: RawColumns, taken: set[str], notes: list[str]) -> dict[str, NDArray[Any]]:
-    """Every column of numbers that is nothing else; what is text is left out, and that is said."""
+    """Every numeric column without another role; text columns are left out, with a note."""
     found, others = {}, []
     for name, cells in sheet.columns.items():
         if name in taken or raw_columns.count_axes(cells) == 0 or (sheet.has_names and name in _NOT_CHANNELS):
@@ -141,7 +141,7 @@ def _requested_numbers(sheet: RawColumns, name: str) -> NDArray[Any]:
 
 
 def _split_block(sheet: RawColumns, spec: ColumnSpec) -> RawColumns:
-    """A plain array whose columns are asked for by position is one column for each."""
+    """An array whose columns are chosen by position becomes one column for each."""
     block = next(iter(sheet.columns.values()))
     if sheet.has_names or raw_columns.count_axes(block) < 2 or (spec.time is None and spec.values is None):
         return sheet

@@ -1,4 +1,4 @@
-"""Files or tables of one recording each, in columns → one collection: read, held against each other, then packed."""
+"""Files or tables of one recording each, read, checked against each other and packed into one collection."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _reorder_channels(first: ParsedFile, one: ParsedFile) -> ParsedFile:
 
 
 def _refuse_mixed_times(pieces: list[ParsedFile]) -> None:
-    """An error where some have times and others not, or dates and numbers, or dates with and without a zone."""
+    """Raise an error if some have times and others not, or dates and numbers, or dates with and without a zone."""
     looks = [RecordingInfo(one.path, 0, ()) for one in pieces]
     said = {one.path: _describe_times(one) for one in pieces}
     if len(set(said.values())) > 1:
@@ -233,7 +233,7 @@ def _describe_times(one: ParsedFile) -> str:
 
 
 def _collect_notes(pieces: list[ParsedFile]) -> list[str]:
-    """What was understood, each once; of what is not so in all files, in which."""
+    """Notes about how files were read, each once; those that hold for some files name them."""
     counts = Counter(note for one in pieces for note in one.notes)
     return [note if n == len(pieces) else f"{note} (in {_list_files_with(pieces, note)})" for note, n in counts.items()]
 

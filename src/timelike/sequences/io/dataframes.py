@@ -28,7 +28,7 @@ def read_dataframes(
     label: Any = None,
     group: Any = None,
 ) -> Sequences:
-    """What `Sequences.from_frames` gives."""
+    """The implementation of `Sequences.from_frames`."""
     named, asked = _name_recordings(frames), ColumnSpec.from_options(time=time, values=values, label=label, group=group)
     sheets = [_to_raw_columns(one, Path(name)) for name, one in named.items()]
     unnamed = next(iter(named)) == "frames[0]"

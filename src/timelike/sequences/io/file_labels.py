@@ -22,7 +22,7 @@ _MAX_LISTED = 3  # files that an error names
 
 
 def resolve_role(pieces: list[ParsedFile], asked: Role, role: str, notes: list[str]) -> list[Any] | NDArray[Any] | None:
-    """One entry for every recording, or None where nobody says anything about it."""
+    """One entry for every recording, or None if none has one."""
     within: list[list[Any] | None] = [piece.label if role == "label" else piece.group for piece in pieces]
     if callable(asked) or (asked is not None and not isinstance(asked, str)):
         said = [_call_role(asked, piece.path, role) if callable(asked) else asked for piece in pieces]
@@ -74,7 +74,7 @@ def _partial_column_error(pieces: list[ParsedFile], within: list[Any], name: Any
 
 
 def _refuse_mixed_kinds(pieces: list[ParsedFile], within: list[list[Any] | None], role: str) -> None:
-    """An error where the column is text in some files and numbers in others."""
+    """Raise an error if the column is text in some files and numbers in others."""
     kinds: dict[bool, str] = {}
     for piece, found in zip(pieces, within, strict=True):
         for entry in found or ():

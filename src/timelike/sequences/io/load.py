@@ -100,7 +100,7 @@ def load(
     size : int or (height, width), optional
         Of videos: frames in this size, by the mean over areas where they shrink; one number makes squares of them,
         whatever their shape was.
-    grey : bool
+    grayscale : bool
         Of videos: one channel in place of red, green and blue.
     every : int
         Of videos: only every n-th frame.
@@ -121,7 +121,7 @@ def load(
     if split not in (None, "train", "test"):
         raise ValueError(f'split={split!r}: expected "train", "test" or None for all there is')
     check_choice(on_error, "on_error", ("raise", "skip"))
-    videos = {"size": size, "grey": grayscale, "every": every}
+    videos = {"size": size, "grayscale": grayscale, "every": every}
     columns = {"layout": layout, "time": time, "values": values, "label": label, "group": group}
     if hasattr(source, "columns") or hasattr(source, "__array__"):
         raise TypeError(
@@ -145,7 +145,7 @@ def load(
 
 
 def _resolve_source(source: Any, asked: bool) -> list[Path] | Path | str:
-    """What is meant: recordings of a file each, another file or folder, or a name."""
+    """What `source` means: a list of recordings, another file or folder, or a name."""
     given = os.fspath(source) if isinstance(source, os.PathLike) else source
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
         return _as_file_or_list(paths.list_files(given), asked)
@@ -166,7 +166,7 @@ def _resolve_source(source: Any, asked: bool) -> list[Path] | Path | str:
 
 
 def _as_file_or_list(files: list[Path], asked: bool) -> list[Path] | Path:
-    """A single file is itself, however it was found, unless it is a recording or asked for as one."""
+    """A single file as itself, unless it is a recording or options of recordings are given."""
     if len(files) == 1 or all(special_file_kind(file) for file in files):
         refuse_special_file(files[0])
     if len(files) > 1 or _is_recording(files[0]):
@@ -184,7 +184,7 @@ def _choose_split(parts: dict[str, Sequences], split: str | None, source: Source
     if split not in parts:
         has = "no official split" if "all" in parts else f"only a {next(iter(parts))} part"
         raise ValueError(
-            f'split="{split}" is asked of {source!r:.80}, which has {has}: leave split out, and divide it with '
+            f'split="{split}" is given for {source!r:.80}, which has {has}: leave split out, and divide it with '
             "Sequences.split(test=...) if you need two parts"
         )
     return parts[split]
@@ -201,7 +201,7 @@ def _is_path(given: str) -> bool:
 
 
 def _read_recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str, Any], on_error: str) -> Sequences:
-    """Files of one recording each, as one collection; a pipe or a device among them is left out, whatever is asked."""
+    """Files of one recording each, as one collection; a pipe or a device among them is always left out."""
     left_out: dict[Path, Exception] = {}
     for file in files:
         try:
@@ -288,7 +288,7 @@ def _is_recording(path: Path) -> bool:
 
 
 def _refuse_options(asked: Mapping[str, Any], found: Path | str) -> None:
-    usual = {"size": None, "grey": False, "every": 1}
+    usual = {"size": None, "grayscale": False, "every": 1}
     for name, value in asked.items():
         if name in usual and value is not usual[name] and value != usual[name]:
             raise ValueError(f"{name}={value!r} is for videos, and {str(found)!r:.80} is none: leave {name} out")

@@ -1,4 +1,4 @@
-"""`Origin`: what sequences were read from, and how it was understood."""
+"""`Origin`: the files that sequences were read from, and notes about how they were read."""
 
 from __future__ import annotations
 

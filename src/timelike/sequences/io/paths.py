@@ -1,4 +1,4 @@
-"""Patterns, lists and folders → the files that are meant, and a name for each."""
+"""Files from patterns, lists and folders, and a unique name for each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def expand_user(path: str | os.PathLike[str]) -> Path:
-    """A path with ~ replaced; one of a user who is not there stays as it is, and is found nowhere.
+    """A path with ~ replaced; one of an unknown user stays as it is.
 
     >>> expand_user("~nosuchuser/a.csv").name
     'a.csv'
@@ -26,7 +26,7 @@ def expand_user(path: str | os.PathLike[str]) -> Path:
 
 
 def readable_name(name: str) -> str:
-    r"""A name as text: bytes that are no UTF-8, which Python keeps as half letters nobody can print, are written out.
+    r"""A name as text: bytes that are not UTF-8, which Python keeps as unprintable surrogates, are escaped.
 
     >>> readable_name(os.fsdecode(b"caf\xe9"))
     'caf\\xe9'
@@ -65,7 +65,7 @@ def match_pattern(pattern: Path) -> list[Path]:
     A folder that links lead to more than once, or back to, is gone through once.
     """
     found = sorted({Path(one) for one in _expand_pattern(str(pattern))})
-    files = [path for path in found if not path.is_dir()]  # a broken link too: whoever reads it says so
+    files = [path for path in found if not path.is_dir()]  # a broken link too: reading it raises the error
     if not files:
         folders = f", but {len(found)} folders: add /* to mean what is in them" if found else ""
         raise FileNotFoundError(f"no file matches {str(pattern)!r}{folders or f': the current folder is {Path.cwd()}'}")
@@ -92,7 +92,7 @@ def _walk_folders(base: str) -> Iterator[str]:
             status = os.stat(folder)
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except PermissionError:
-            raise  # what is left out silently would be missed by nobody
+            raise  # a folder that is silently left out would go unnoticed
         except OSError:  # no folder, or a link to nowhere
             continue
         if (status.st_dev, status.st_ino) in seen:
@@ -133,7 +133,7 @@ def list_files(source: Iterable[Any]) -> list[Path]:
 def files_in_folder(folder: Path, suffixes: Collection[str]) -> list[Path]:
     """The files of a folder that have one of the suffixes, in the order of their names; hidden ones are left out.
 
-    A link that leads nowhere is among them, and so are pipes and devices: whoever reads them says so.
+    Broken links, pipes and devices are included: reading them raises the error.
     """
     entries = sorted((one for one in folder.iterdir() if not one.name.startswith(".")), key=lambda one: one.name)
     return [entry for entry in entries if entry.suffix.lower() in suffixes and not entry.is_dir()]

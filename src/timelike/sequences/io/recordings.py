@@ -1,4 +1,4 @@
-"""Files of one recording each → one collection: looked at, held against each other, then read into their places."""
+"""Files of one recording each, inspected, checked against each other and read in parallel into one collection."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .origin import Origin
 from .paths import unique_names
 
 _BAR_DELAY = 2  # without a bar
-_POLL_SECONDS = 0.2  # seconds between two looks at whether somebody wants to stop
+_POLL_SECONDS = 0.2  # seconds between two checks for Ctrl-C
 _MAX_BATCHES = 256  # so often files are handed to threads, at most
 _MAX_LISTED = 20  # files that a warning names
 _MAX_FILES_PER_KIND = 3  # files that an error names for each of several kinds
 
-Tick = Callable[[], None]  # called at every step; raises where somebody has pressed Ctrl-C
+Tick = Callable[[], None]  # called at every step; raises after Ctrl-C
 Result = TypeVar("Result")
 
 
@@ -42,12 +42,12 @@ class RecordingInfo(NamedTuple):
 
 
 class RecordingReader(Protocol):
-    """What a format of recordings has to say."""
+    """The interface of a reader of recordings."""
 
     step_name: str
-    """What a time step is called: "frames"."""
+    """The name of time steps, such as "frames"."""
     reduction_hint: str
-    """How to ask for less, in an error."""
+    """How to load less, for error messages."""
 
     def inspect(self, path: Path, tick: Tick) -> RecordingInfo: ...
 
@@ -55,7 +55,7 @@ class RecordingReader(Protocol):
         """Write the recording to the beginning of `out` (steps, *frame); gives the times of what was written."""
 
     def refuse_mixed(self, infos: list[RecordingInfo]) -> None:
-        """An error, with a way out, where frames have different shapes."""
+        """Raise an error, with the remedy, if frames have different shapes."""
 
 
 def read_recordings(
@@ -183,7 +183,7 @@ def list_kinds(looks: list[RecordingInfo], kind: Callable[[RecordingInfo], str])
 
 
 class _ProgressCounter:
-    """Counts steps of several threads on one bar, and ends them where somebody wants to stop."""
+    """Counts the steps of several threads on one bar, and stops them after Ctrl-C."""
 
     def __init__(self, bar: Any) -> None:
         self._bar, self._lock, self._ended = bar, threading.Lock(), False
@@ -253,9 +253,9 @@ def _has_failed(future: Any) -> bool:
 
 
 def _thread_count(left: int, working: int) -> int:
-    """How many threads have room for what each works on in `left` bytes; one in any case.
+    """How many threads fit into `left` bytes if each needs `working` bytes; at least one.
 
-    >>> _thread_count(left=100, working_bytes=100), _thread_count(left=-1, working_bytes=1)
+    >>> _thread_count(left=100, working=100), _thread_count(left=-1, working=1)
     (1, 1)
     """
     return max(1, min(_max_threads(), left // max(working, 1)))

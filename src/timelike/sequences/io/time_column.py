@@ -1,4 +1,4 @@
-"""Which column of a recording is its time: asked for, or found by its name or its dates, and said."""
+"""The time column of a recording: given by the caller, or inferred from its name or its dates and noted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RISING_SHARE = 0.9  # of the steps of a column that may be the time
 
 @dataclass(frozen=True)
 class TimeColumns:
-    """Which columns are about time, and what is to be said of them."""
+    """The columns about time, and notes about them."""
 
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def find_times(
 
 
 def find_times_by_id(sheet: RawColumns, spec: ColumnSpec) -> tuple[TimeColumns, NDArray[Any] | None]:
-    """The same of a table whose column `id` tells several recordings apart.
+    """The time columns and times of a table whose column `id` tells several recordings apart.
 
     A column that is called `time` is read as it is written, as `save` writes it, and given back as None.
     """
@@ -82,7 +82,7 @@ def find_times_by_id(sheet: RawColumns, spec: ColumnSpec) -> tuple[TimeColumns, 
 
 
 def is_time_name(name: str) -> bool:
-    """Whether a column is called as times are."""
+    """Whether the name of a column is one of a time column."""
     return _normalize_name(name) in _TIME_NAMES | _LIKELY_TIME_NAMES
 
 
@@ -184,7 +184,7 @@ def _read_time_column(
 
 
 def refuse_restart(sheet: RawColumns, time: NDArray[Any]) -> None:
-    """An error where times begin anew: several recordings in one file, which must not be sorted into each other."""
+    """Raise an error if times begin anew: several recordings in one file, which must not be sorted into each other."""
     steps = np.diff((time - time.min()).astype(np.float64))
     falls = np.flatnonzero(steps < -np.ptp(time).astype(np.float64) / 2)
     if len(falls) and (steps > 0).any():  # rows that all go backwards are one recording, newest first

@@ -1,4 +1,4 @@
-"""Files ↔ Sequences, one module per family of formats; the suffix of the file says which."""
+"""File formats, one module per family; the suffix of the file selects it."""
 
 from __future__ import annotations
 
@@ -39,14 +39,12 @@ class Format:
       of every suffix what there is no place for (the words are those of `text.UnsupportedFeature`) and `write` refuses.
     - `is_found_by_name`: `load(name)` looks for such files.
     - `is_standalone`: a file `<name>` alone is a data set; otherwise only `<name>_TRAIN` and `<name>_TEST` are.
-    - `is_shared`: others keep other things in such files; `has_sequences(path)` of the module says whether it is
-    sequences.
+    - `is_shared`: such files may hold other things; `has_sequences(path)` of the module tells.
     - `has_split`: a file can hold a training and a test part; `write` of the module takes `test=`.
     - `is_writable`: the module has `write`; otherwise such files are only read.
     - `is_recording`: a file is one sequence, and a folder, a pattern or a list of them is a collection.
     - `has_columns`: a file may be one recording in columns; `read_columns(path, layout)` of the module gives them.
-    - `is_opt_in`: in a folder such files are left alone; only who asks for them by a pattern, a list or by name gets
-    them.
+    - `is_opt_in`: such files are read when a pattern, a list or a name asks for them, and ignored in a folder.
     """
 
     module: str
@@ -115,7 +113,7 @@ def read_columns(path: Path, layout: str | None = None) -> RawColumns | Sequence
 
 
 def has_sequences(path: Path) -> bool:
-    """Whether a file has sequences in it; only where others use the format too does that take a look.
+    """Whether a file holds sequences; only files of a shared format are opened for that.
 
     >>> has_sequences(Path("GunPoint_TRAIN.ts"))
     True
@@ -125,7 +123,7 @@ def has_sequences(path: Path) -> bool:
 
 
 def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> Path:
-    """Write a file, whole or not at all; what the format has no place for is an error, never dropped.
+    """Write a file atomically; what the format cannot hold is an error, never dropped.
 
     >>> import tempfile, timelike as tl
     >>> write(tl.Sequences([[1.0, 2.0]]), Path(tempfile.mkdtemp()) / "a.npy").name

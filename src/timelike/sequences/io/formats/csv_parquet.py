@@ -80,7 +80,7 @@ def sequences_from_columns(
     times: dict[str, Any] = {name: table.pop(name) for name in clock[0].columns}
     named = {role: roles.get(role) or role for role in long_tables.RESERVED_COLUMNS}
     known: dict[str, Any] = {role: table.pop(column, None) for role, column in named.items()}
-    for other in long_tables.RESERVED_COLUMNS:  # a column of that name beside the one that was asked for is no channel
+    for other in long_tables.RESERVED_COLUMNS:  # a column of that name is no channel even if another has its role
         table.pop(other, None)
     notes = ["the column 'id' tells recordings apart", *clock[0].notes]
     table = _drop_text_columns(table, notes)
@@ -176,7 +176,7 @@ def _write_csv(data: Sequences, path: Path) -> None:
 
 
 def _refuse_time_channel(data: Sequences) -> None:
-    """An error for a channel that would be read back as the time, where there is no other."""
+    """Raise an error for a channel that would be read back as the time, where there is no other."""
     from ..time_column import is_time_name
 
     found = next((name for name in data.channel_names or () if data.times is None and is_time_name(name)), None)

@@ -134,7 +134,7 @@ def _columns_by_name(path: Path, found: DelimitedTable, notes: list[str]) -> dic
 
 
 def refuse_ambiguous_names(path: Path, names: list[str]) -> None:
-    """An error where names of columns are empty or repeat."""
+    """Raise an error if names of columns are empty or repeat."""
     if "" in names or len(set(names)) < len(names):
         raise text.make_format_error(path, f"the column names {names[:20]} are not all different and non-empty", 1)
 

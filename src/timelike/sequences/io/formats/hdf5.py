@@ -28,7 +28,7 @@ class Superblock(NamedTuple):
 
 
 def refuse_damaged(path: Path) -> None:
-    """An error for a file that is cut short, or that the HDF5 library would read for ever.
+    """Raise an error for a file that is cut short, or that the HDF5 library would read for ever.
 
     The library goes from object to object of a global heap by their lengths, also by a length of 0: of 1 500 files with
     one damaged byte, it never came back from one.

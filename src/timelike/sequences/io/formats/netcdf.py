@@ -69,7 +69,7 @@ def _is_time_coordinate(coordinate: Any) -> bool:
 
 
 def _refuse_unreadable(path: Path) -> None:
-    """An error for a damaged netCDF 4 file, and for a whole one where no package reads it."""
+    """Raise an error for a damaged netCDF 4 file, and for a whole one where no package reads it."""
     with path.open("rb") as file:
         if file.read(len(hdf5.SIGNATURE)) != hdf5.SIGNATURE:
             return

@@ -46,7 +46,7 @@ def has_sequences(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             return {"values.npy", "offsets.npy"} <= set(archive.namelist())
     except Exception:  # zipfile raises what not: NotImplementedError, UnicodeDecodeError, struct.error
-        return True  # damaged: whoever asks for it by name should be told so
+        return True  # damaged: loading it by name should raise an error
 
 
 def read_columns(path: Path, layout: str | None = None) -> RawColumns | Sequences:
@@ -75,7 +75,7 @@ def columns_from_arrays(
 
 
 def refuse_collection_layout(path: Path, layout: str) -> None:
-    """An error for a layout that is not of one recording."""
+    """Raise an error for a layout that is not of one recording."""
     if layout not in _SINGLE_LAYOUTS:
         check_layout(layout)
         words = " or ".join(f'layout="{word}" {meaning}' for word, meaning in _SINGLE_LAYOUTS.items())

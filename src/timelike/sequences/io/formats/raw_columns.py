@@ -73,7 +73,7 @@ def parse_numbers(sheet: RawColumns, name: str) -> NDArray[Any] | None:
     written = "".join(cells)
     if sheet.decimal == "," and "," in written:
         cells = [cell.replace(",", ".") for cell in cells]
-    if written.isascii() and "_" not in written:  # float() takes 1_000 and Arabic digits, nobody's files do
+    if written.isascii() and "_" not in written:  # float() accepts 1_000 and Arabic digits, files do not have them
         found = _parse_floats(cells)
         if found is None:
             found = _parse_floats(["nan" if cell.strip().lower() in _MISSING else cell for cell in cells])

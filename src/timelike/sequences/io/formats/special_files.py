@@ -26,12 +26,12 @@ def special_file_kind(path: Path) -> str | None:
     """
     try:
         return _KINDS.get(stat.S_IFMT(path.stat().st_mode))
-    except (OSError, ValueError):  # whoever opens it says so
+    except (OSError, ValueError):  # opening it raises the error
         return None
 
 
 def refuse_special_file(path: Path) -> None:
-    """An error for what is no regular file."""
+    """Raise an error for what is no regular file."""
     kind = special_file_kind(path)
     if kind is not None:
         raise make_format_error(path, f"is {kind}, not a file: {WAY_OUT}")

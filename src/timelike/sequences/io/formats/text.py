@@ -117,7 +117,7 @@ def _conversion_hint(encoding: str) -> str:
 
 
 def refuse_empty_file(path: Path) -> None:
-    """An error for a file of no bytes, which no format has."""
+    """Raise an error for a file of no bytes, which no format has."""
     if path.stat().st_size == 0:
         raise make_format_error(path, "is empty: expected a recording; get it again")
 
@@ -273,7 +273,7 @@ def refuse_unwritable_name(name: str, what: str, forbidden: str) -> None:
 
 
 def refuse_large_claim(path: Path, claimed: int, what: str = "of numbers") -> None:
-    """An error where the numbers of a file, or what is made on the way to them, would take more than is allowed."""
+    """Raise an error if the numbers of a file, or what is made on the way to them, would take more than is allowed."""
     size, limit = path.stat().st_size, max_file_bytes(path)
     if claimed > limit:
         raise make_format_error(

@@ -207,7 +207,7 @@ def _parse_timed(body: str, path: Path, number: int) -> tuple[NDArray[np.float64
 
 
 def _check_rows(header: _TsHeader, rows: list[_TsRow], path: Path) -> None:
-    """The header against the data. `@missing` is not held against it: a NaN is seen by whoever reads the values."""
+    """The header against the data. `@missing` is not checked: a NaN shows in the values."""
     flags, counts = header.flags, header.counts
     n_channels: int = counts.get("dimensions", int(rows[0].values.shape[1]))
     if flags.get("univariate") and n_channels > 1:

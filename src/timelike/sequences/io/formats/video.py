@@ -3,7 +3,7 @@
 A video is one sequence of frames (channel, height, width), float32 between 0 and 1: red, green and blue, or one channel
 where the video itself is grey. Frames are turned as the file says. Times are seconds since the first frame: evenly
 spaced where the file means that, up to the rounding of its clock, and otherwise as they are. The sound is left out.
-Several are given as a pattern, a list or a folder (`tl.load("clips/*.mp4", size=64, grey=True)`). Needs the extra
+Several are given as a pattern, a list or a folder (`tl.load("clips/*.mp4", size=64, grayscale=True)`). Needs the extra
 `video`.
 """
 
@@ -84,7 +84,7 @@ class VideoReader:
     every: Any = 1
 
     step_name = "frames"
-    reduction_hint = "size=(height, width), grey=True or every=2"
+    reduction_hint = "size=(height, width), grayscale=True or every=2"
 
     def __post_init__(self) -> None:
         check_bool(self.grayscale, "grayscale"), check_int(self.every, "every", 1)
@@ -154,7 +154,7 @@ class VideoReader:
         return convert
 
     def refuse_mixed(self, infos: list[RecordingInfo]) -> None:
-        """An error where videos have different sizes or channels."""
+        """Raise an error if videos have different sizes or channels."""
         if len({look.frame[1:] for look in infos}) > 1:
             sizes = recordings.list_kinds(infos, lambda look: f"{look.frame[1]} × {look.frame[2]}")
             least = min((look.frame[1:] for look in infos), key=np.prod)
@@ -165,8 +165,8 @@ class VideoReader:
         if len({look.frame[0] for look in infos}) > 1:
             channels = recordings.list_kinds(infos, lambda look: "grey" if look.frame[0] == 1 else "colour")
             raise ValueError(
-                f"some videos have one channel and others three: {'; '.join(channels)}: give grey=True, and all have "
-                "one, or load them apart"
+                f"some videos have one channel and others three: {'; '.join(channels)}: give grayscale=True, and all "
+                "have one, or load them apart"
             )
 
 

@@ -1,4 +1,4 @@
-"""Whether a video is cut short: what its container says of itself is held against what came."""
+"""Detection of truncated videos, by comparing the container's metadata with the data."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TruncationCheck:
             self._tracks.setdefault(packet.stream.index, _PacketTrack()).add(packet)
 
     def refuse_truncated(self, path: Path, container: Any, stream: Any) -> None:
-        """An error where pictures are missing."""
+        """Raise an error if pictures are missing."""
         pictures, name = self._tracks[stream.index], container.format.name
         if any(pictures.torn):
             raise text.make_format_error(path, f"ends within frame {pictures.packets}: get it again")
@@ -79,7 +79,7 @@ class TruncationCheck:
 
 
 def refuse_short_file(path: Path, declared: int) -> None:
-    """An error for a file that says it is longer than it is."""
+    """Raise an error for a file that says it is longer than it is."""
     size = path.stat().st_size
     if size < declared:
         raise text.make_format_error(path, f"says that it has {declared} bytes and ends after {size}: get it again")
@@ -122,7 +122,7 @@ def _asf_size(path: Path) -> int:
 
 
 def _gif_has_end(path: Path) -> bool:
-    """Whether the blocks of a .gif lead to the mark of its end; what comes after is nobody's business."""
+    """Whether the blocks of a .gif lead to the mark of its end; what follows it is ignored."""
     with path.open("rb") as file:
         _skip_colours(file, file.read(13)[10:11])
         while (kind := file.read(1)) in (_GIF_EXTENSION, _GIF_PICTURE):

@@ -1,0 +1,84 @@
+"""Names are those of the field: what can be checked of STYLE 15 and 16 by reading the source."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import timelike
+
+SOURCE = Path(timelike.__file__).parent
+TREES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
+
+# torch modules have the name of the metric whose gradients they give: `tl.DTW` and `tl.nn.SoftDTW`, `tl.SoftDTW`
+LAYERS = "align/layers/"
+# modules named after a technique that ends in -ing, and other libraries' names
+NOUNS = {
+    "averaging",
+    "clustering",
+    "embedding",
+    "forecasting",
+    "matching",
+    "padding",
+    "pytorch_metric_learning",
+    "ranking",
+    "reencoding",
+    "resampling",
+    "sampling",
+    "smoothing",
+    "spring",
+    "streaming",
+    "subsampling",
+    "whitening",
+}
+PARTICIPLES = set(
+    """added admitted aligned applied asked assigned begun bounded brought built called changed checked chosen cleaned
+    compared compiled computed counted crossed cut dated declared derived described divided drawn ended expected filled
+    fitted followed found given graded grouped grown guessed heard held inferred joined judged kept known laid learned led
+    left limited listed looked made mapped marked matched meant measured met moved named needed noted noticed numbered
+    offered opened ordered paired parsed picked placed planned pooled prepared put ranked reached read ready renamed rounded
+    said saved scaled scored seeded seen sent settled shared shown shuffled sifted sized sorted split spread stacked started
+    stated stepped stored taken taught told tried turned used weighed weighted widened wrapped written""".split()
+)
+SAME_WORD = {"cut", "put", "read", "split", "spread"}  # a verb in the imperative, too
+PREPOSITIONS = {"above", "across", "against", "along", "among", "around", "at", "below", "beside", "between", "beyond", "of", "over"}
+
+
+def functions():
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                yield file, node
+
+
+def test_a_class_name_is_used_once():
+    homes = defaultdict(list)
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(file)
+    twice = {
+        name: files
+        for name, files in homes.items()
+        if len(files) > 1 and not (len(files) == 2 and sum(file.startswith(LAYERS) for file in files) == 1)
+    }
+    assert twice == {}
+
+
+def test_a_module_is_a_thing_and_not_an_activity():
+    named_by_activity = [file for file in TREES if Path(file).stem.endswith("ing") and Path(file).stem not in NOUNS]
+    assert named_by_activity == []
+
+
+def test_no_function_is_a_bare_participle_or_preposition():
+    words = (PARTICIPLES - SAME_WORD) | PREPOSITIONS
+    wrong = [f"{file}: {node.name}" for file, node in functions() if node.name.strip("_") in words and not _is_local(node)]
+    assert wrong == []
+
+
+def test_every_module_says_what_is_in_it():
+    assert [file for file, tree in TREES.items() if not ast.get_docstring(tree)] == []
+
+
+def _is_local(node):
+    """Whether a function stands inside another one: its name says what a decorator or a callback returns."""
+    return node.col_offset > 4
