@@ -153,7 +153,7 @@ def _blocks(gate: tl.Verifier, known: NDArray[Any], who: NDArray[Any]) -> NDArra
     """Scores of impostors in calibration against three sequences."""
     one = gate._prepare_trials(gate._make_scorer(), tl.Sequences(known), who, PairFilter(None, None))
     some = dict(one.trials_by_size())[3]
-    return one.tried(some, one.known, one.score_single(one.known))[some.impostor]
+    return one.score_templates(some, one.known, one.score_single(one.known))[some.impostor]
 
 
 if __name__ == "__main__":
