@@ -232,7 +232,7 @@ def test_a_last_step_that_diverges_is_noticed_too(train):
 
 def test_pairs_that_diverge_are_called_pairs(train):
     class Nowhere(tl.metric.losses.Contrastive):
-        def pairs(self, distances, same):
+        def pair_loss(self, distances, same):
             return distances.sum() * torch.nan
 
     with pytest.raises(DivergenceError, match="in the batch of the pairs [01], [01]:"):
