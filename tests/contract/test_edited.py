@@ -108,7 +108,11 @@ def test_a_tree_with_a_cycle_is_refused(case):
 @pytest.mark.parametrize(
     ("case", "name", "words"),
     [
-        ("Verifier, enrolled", "scoring_options_", "scoring_options_ is missing: it is learned together with thresholds_"),
+        (
+            "Verifier, enrolled",
+            "scoring_options_",
+            "scoring_options_ is missing: it is learned together with thresholds_",
+        ),
         ("Verifier, enrolled", "thresholds_", "thresholds_ is missing: it is learned together with"),
         ("Verifier, normalized", "cohort_", "cohort_ is missing, and scoring_options_ says"),
         ("Ridge, calibrated", "nearer_", "nearer_ is missing: it is learned together with calibration_"),

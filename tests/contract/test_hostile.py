@@ -75,11 +75,11 @@ def targets():
     for verb, given in {
         "resample": {"rate": 2.0}, "interpolate": {"max_gap": 1.0}, "windows": {"size": 2, "step": 1},
         "crop": {"start": 1, "stop": 3}, "channels": {"names": ["a"]}, "where": {"label": "up"}, "folds": {"k": 2},
-        "split": {"test": 0.5}, "replace": {"labels": np.array(["a", "b", "c", "d"])}, "padded": {"fill": 0.0, "length": 9},
+        "split": {"test": 0.5}, "replace": {"labels": np.array(["a", "b", "c", "d"])}, "pad": {"fill": 0.0, "length": 9},
         "standardize": {"per": "sequence"}, "derivative": {"rule": "keogh"}, "split_at_gaps": {"max_gap": 1.0},
         "episodes": {"n_way": 2, "k_shot": 1, "n_query": 1}, "to_frame": {"kind": "pandas"},
         "gaps": {"max_gap": 1.0}, "merge_duplicates": {"how": "mean"}, "equals": {"other": [[0.0]]},
-        "tensor": {"device": "cpu", "dtype": "float32"},
+        "to_tensor": {"device": "cpu", "dtype": "float32"},
     }.items():  # fmt: skip
         yield Target(f"Sequences.{verb}", lambda v=verb: getattr(_named(), v), lambda g=given: dict(g))
 

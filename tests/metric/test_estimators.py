@@ -120,22 +120,11 @@ def test_any_aligner_with_a_gradient_takes_the_place_of_tap(aligner, train, test
     assert isinstance(metric, align.Aligner)
 
 
-def test_tap_with_another_aligner_says_what_it_is_and_is_the_same(train, test):
-    given = {"aligner": "opw", "loss": "triplet", "max_epochs": 1}
-    with pytest.warns(DeprecationWarning, match=r"not TAP.*AlignedFrames\(aligner='opw'\)"):
-        old = MAKERS["tap"](**given).fit(train)
-    np.testing.assert_array_equal(old.pairwise(test), MAKERS["aligned"](**given).fit(train).pairwise(test))
-
-
-@pytest.mark.filterwarnings("ignore:TAP.aligner")
-def test_tap_with_another_aligner_is_kept_as_it_was(train, test, tmp_path):
-    old = MAKERS["tap"](aligner=tl.SoftDTW(gamma=0.2), max_epochs=1).fit(train)
-    old.save(tmp_path / "model")
-    again = tl.load_model(tmp_path / "model")
-    assert (type(again), again.aligner) == (tl.TAP, tl.SoftDTW(gamma=0.2))
-    np.testing.assert_array_equal(again.pairwise(test), old.pairwise(test))
-    with pytest.warns(DeprecationWarning, match="not TAP"):
-        MAKERS["tap"](aligner="opw", loss="contrastive", max_epochs=1).fit_pairs(train, [[0, 3], [0, 1]], [True, False])
+def test_tap_with_another_aligner_is_refused_and_the_error_names_what_to_use(train):
+    with pytest.raises(ValueError, match=r"aligner='opw': TAP predicts.*AlignedFrames\(aligner='opw'\)"):
+        MAKERS["tap"](aligner="opw").fit(train)
+    with pytest.raises(ValueError, match="TAP predicts its alignments"):
+        MAKERS["tap"](aligner=tl.SoftDTW(), loss="contrastive").fit_pairs(train, [[0, 3], [0, 1]], [True, False])
 
 
 def test_a_distance_network_of_the_users_own_compares():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 
 from ...core.parameters import store_parameters
 from ...core.threads import check_n_jobs
-from ...core.warnings import find_stack_level
 from ...models import options
-from ...sequences import Sequences, as_sequences
+from ...sequences import as_sequences
 from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
 from ...train.base import torch_threads
@@ -175,19 +173,13 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     ) -> None:
         store_parameters(self, locals())
 
-    def _validate_fit_input(self, X: Any) -> Sequences:
-        sequences = super()._validate_fit_input(X)
-        if not self._predicts_alignment():
-            warnings.warn(
-                f"TAP(aligner={self.aligner!r}) is not TAP, and will be refused: use "
-                f"timelike.metric.AlignedFrames(aligner={self.aligner!r})",
-                DeprecationWarning,
-                stacklevel=find_stack_level(),
-            )
-        return sequences
-
     def _refuse_options(self) -> None:
         super()._refuse_options()
+        if not self._predicts_alignment():
+            raise ValueError(
+                f"aligner={self.aligner!r}: TAP predicts its alignments; use "
+                f"timelike.metric.AlignedFrames(aligner={self.aligner!r})"
+            )
         if self.symmetrize and is_module(self.aligner):
             raise ValueError("symmetrize=True is for aligner='tap': give a module that averages both directions itself")
 
