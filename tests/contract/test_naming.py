@@ -170,10 +170,8 @@ PREPOSITIONS = {
 def functions():
     """Functions of modules and classes; one inside another function has the name of what it stands for there."""
     for file, tree in TREES.items():
-        for node in [
-            *tree.body,
-            *(inner for node in tree.body if isinstance(node, ast.ClassDef) for inner in node.body),
-        ]:
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        for node in [*tree.body, *(inner for one in classes for inner in one.body)]:
             if isinstance(node, ast.FunctionDef):
                 yield file, node
 

@@ -30,14 +30,14 @@ LABELS = 100  # of every class of UCI HAR
 # --- a rollout in torch
 
 
-class Rollout(NamedTuple):
+class CoupledRollout(NamedTuple):
     """Distances (pair,) of all x with all y, row by row, and the gates (step, pair, unit)."""
 
     distances: Tensor
     gates: Tensor
 
 
-def rolled(network: Any, x: Features, y: Features, gates: Tensor | None = None) -> Rollout:
+def rolled(network: Any, x: Features, y: Features, gates: Tensor | None = None) -> CoupledRollout:
     """Equations 8 to 13 of the paper, pair by pair, with the network's own gates or with those given."""
     n, m = len(x), len(y)
     sides = (x.take(torch.arange(n).repeat_interleave(m)), y.take(torch.arange(m).repeat(n)))
@@ -53,7 +53,7 @@ def rolled(network: Any, x: Features, y: Features, gates: Tensor | None = None) 
         after = torch.lerp(torch.lerp(new, other_new, shared), first, update)
         other_after = torch.lerp(torch.lerp(other_new, new, shared), second, other_update)
         first, second = torch.where(t < own, after, first), torch.where(t < other, other_after, second)
-    return Rollout(torch.linalg.vector_norm(first - second, dim=1), torch.stack(used))
+    return CoupledRollout(torch.linalg.vector_norm(first - second, dim=1), torch.stack(used))
 
 
 def _gate(network: Any, both: Tensor) -> Tensor:

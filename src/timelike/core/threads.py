@@ -13,19 +13,25 @@ Training uses `thread_count()`. No result depends on the number of threads.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _guard = Lock()
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+_Self = TypeVar("_Self")
 
 _CGROUP_ROOT, _OWN_CGROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
@@ -130,3 +136,16 @@ def object_lock(owner: Any) -> Any:
     """
     with _guard:
         return _locks.setdefault(owner, RLock())
+
+
+def with_object_lock(
+    method: Callable[Concatenate[_Self, _Parameters], _Result],
+) -> Callable[Concatenate[_Self, _Parameters], _Result]:
+    """Let only one thread at a time run the decorated methods of an object."""
+
+    @functools.wraps(method)
+    def locked(self: _Self, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        with object_lock(self):
+            return method(self, *args, **kwargs)
+
+    return locked

@@ -17,7 +17,7 @@ from .normalization import (
     normalize_scores,
     pairwise_cohort_statistics,
 )
-from .scorer import PrecomputedItems, Scorer, TemplateAggregation, aggregate_examples
+from .scorer import PrecomputedExamples, Scorer, TemplateAggregation, aggregate_examples
 from .stream_boundaries import Claims
 from .trials import TEMPLATE_SIZES, PairFilter, Trials, make_trials, refuse_one_kind
 
@@ -33,7 +33,7 @@ class ScoringOptions(NamedTuple):
 class CalibrationCohort(NamedTuple):
     """Sequences to normalize by: precomputed items, identity codes (−1: no trial identity), smallest deviation."""
 
-    known: PrecomputedItems
+    known: PrecomputedExamples
     codes: Ids
     min_deviation: float
 
@@ -42,7 +42,7 @@ class TrialCollection(NamedTuple):
     """Sequences of known identities, ready for trials against each other or against their own prefixes."""
 
     scorer: Scorer
-    known: PrecomputedItems
+    known: PrecomputedExamples
     classes: NDArray[Any]
     codes: Ids
     cohort: CalibrationCohort | None
@@ -75,17 +75,17 @@ class TrialCollection(NamedTuple):
         kinds = found.impostor[template, item], found.genuine[template, item]
         return Claims(found.codes[template], self.codes[item], *kinds)
 
-    def score_single(self, probes: PrecomputedItems) -> Floats:
+    def score_single(self, probes: PrecomputedExamples) -> Floats:
         """Scores (item, item) of single sequences against probes, one of each sequence."""
         return self._normalize_scores(self.known, self.codes, probes)
 
-    def score_templates(self, found: Trials, probes: PrecomputedItems, pairs: Floats) -> Floats:
+    def score_templates(self, found: Trials, probes: PrecomputedExamples, pairs: Floats) -> Floats:
         """Scores (template, item) of templates against probes, whose scores as pairs are known."""
         if self.options.aggregation == "center" and found.members.shape[1] > 1:
             return self._normalize_scores(self.scorer.mean_vectors(self.known, found.members), found.codes, probes)
         return aggregate_examples(pairs[found.members], self.options.aggregation)
 
-    def _normalize_scores(self, first: PrecomputedItems, codes: Ids, probes: PrecomputedItems) -> Floats:
+    def _normalize_scores(self, first: PrecomputedExamples, codes: Ids, probes: PrecomputedExamples) -> Floats:
         scores = self.scorer.scores(first, probes)
         if self.cohort is None:
             return scores
@@ -96,7 +96,7 @@ class TrialCollection(NamedTuple):
             scores, left, CohortStatistics(*(part[:, codes].T for part in self._cohort_statistics(probes, self.codes)))
         )
 
-    def _cohort_statistics(self, some: PrecomputedItems, own: Ids) -> CohortStatistics:
+    def _cohort_statistics(self, some: PrecomputedExamples, own: Ids) -> CohortStatistics:
         """Statistics of each item without its own identity and that of the other, (some, identity)."""
         assert self.cohort is not None
         scores = self.scorer.scores(some, self.cohort.known)
@@ -122,7 +122,7 @@ def prepare_trials(
 
 
 def _prepare_cohort(
-    scorer: Scorer, known: PrecomputedItems, cohort: Sequences, classes: NDArray[Any], least: float | None
+    scorer: Scorer, known: PrecomputedExamples, cohort: Sequences, classes: NDArray[Any], least: float | None
 ) -> CalibrationCohort:
     theirs = scorer.precompute(cohort)
     place = {one: i for i, one in enumerate(classes.tolist())}

@@ -18,7 +18,7 @@ from ..sequences import Sequences
 TemplateAggregation = Literal["mean", "nearest", "center"]
 
 
-class PrecomputedItems(NamedTuple):
+class PrecomputedExamples(NamedTuple):
     """Sequences as the metric precomputes them, or their vectors."""
 
     value: Any
@@ -32,26 +32,26 @@ class Scorer:
     def __init__(self, metric: Metric, *, vectors: bool = False) -> None:
         self.metric, self.vectors = metric, vectors or isinstance(metric, Encoder)
 
-    def precompute(self, sequences: Sequences) -> PrecomputedItems:
+    def precompute(self, sequences: Sequences) -> PrecomputedExamples:
         """What can be computed from each sequence alone."""
         if self.vectors and not isinstance(self.metric, Encoder):
             found = self.metric.encode(sequences).astype(np.float64)  # type: ignore[attr-defined]
         else:
             found = self.metric._precompute_items(sequences, check_n_jobs(None))
-        return PrecomputedItems(found, len(sequences), pair_dtype(sequences, sequences))
+        return PrecomputedExamples(found, len(sequences), pair_dtype(sequences, sequences))
 
-    def from_stream(self, vector: NDArray[np.float32], dtype: np.dtype[Any]) -> PrecomputedItems:
+    def from_stream(self, vector: NDArray[np.float32], dtype: np.dtype[Any]) -> PrecomputedExamples:
         """The same for a stream, from its current vector."""
         both = vector[None]
         found = self.metric._to_euclidean(both) if isinstance(self.metric, Encoder) else both.astype(np.float64)
-        return PrecomputedItems(found, 1, dtype)
+        return PrecomputedExamples(found, 1, dtype)
 
-    def select(self, known: PrecomputedItems, items: Ids) -> PrecomputedItems:
+    def select(self, known: PrecomputedExamples, items: Ids) -> PrecomputedExamples:
         """The precomputed items at these positions."""
         found = known.value[items] if self.vectors else self.metric._select_items(known.value, items)
-        return PrecomputedItems(found, len(items), known.dtype)
+        return PrecomputedExamples(found, len(items), known.dtype)
 
-    def scores(self, first: PrecomputedItems, second: PrecomputedItems) -> Floats:
+    def scores(self, first: PrecomputedExamples, second: PrecomputedExamples) -> Floats:
         """Scores −d of all pairs, (first, second)."""
         out = np.empty((first.size, second.size), np.result_type(first.dtype, second.dtype))
         if self.vectors:
@@ -67,11 +67,11 @@ class Scorer:
             return self.scores(self.precompute(first), self.precompute(second))
         return 0.0 - self.metric.pairwise(first, None if second is first else second).astype(np.float64)
 
-    def mean_vectors(self, known: PrecomputedItems, members: Ids) -> PrecomputedItems:
+    def mean_vectors(self, known: PrecomputedExamples, members: Ids) -> PrecomputedExamples:
         """Mean vectors of groups of sequences, members (center, k)."""
         found = _order_free_mean(known.value[members])
         by_direction = isinstance(self.metric, Encoder) and vars(self.metric).get("geometry") == "cosine"
-        return PrecomputedItems(normalize_vectors(found) if by_direction else found, len(members), known.dtype)
+        return PrecomputedExamples(normalize_vectors(found) if by_direction else found, len(members), known.dtype)
 
 
 def has_vectors(metric: Metric) -> bool:

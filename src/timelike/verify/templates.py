@@ -13,13 +13,13 @@ from ..score.conformal_thresholds import Floats
 from ..sequences import Sequences
 from .calibration import ScoringOptions
 from .normalization import CohortStatistics, cohort_statistics, normalize_scores
-from .scorer import PrecomputedItems, Scorer, TemplateAggregation, aggregate_examples
+from .scorer import PrecomputedExamples, Scorer, TemplateAggregation, aggregate_examples
 
 
 class ReferenceCohort(NamedTuple):
     """The cohort in use: its precomputed items, its identities if known, and the smallest deviation."""
 
-    known: PrecomputedItems
+    known: PrecomputedExamples
     names: list[Any] | None
     min_deviation: float
 
@@ -31,7 +31,7 @@ class ReferenceCohort(NamedTuple):
 class Template(NamedTuple):
     """One identity: its examples or their mean vector, how many there are, and their scores against the cohort."""
 
-    known: PrecomputedItems
+    known: PrecomputedExamples
     n_examples: int
     statistics: CohortStatistics | None
     excluded: NDArray[np.bool_] | None
@@ -93,12 +93,12 @@ def make_template(
 class QueryItems(NamedTuple):
     """Precomputed queries, and their scores against the cohort if these are needed."""
 
-    known: PrecomputedItems
+    known: PrecomputedExamples
     cohort: Floats | None
 
 
 def prepare_queries(
-    scorer: Scorer, known: PrecomputedItems, cohort: ReferenceCohort | None, options: ScoringOptions
+    scorer: Scorer, known: PrecomputedExamples, cohort: ReferenceCohort | None, options: ScoringOptions
 ) -> QueryItems:
     """What is computed once for all identities."""
     is_needed = cohort is not None and options.normalize == "as-norm"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...core.parameters import check_float, check_int, format_count, store_parameters
 from ...core.random import MAX_RESAMPLES, RandomState, check_random_state
+from ...core.threads import with_object_lock
 from ...models import Model, options, schema
 from ...sequences import Sequences
 from ...sequences.validation import validate_estimator_input
@@ -24,7 +25,6 @@ from ..validation import drop_metadata, refuse_other_channels, refuse_other_fram
 from . import batch_parts
 from .change_point import change_point
 from .evidence import Evidence, is_alarm
-from .locking import with_object_lock
 from .pool import POOL_SCHEMA, ReferencePool
 from .report import DriftReport, build_report
 from .stream import DriftStream

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.parameters import check_int
+from ...core.threads import with_object_lock
 from ...core.validation.arrays import validate_array
 from ...sequences import Sequences
-from .locking import with_object_lock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

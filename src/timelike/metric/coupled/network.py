@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ...core.parameters import check_choice, check_float, check_int
 from ...core.validation.tensors import disable_autocast, valid_mask
-from ...native.coupled import CoupledWeights, Rollout, autograd
+from ...native.coupled import CoupledWeights, CoupledRollout, autograd
 from ...native.coupled.fallback import RolloutSide, state_distances, states
 from ...sequences.sampling import RandomState
 from ..distance_network import DistanceNetwork, DistanceOutput, Features
@@ -220,7 +220,7 @@ class CoupledNetwork(DistanceNetwork):
     def _coupled_weights(self) -> CoupledWeights[Tensor]:
         return CoupledWeights(self.weight_hh, self.weight_hc, self.bias_hh[2 * self.hidden :], self.bias_hc)
 
-    def _roll_out(self, x: Features, y: Features, *, rows: bool) -> Rollout[Tensor]:
+    def _roll_out(self, x: Features, y: Features, *, rows: bool) -> CoupledRollout[Tensor]:
         with self._disable_autocast():
             if rows:
                 return autograd.pair_rollouts(

@@ -38,7 +38,7 @@ class CoupledWeights(NamedTuple, Generic[Values]):
 ArrayWeights = CoupledWeights[NDArray[Any]]
 
 
-class Rollout(NamedTuple, Generic[Values]):
+class CoupledRollout(NamedTuple, Generic[Values]):
     """What a rollout says of every pair: how far apart the two GRUs are, and how much they were coupled.
 
     `gates` are means of c_t over the units and over the steps in which both sequences run.
@@ -90,18 +90,18 @@ def pair_rollouts(
     mean: bool,
     threads: int,
     report: ProgressCallback = None,
-) -> Rollout[NDArray[Any]]:
+) -> CoupledRollout[NDArray[Any]]:
     """The distances of x[first[p]] and y[second[p]], and their mean gates, (pair,)."""
     refuse_mismatch(x, y)
     out, gates = np.empty((2, len(first)), x.values.dtype)
     if len(out) and use_kernels():
         given = (*cell, mean, *x, *y, first, second)
         kernels.coupled_rows(*given, threads=threads, out=out, gates=gates, report=report)
-        return Rollout(out, gates)
+        return CoupledRollout(out, gates)
     for p in range(0, len(first), _BLOCK_PAIRS):
         some = slice(p, p + _BLOCK_PAIRS)
         out[some], gates[some] = _roll_out(cell, x, y, first[some], second[some], mean=mean)
-    return Rollout(out, gates)
+    return CoupledRollout(out, gates)
 
 
 def pair_rollouts_with_states(
@@ -113,14 +113,14 @@ def pair_rollouts_with_states(
     *,
     mean: bool,
     threads: int,
-) -> tuple[Rollout[NDArray[Any]], NDArray[Any]]:
+) -> tuple[CoupledRollout[NDArray[Any]], NDArray[Any]]:
     """As `pair_rollouts`, and the states from which `gradients` begin. Kernels only."""
     out, gates = np.empty((2, len(first)), x.values.dtype)
     if not len(out):
-        return Rollout(out, gates), out
+        return CoupledRollout(out, gates), out
     given = (*cell, mean, *x, *y, first, second)
     kept = kernels.coupled_rows(*given, keep=True, threads=threads, out=out, gates=gates, report=None)
-    return Rollout(out, gates), np.asarray(kept)
+    return CoupledRollout(out, gates), np.asarray(kept)
 
 
 def gradients(
@@ -129,7 +129,7 @@ def gradients(
     y: PackedSequences,
     first: NDArray[np.int64],
     second: NDArray[np.int64],
-    scales: Rollout[NDArray[Any]],
+    scales: CoupledRollout[NDArray[Any]],
     kept: NDArray[Any],
     *,
     mean: bool,
@@ -156,7 +156,7 @@ def _roll_out(
     second: NDArray[np.int64],
     *,
     mean: bool,
-) -> Rollout[NDArray[Any]]:
+) -> CoupledRollout[NDArray[Any]]:
     import torch
 
     from . import fallback
@@ -169,4 +169,4 @@ def _roll_out(
     weights = CoupledWeights(*map(torch.from_numpy, cell))
     with torch.no_grad():
         found = fallback.roll_out(weights, side(x, first), side(y, second), mean=mean)
-    return Rollout(*(part.numpy() for part in found))
+    return CoupledRollout(*(part.numpy() for part in found))

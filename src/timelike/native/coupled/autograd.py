@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .. import coupled
 from ..machine import PackedSequences, is_native_enabled
-from . import CoupledWeights, Rollout, fallback
+from . import CoupledWeights, CoupledRollout, fallback
 
 
 class GateInputs(NamedTuple):
@@ -24,7 +24,7 @@ class GateInputs(NamedTuple):
     lengths: Tensor
 
 
-def pair_rollouts(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs, *, mean: bool) -> Rollout[Tensor]:
+def pair_rollouts(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs, *, mean: bool) -> CoupledRollout[Tensor]:
     """The distances and mean gates of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
     if not _is_kernel_supported(cell, x, y):
         return fallback.roll_out(cell, fallback.RolloutSide(*x), fallback.RolloutSide(*y), mean=mean)
@@ -42,7 +42,7 @@ def matrix(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs | None, *,
 
 def matrix_rollouts(
     cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs | None, *, mean: bool
-) -> Rollout[Tensor]:
+) -> CoupledRollout[Tensor]:
     """As `matrix`, with the mean gate of every pair rolled out, (pair,): where y is None, of every two once."""
     other = x if y is None else y
     if y is None and len(x.values):
@@ -51,13 +51,13 @@ def matrix_rollouts(
     if _is_kernel_supported(cell, x, other):
         first, second = torch.arange(n).repeat_interleave(m), torch.arange(m).repeat(n)
         distances, gates = _rollouts_of_list(cell, x, other, first, second, mean=mean)
-        return Rollout(distances.reshape(n, m), gates)
+        return CoupledRollout(distances.reshape(n, m), gates)
     sides = (
         fallback.RolloutSide(x.values[:, None], x.lengths[:, None]),
         fallback.RolloutSide(other.values[None], other.lengths[None]),
     )
     distances, gates = fallback.roll_out(cell, *sides, mean=mean)
-    return Rollout(distances, gates.flatten())
+    return CoupledRollout(distances, gates.flatten())
 
 
 def numbers_per_pair(hidden: int, time: int, *, cpu: bool) -> int:
@@ -83,19 +83,19 @@ def _matrix_without_gradients(
     return torch.from_numpy(out)
 
 
-def _symmetric_rollouts(cell: CoupledWeights[Tensor], x: GateInputs, *, mean: bool) -> Rollout[Tensor]:
+def _symmetric_rollouts(cell: CoupledWeights[Tensor], x: GateInputs, *, mean: bool) -> CoupledRollout[Tensor]:
     """One half is computed and mirrored; on the diagonal distances and their gradients are 0."""
     count = len(x.values)
     first, second = torch.tril_indices(count, count, -1, device=x.values.device)
     out = x.values.new_zeros(count, count)
     if not len(first):
-        return Rollout(out, out[0, :0])
+        return CoupledRollout(out, out[0, :0])
     if _is_kernel_supported(cell, x, x):
         found = _rollouts_of_list(cell, x, None, first, second, mean=mean)
     else:
         found = _roll_out(cell, x.values, x.values, _PairList(x.lengths, x.lengths, first, second, mean))
     below = out.index_put((first, second), found.distances)
-    return Rollout(below + below.T, found.gates)
+    return CoupledRollout(below + below.T, found.gates)
 
 
 def _needs_gradients(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs) -> bool:
@@ -127,7 +127,7 @@ class _PairList(NamedTuple):
         return one, one if y is None else _to_packed(y, self.y_lengths)
 
 
-def _roll_out(cell: CoupledWeights[Tensor], x: Tensor, y: Tensor, pairs: _PairList) -> Rollout[Tensor]:
+def _roll_out(cell: CoupledWeights[Tensor], x: Tensor, y: Tensor, pairs: _PairList) -> CoupledRollout[Tensor]:
     sides = (
         fallback.RolloutSide(x, pairs.x_lengths, pairs.first),
         fallback.RolloutSide(y, pairs.y_lengths, pairs.second),
@@ -137,16 +137,16 @@ def _roll_out(cell: CoupledWeights[Tensor], x: Tensor, y: Tensor, pairs: _PairLi
 
 def _rollouts_of_list(
     cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs | None, first: Tensor, second: Tensor, *, mean: bool
-) -> Rollout[Tensor]:
+) -> CoupledRollout[Tensor]:
     """By the functions over arrays, with gradients where they are needed; where y is x, it is None."""
     pairs = _PairList(x.lengths, x.lengths if y is None else y.lengths, first, second, mean)
     values = x.values, None if y is None else y.values
     if _needs_gradients(cell, x, x if y is None else y):
         distances, gates, _ = _PairRollouts.apply(*values, *cell, pairs)  # type: ignore[no-untyped-call]
-        return Rollout(distances, gates)
+        return CoupledRollout(distances, gates)
     given = _to_arrays(cell), *pairs.sides(*values), *pairs.ids()
     found = coupled.pair_rollouts(*given, mean=mean, threads=torch.get_num_threads())
-    return Rollout(*map(torch.from_numpy, found))
+    return CoupledRollout(*map(torch.from_numpy, found))
 
 
 class _PairRollouts(torch.autograd.Function):
@@ -176,7 +176,7 @@ class _PairRollouts(torch.autograd.Function):
         if torch.is_grad_enabled():  # a second derivative will be taken
             return (*_gradients_by_fallback(ctx, gradients), None)
         pairs: _PairList = ctx.pairs
-        scales = Rollout(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients))
+        scales = CoupledRollout(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients))
         given = _to_arrays(CoupledWeights(*weights)), *pairs.sides(x, y), *pairs.ids()
         by_x, by_y, by_cell = coupled.gradients(*given, scales, kept.numpy(), mean=pairs.mean, threads=ctx.threads)
         found = (None if part is None else torch.from_numpy(part) for part in (by_x, by_y, *by_cell))

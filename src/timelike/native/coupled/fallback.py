@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import CoupledWeights, Rollout
+from . import CoupledWeights, CoupledRollout
 
 
 class RolloutSide(NamedTuple):
@@ -107,7 +107,7 @@ def distances(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, m
     return roll_out(cell, x, y, mean=mean).distances
 
 
-def roll_out(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, mean: bool) -> Rollout[Tensor]:
+def roll_out(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, mean: bool) -> CoupledRollout[Tensor]:
     """The distances, and the mean over units of the gates of the steps in which both sequences run."""
     both = _broadcast_lengths(x, y)
     common, ends = torch.minimum(*both), torch.maximum(*both)
@@ -117,4 +117,4 @@ def roll_out(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, me
         if mean:
             total = total + state_distances(step.first, step.second) * (t < ends)
     found = total / ends if mean else state_distances(step.first, step.second)
-    return Rollout(found, gates / common)
+    return CoupledRollout(found, gates / common)
