@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ...core.parameters import check_choice, check_float, check_int
 from ...core.validation.tensors import disable_autocast, valid_mask
-from ...native.coupled import CoupledWeights, CoupledRollout, autograd
+from ...native.coupled import CoupledRollout, CoupledWeights, autograd
 from ...native.coupled.fallback import RolloutSide, state_distances, states
 from ...sequences.sampling import RandomState
 from ..distance_network import DistanceNetwork, DistanceOutput, Features

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .. import coupled
 from ..machine import PackedSequences, is_native_enabled
-from . import CoupledWeights, CoupledRollout, fallback
+from . import CoupledRollout, CoupledWeights, fallback
 
 
 class GateInputs(NamedTuple):

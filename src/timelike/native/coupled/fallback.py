@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import CoupledWeights, CoupledRollout
+from . import CoupledRollout, CoupledWeights
 
 
 class RolloutSide(NamedTuple):
