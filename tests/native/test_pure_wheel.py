@@ -21,7 +21,7 @@ with warnings.catch_warnings(record=True) as heard:
     x = tl.Sequences([[0.0, 1.0, 3.0], [0.0, 2.0], [5.0, 1.0, 1.0, 1.0]])
     print(tl.DTW().pairwise(x).tolist(), tl.DTW(window=0.5).align(x[0], x[1]).path.tolist())
     tl.DTW().pairwise(x)
-    print(native.compiled(), tl.__file__)
+    print(native.is_native_enabled(), tl.__file__)
     print([str(w.message) for w in heard if issubclass(w.category, RuntimeWarning)])
 """
 

@@ -207,7 +207,9 @@ def test_arrays_that_do_not_fit_are_refused():
         matrix(x, x, known._replace(branches=((7, 0.0),)))
 
 
-@pytest.mark.parametrize("job", ["tl.distributions.NTK()(x)", "tl.distributions.NTK()._pulled(x, x, np.ones(len(x)))"])
+@pytest.mark.parametrize(
+    "job", ["tl.distributions.NTK()(x)", "tl.distributions.NTK()._weighted_sums(x, x, np.ones(len(x)))"]
+)
 def test_ctrl_c_stops_a_long_job(job):
     program = (
         "import numpy as np, timelike as tl; x = np.random.default_rng(0).standard_normal((12000, 300));"
