@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import silhouette_score
-from tests.plotting.looks import unseen
+from tests.plotting.contrast import unseen
 
 import timelike as tl
 

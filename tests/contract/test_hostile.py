@@ -440,8 +440,8 @@ META = torch.empty(4, 2, device="meta")
             lambda: tl.GDTW().select_regularization(X, X, values=(0.1,), truth=3),
             "truth is a int: expected a list of warps",
         ),
-        (lambda: _named().tensor(LONG), "device='x.*expected a torch device"),
-        (lambda: _named().tensor(-1), "device=-1: expected a torch device"),
+        (lambda: _named().to_tensor(LONG), "device='x.*expected a torch device"),
+        (lambda: _named().to_tensor(-1), "device=-1: expected a torch device"),
         (lambda: fitted(tl.SRVP).interpolate(np.ones((14, 2)), [1.0, [2.0]]), "cannot be read as an array of numbers"),
         (
             lambda: fitted(tl.distributions.Drift).stream(3).push([1.0, [2.0]]),

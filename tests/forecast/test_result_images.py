@@ -51,7 +51,7 @@ def test_which_is_best_depends_on_the_score():
     found = rows(MANY.plot_images(0, truth=TRUTH, score=darkest, higher=False))
     brightness = np.clip(SAMPLES[:, 0], 0, 1).mean(axis=(1, 2, 3, 4))
     np.testing.assert_allclose(found["best of 4"], np.clip(SAMPLES[brightness.argmin(), 0, :, 0], 0, 1))
-    with pytest.raises(ValueError, match="higher=None: say whether more is better"):
+    with pytest.raises(ValueError, match="higher_is_better=None: say whether more is better"):
         MANY.plot_images(0, truth=TRUTH, score=darkest)
     with pytest.raises(ValueError, match="score='lpips' has no weights"):
         MANY.plot_images(0, truth=TRUTH, score="lpips")

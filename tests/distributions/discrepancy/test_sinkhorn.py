@@ -305,7 +305,7 @@ def test_inputs_are_left_as_they_were():
 
 def test_rounds_that_do_not_suffice_are_told():
     x, y = sets()
-    with pytest.warns(RuntimeWarning, match=r"tolerance=1e-09 was asked: use a larger max_rounds"):
+    with pytest.warns(RuntimeWarning, match=r"tolerance=1e-09 was required: use a larger max_rounds"):
         short = sinkhorn_divergence(x, y, tolerance=1e-9, max_rounds=3)
     assert short == pytest.approx(sinkhorn_divergence(x, y), rel=1e-2)
     with pytest.warns(RuntimeWarning, match="max_rounds=0"):

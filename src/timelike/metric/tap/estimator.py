@@ -173,13 +173,16 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
     ) -> None:
         store_parameters(self, locals())
 
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
+    def _validate_fit_input(self, X: Any) -> Sequences:
         if not self._predicts_alignment():
             raise ValueError(
                 f"aligner={self.aligner!r}: TAP predicts its alignments; use "
                 f"timelike.metric.AlignedFrames(aligner={self.aligner!r})"
             )
+        return super()._validate_fit_input(X)
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
         if self.symmetrize and is_module(self.aligner):
             raise ValueError("symmetrize=True is for aligner='tap': give a module that averages both directions itself")
 
