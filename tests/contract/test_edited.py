@@ -115,8 +115,16 @@ def test_a_tree_with_a_cycle_is_refused(case):
         ),
         ("Verifier, enrolled", "thresholds_", "thresholds_ is missing: it is learned together with"),
         ("Verifier, normalized", "cohort_", "cohort_ is missing, and scoring_options_ says"),
-        ("Ridge, calibrated", "shorter_calibrations_", "shorter_calibrations_ is missing: it is learned together with calibration_"),
-        ("AR, calibrated", "calibration_", "calibration_ is missing: it is learned together with shorter_calibrations_"),
+        (
+            "Ridge, calibrated",
+            "shorter_calibrations_",
+            "shorter_calibrations_ is missing: it is learned together with calibration_",
+        ),
+        (
+            "AR, calibrated",
+            "calibration_",
+            "calibration_ is missing: it is learned together with shorter_calibrations_",
+        ),
     ],
     indirect=["case"],
 )

@@ -63,7 +63,11 @@ def test_errors_that_give_no_bounds_are_refused(case):
 
 @pytest.mark.parametrize(
     ("case", "name", "expected"),
-    [("Ridge, calibrated", "lags_", "fewer than the"), ("Analog", "window_", "fewer"), ("AR", "months_per_step_", "to 7200")],
+    [
+        ("Ridge, calibrated", "lags_", "fewer than the"),
+        ("Analog", "window_", "fewer"),
+        ("AR", "months_per_step_", "to 7200"),
+    ],
     indirect=["case"],
 )
 def test_whole_numbers_beyond_what_was_learned_from_are_refused(case, name, expected):

@@ -94,7 +94,7 @@ _RECURRENT = {
 _TLOSS = {
     "A.1.3": {"learning_rate": 1e-3, "batch_size": 10},
     "3.3": {"loss": "t_loss"},
-    "ours": {"schedule": "constant", "validation": 0, "geometry": "euclidean", "vectors": "plain"},
+    "ours": {"schedule": "constant", "validation": 0, "geometry": "euclidean", "vectors": "raw"},
 }
 
 PAPERS = {

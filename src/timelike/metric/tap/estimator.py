@@ -15,6 +15,7 @@ from ...core.threads import check_n_jobs
 from ...models import options
 from ...sequences import as_sequences
 from ...sequences.augment import Augmentation
+from ...sequences.container import Sequences
 from ...sequences.sampling import RandomState
 from ...train.base import torch_threads
 from ...train.processes import Accelerator, Precision
