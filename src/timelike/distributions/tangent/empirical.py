@@ -39,7 +39,7 @@ def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block_size: int |
         Takes (item, …) to outputs (item, …).
     x, y : array or tensor (item, …)
         As the module takes them; y None for x with itself. Tensors give a tensor with gradients.
-    block : int, optional
+    block_size : int, optional
         Items whose derivatives are kept at once; by default as many as fit into 64 MiB. Parameters that are more than
         that for a single item are taken in groups.
 
