@@ -72,7 +72,7 @@ def test_times_stay_and_the_dtype_is_that_of_the_distances():
     class Watching(Later):
         def _fill_matrix(self, x, y, out, threads, report):
             seen.append((x.values.dtype, x.times, out.dtype))
-            super()._fill(x, y, out, threads, report)
+            super()._fill_matrix(x, y, out, threads, report)
 
     clock = [np.array([0.0, 1.0, 5.0]), np.array([0.0, 2.0])]
     for dtype, expected in ((np.float32, np.float32), (np.float64, np.float64), (np.int64, np.float64)):

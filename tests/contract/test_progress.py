@@ -7,8 +7,7 @@ import pytest
 from tests.contract.discover import MODELS, data, small, targets
 
 from timelike import _exports
-from timelike.core import progress
-from timelike.train import Trained
+from timelike.train import Trained, callbacks
 from timelike.train.callbacks import DurationNotice
 
 BUDGETS = {"max_steps", "max_epochs", "max_iterations", "max_time", "patience"}
@@ -62,7 +61,7 @@ def test_a_training_of_the_usual_length_says_at_its_start_how_long_it_takes(kind
 
     monkeypatch.setattr(DurationNotice, "_warmup_seconds", 0.0)
     monkeypatch.setattr(DurationNotice, "_min_seconds", 0.0)
-    monkeypatch.setattr(progress, "print_line", told)
+    monkeypatch.setattr(callbacks, "print_line", told)
     X, usual = data(kind), {name: one.default for name, one in inspect.signature(kind).parameters.items()}
     model = small(kind).set_params(**{name: value for name, value in usual.items() if name in BUDGETS})
     with pytest.raises(ToldError, match=r"(steps|epochs|max_time=\S+), about \d"):
