@@ -6,7 +6,7 @@ import numpy as np
 def curves(metric, sequences, labels, levels, n_repeats, rng):
     """Means (repeat, level) of the distances of all ordered pairs, of those of one class, and of those of two."""
     kinds = {
-        "every": lambda a, b: True,
+        "all_pairs": lambda a, b: True,
         "positive": lambda a, b: labels[a] == labels[b],
         "negative": lambda a, b: labels[a] != labels[b],
     }
