@@ -30,9 +30,8 @@ VECTORS = [kind for kind in SINGLE if kind not in IMAGES]  # which refuse a plai
 
 
 def example(kind):
-    looked_at = (
-        {"conditioning": 1} if "conditioning" in kind.options() else {}
-    )  # the series of some checks have 2 steps
+    # the series of some checks have 2 steps
+    looked_at = {"conditioning": 1} if "conditioning" in kind.options() else {}
     return small(kind, **{"k": 1} if "Neighbors" in kind.__name__ else looked_at | ONLY.get(kind.__name__, {}))
 
 
@@ -85,18 +84,18 @@ def test_scikit_learn_is_content(estimator, check, reason):
         pytest.xfail(reason)
 
 
-def with_scikit_learns_door(estimator):
+def with_scikit_learns_validation(estimator):
     """The same estimator behind scikit-learn's own validation: one length for all, its words for what it refuses."""
 
     class Strict(type(estimator)):
-        def _learn_from(self, X):
+        def _validate_fit_input(self, X):
             least = 2 if isinstance(self, Forecaster) else 1  # which refuse series of one step
             return super()._validate_fit_input(validate_data(self, X, ensure_min_features=least))
 
-        def _past(self, past):
+        def _validate_past(self, past):
             return super()._validate_past(validate_data(self, past, reset=False))
 
-        def _asked(self, X):
+        def _validate_predict_input(self, X):
             check_is_fitted(self)
             return super()._validate_predict_input(validate_data(self, X, reset=False))
 
@@ -108,7 +107,7 @@ RELIEVED = [
     (estimator, check)
     for plain in ESTIMATORS
     for reasons in [expected(plain)]
-    for estimator, check in checks_of(with_scikit_learns_door(plain))
+    for estimator, check in checks_of(with_scikit_learns_validation(plain))
     if check.func.__name__ in reasons
 ]
 

@@ -78,9 +78,9 @@ class TestEveryModel:
         X = data(kind)
         for verb in VERBS:
             if hasattr(kind, verb):
-                with pytest.raises(NotFittedError, match=r"has learned nothing yet: call fit\(X.*\) first"):
+                with pytest.raises(NotFittedError, match=r"is not fitted yet: call fit\(X.*\) first"):
                     getattr(small(kind), verb)(X)
-        with pytest.raises(NotFittedError, match="has learned nothing yet"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
             small(kind).save(tmp_path / "model")
         assert list(tmp_path.iterdir()) == []
 
