@@ -95,7 +95,7 @@ def test_complete_sequences_are_at_their_usual_distance_whatever_the_others_lack
         assert (found == found.T).all()
 
 
-def test_a_pair_is_compared_as_in_any_company_and_with_any_number_of_threads():
+def test_a_pair_is_compared_as_in_any_batch_and_with_any_number_of_threads():
     rng = np.random.default_rng(1)
     data = [holes(rng, int(n), 3, 0.1) for n in rng.integers(30, 36, 25)]
     metric = tl.DTW(missing="ignore")

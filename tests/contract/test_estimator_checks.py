@@ -30,9 +30,8 @@ VECTORS = [kind for kind in SINGLE if kind not in IMAGES]  # which refuse a plai
 
 
 def example(kind):
-    looked_at = (
-        {"conditioning": 1} if "conditioning" in kind.options() else {}
-    )  # the series of some checks have 2 steps
+    # the series of some checks have 2 steps
+    looked_at = {"conditioning": 1} if "conditioning" in kind.options() else {}
     return small(kind, **{"k": 1} if "Neighbors" in kind.__name__ else looked_at | ONLY.get(kind.__name__, {}))
 
 

@@ -78,7 +78,7 @@ def test_samples_of_a_training_do_not_depend_on_what_was_drawn_before():
     X = data(tl.SRVP, seed=3)
 
     class Drawing(tl.SRVP):
-        def _chunks(self, *given):
+        def _make_chunk_objective(self, *given):
             objective = super()._make_chunk_objective(*given)
             loss = objective.loss
             objective.loss = lambda batch: (torch.randn(7), loss(batch))[1]

@@ -107,7 +107,7 @@ class TestEveryMetric:
         one, two = (metric_of(kind).pairwise(some, n_jobs=jobs) for jobs in (1, 2))
         np.testing.assert_array_equal(one, two)
 
-    def test_a_selection_gives_the_same_in_any_company(self, kind, some):
+    def test_a_selection_gives_the_same_in_any_batch(self, kind, some):
         chosen = [4, 0, 2, 2]
         expected = metric_of(kind).pairwise(some)[np.ix_(chosen, chosen)]
         np.testing.assert_array_equal(metric_of(kind).pairwise(some[chosen]), expected)

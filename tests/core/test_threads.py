@@ -132,9 +132,11 @@ def test_distances_and_vectors_are_the_same_however_many_threads_there_are(monke
     X = tl.Sequences([rng.standard_normal((n, 2)) for n in rng.integers(3, 40, 30)])
     encoder = tl.CausalEncoder(n_features=8, channels=4, depth=3, max_steps=2, random_state=0).fit(X)
     found = []
+    monkeypatch.setattr(tl.native, "cpu_count", lambda: 4)
     for count in (1, 3):
-        monkeypatch.setattr(tl.native, "thread_count", lambda count=count: count)
-        monkeypatch.setattr(tl.native, "cpu_count", lambda: 4)
+        for place in (threads, tl.native):  # `check_n_jobs` looks in the first, trainings in the second
+            monkeypatch.setattr(place, "thread_count", lambda count=count: count)
+        assert check_n_jobs(None) == count
         found.append((tl.DTW().pairwise(X), encoder.pairwise(X), encoder.encode(X)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -123,7 +123,7 @@ def test_threads_and_memory_change_no_bit(isa, kind):
 
 @pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sequence_has_the_same_bits_alone_and_in_any_company(isa, kind):
+def test_a_sequence_has_the_same_bits_alone_and_in_any_batch(isa, kind):
     lengths = np.random.default_rng(0).integers(1, 40, 70).tolist()
     cells, x = made(kind, 5, 21, 2), sequences(lengths, 5)
     scales = drawn_scales(x, 21)

@@ -62,7 +62,7 @@ def test_every_instruction_set_has_the_numbers_of_the_fallback(dtype, slope):
 
 @pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("hidden", [40, 512])
-def test_a_pair_has_the_same_bits_in_any_company_on_any_threads_and_in_every_verb(isa, hidden):
+def test_a_pair_has_the_same_bits_in_any_batch_on_any_threads_and_in_every_verb(isa, hidden):
     left, right, layer = given(333, 290, hidden)
     whole = scores(left, right, layer, isa=isa)
     same(scores(left, right, layer, isa=isa, threads=3), whole)

@@ -134,7 +134,7 @@ def test_every_instruction_set_has_the_numbers_of_the_fallback(name, features):
 @pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("features", [2, 40])
 @pytest.mark.parametrize("name", ["relu", "sigmoid", "relu and sine"])
-def test_a_row_has_the_same_bits_in_any_company_on_any_threads(name, features, isa):
+def test_a_row_has_the_same_bits_in_any_batch_on_any_threads(name, features, isa):
     x, y = points(203, 190, features)
     weights, known = np.random.default_rng(3).standard_normal((203, 190)), network(name)
     whole, sums = matrix(x, y, known, isa=isa), pulled(x, y, weights, known, isa=isa)
