@@ -213,7 +213,7 @@ def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
         ("aligned", {"supervision": "alignment", "aligner": "opw"}, "aligner='opw' has nothing to learn: use"),
         ("tap", {"supervision": "episodes"}, "n_way=5 but these sequences have 2 classes"),
         ("tap", {"supervision": "episodes", "n_way": 2}, r"k_shot \+ n_query = 6 needed"),
-        ("tap", {"symmetrize": True, "aligner": tl.nn.SoftDTW()}, "symmetrize=True is for aligner='tap'"),
+        ("tap", {"aligner": tl.nn.SoftDTW()}, r"aligner=SoftDTW.*: TAP predicts its alignments; use .*AlignedFrames"),
         ("rvsml", {"n_virtual_frames": 0}, "n_virtual_frames=0: expected at least 1"),
         ("rvsml", {"aligner": "tap"}, "aligner='tap': expected one of 'dtw', 'opw'"),
         ("rvsml", {"regularization": 0.0}, "regularization=0.0: expected"),

@@ -21,7 +21,7 @@ from ...train.base import torch_threads
 from ...train.processes import Accelerator, Precision
 from ..aligned_frames.estimator import AlignedFrames, Supervision
 from ..aligned_frames.network import ALIGNERS_BY_NAME
-from ..aligned_frames.options import aligner_option, is_module
+from ..aligned_frames.options import aligner_option
 from ..distance_network import DistanceNetwork
 from ..objectives.supervised import ConsistencyWeight, check_consistency_weight
 from ..pairwise import compare_batches
@@ -181,11 +181,6 @@ max_time, patience, validation, standardize, checkpoint, progress, accelerator, 
                 f"timelike.metric.AlignedFrames(aligner={self.aligner!r})"
             )
         return super()._validate_fit_input(X)
-
-    def _refuse_options(self) -> None:
-        super()._refuse_options()
-        if self.symmetrize and is_module(self.aligner):
-            raise ValueError("symmetrize=True is for aligner='tap': give a module that averages both directions itself")
 
     def norm_ratio(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """‖g‖ / ‖D‖ of all pairs, (len X, len Y), in Frobenius' norm; of X with itself when Y is None.
