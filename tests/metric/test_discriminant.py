@@ -270,12 +270,12 @@ def test_a_fitted_encoder_is_used_as_it_is(waves, frozen):
 
 
 def test_one_class_is_told_what_to_use(waves):
-    with pytest.raises(ValueError, match=r"y holds one class, 'period 2'.*Whitened.*fit_pairs"):
+    with pytest.raises(ValueError, match=r"y holds one class, 'period 2'.*WhitenedCosine.*fit_pairs"):
         tl.Discriminant(rocket()).fit(waves[:8])
 
 
 def test_classes_of_one_member_are_told_what_to_use(waves):
-    with pytest.raises(ValueError, match="every class has one member only .*Whitened"):
+    with pytest.raises(ValueError, match="every class has one member only .*WhitenedCosine"):
         tl.Discriminant(rocket()).fit(waves[::8])
 
 

@@ -256,7 +256,7 @@ def test_both_files_have_a_checksum_that_must_be_there_and_fit(saved):
 def test_a_learned_attribute_that_is_not_declared_is_not_saved(known, tmp_path):
     model = Tiny().fit([[1.0]], ["a"])
     model.forgotten_ = 3
-    with pytest.raises(ValueError, match="forgotten_ is not declared in Tiny: .* forgotten_ = learned.array"):
+    with pytest.raises(ValueError, match="forgotten_ is not declared in Tiny: .* forgotten_ = schema.array"):
         model.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 

@@ -488,7 +488,7 @@ def check_attributes(model: Model, declared: Mapping[str, AttributeSchema], foun
         if name not in declared:
             raise ValueError(
                 f"{name} is not declared in {type(model).__name__}: a learned attribute is declared beside its class, "
-                f"such as {name} = learned.array(...), so that a folder can be checked"
+                f"such as {name} = schema.array(...), so that a folder can be checked"
             )
     for name, one in declared.items():
         may = one.optional(model) if callable(one.optional) else one.optional

@@ -152,13 +152,12 @@ class Discriminant(ProjectedEncoder):
         if len(counts) < 2:
             raise ValueError(
                 f"y holds one class, {format_value(self.classes_.tolist()[0])}: a discriminant tells two or more "
-                "apart; "
-                "Whitened learns without classes, and fit_pairs(X, pairs, same) from pairs"
+                "apart; WhitenedCosine learns without classes, and fit_pairs(X, pairs, same) from pairs"
             )
         if counts.max() < 2:
             raise ValueError(
                 f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
-                "class two members or more, or use Whitened, which learns without classes"
+                "class two members or more, or use WhitenedCosine, which learns without classes"
             )
         return codes.astype(np.int64)
 
