@@ -39,7 +39,7 @@ def tap() -> Path:
     import timelike as tl
 
     train, test = tl.load("JapaneseVowels")
-    how = {"hidden": 64, "kernels": 8, "per_class": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3}
+    how = {"hidden": 64, "n_kernels": 8, "n_per_class": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3}
     metric = tl.TAP.preset("paper", **how, random_state=0).fit(train[::2])
     x, y = test[0], test[1]
     frames = [metric.scaler_.transform(tl.Sequences([side])) for side in (x, y)]
@@ -130,7 +130,7 @@ def pictures() -> list[Path]:
     import timelike as tl
 
     train, test = shapes(3000, 15, 0), shapes(40, 25, 1)
-    how: dict[str, Any] = {"codec": "perceptron", "hidden": 256, "observed": 0.3, "learning_rate": 2e-3}
+    how: dict[str, Any] = {"codec": "perceptron", "hidden": 256, "observation_std": 0.3, "learning_rate": 2e-3}
     model = tl.SRVP(conditioning=5, max_steps=1500, random_state=0, **how).fit(train)
     past, truth = test.crop(0, 5), test.crop(5, 25)
     futures = model.predict(past, 20, n_samples=20, random_state=0)
