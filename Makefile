@@ -21,7 +21,7 @@ help:
 	@echo "make guard  instruction counts of a dozen kernel calls, compared with the recorded ones"
 	@echo "make ci     what continuous integration runs: check, test, test-benchmarks, guard, docs"
 	@echo "make bench  speed against other libraries, one table per program in benchmarks/speed"
-	@echo "make pages  write all benchmark pages, the scorecard and the numbers that README.md and docs/*.md quote again from rows"
+	@echo "make pages  write all benchmark pages, their summaries, the scorecard and the numbers that README.md and docs/*.md quote again from rows"
 	@echo "make queue  missing rows of all comparisons in the background; BUDGET=minutes (600), DATA=folder"
 	@echo "make evidence  a cheap row of every comparison again: do the numbers still hold? DATA=folder"
 	@echo "make docs   the documentation into site/"
@@ -98,6 +98,7 @@ pages: $(VENV)/library
 	@for program in $$(grep -l __main__ benchmarks/papers/*/*.py benchmarks/accuracy/backtest_intervals.py benchmarks/accuracy/defaults.py benchmarks/accuracy/forecast.py benchmarks/accuracy/image_vectors.py benchmarks/accuracy/open_classes.py benchmarks/accuracy/rocket_peers.py benchmarks/accuracy/two_sample.py benchmarks/accuracy/verification_coverage.py | sed 's/\.py$$//; s/\//./g' | sort); \
 		do echo "== $$program"; $(BIN)/python -m $$program --budget 0 $(if $(DATA),--data $(DATA)) || exit 1; done
 	$(BIN)/python -m benchmarks.quoted_numbers
+	$(BIN)/python -m benchmarks.summaries
 	$(BIN)/python -m benchmarks.scorecard
 
 # from a clone of HEAD, at the lowest priority: `python -m benchmarks.queue status`, `stop` and `merge` do the rest

@@ -1,11 +1,12 @@
 """The walk of each public call through the library: files, functions, depth, switches between files.
 
-    python benchmarks/call_walks.py [--files] [name …]
+    python -m benchmarks.call_walks [--files] [name …]
 
 A walk is everything of ours that one call enters, counted after it has been made once, so that nothing is imported on
 the way: how many files and functions it goes through, how deep our functions stand on each other, and how often a
-function of one file calls into another file. `--files` lists the files with what was entered in each. It uses public
-names only, so it runs on older commits too.
+function of one file calls into another file. Some calls have a limit, which stands beside the number, with a ! where
+the number is above it. `--files` lists the files with what was entered in each. It uses public names only, so it runs
+on older commits too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,16 @@ import numpy as np
 import timelike as tl
 
 HOME = str(Path(tl.__file__).parent) + "/"
+
+MAX_FILES = {
+    "Prototypes().fit(X, y)": 30,
+    "Prototypes.predict(X)": 15,
+    "Separation().fit(X)": 25,
+    "descend(x, y, IPM(NTK()))": 20,
+    "descend(x, y, IPM(RBF()))": 20,
+    "TwoSample().test(x, y)": 15,
+}
+MAX_SWITCHES = {"descend(x, y, IPM(NTK()))": 1500, "descend(x, y, IPM(RBF()))": 1500}
 
 
 class Walk(NamedTuple):
@@ -73,12 +84,18 @@ def calls() -> dict[str, Callable[[], Any]]:
     rng = np.random.default_rng(0)
     values = [rng.standard_normal((8 + i % 4, 2)).cumsum(0) + i % 2 for i in range(16)]
     X = tl.Sequences(values, labels=np.arange(16) % 2)
-    tap = tl.TAP(hidden=8, n_kernels=4, max_epochs=1, random_state=0)
-    coupled = tl.CoupledGRU(hidden=4, max_epochs=1, random_state=0)
+    tap = tl.TAP(
+        hidden=8, alignment=tl.metric.AlignmentPredictor(n_kernels=4), trainer=tl.Trainer(max_epochs=1), random_state=0
+    )
+    coupled = tl.CoupledGRU(hidden=4, trainer=tl.Trainer(max_epochs=1), random_state=0)
     causal = tl.CausalEncoder(channels=4, depth=2, reduced_size=8, n_features=8, max_steps=2, random_state=0)
-    metric = tl.CoupledGRU(hidden=4, max_epochs=1, random_state=0).fit(X)
+    metric = tl.CoupledGRU(hidden=4, trainer=tl.Trainer(max_epochs=1), random_state=0).fit(X)
     encoder = tl.CausalEncoder(channels=4, depth=2, reduced_size=8, n_features=8, max_steps=2, random_state=0).fit(X)
     neighbors = tl.Neighbors("dtw").fit(X)
+    prototypes, fitted_prototypes = (tl.Prototypes(max_steps=2, random_state=0) for _ in range(2))
+    fitted_prototypes.fit(X)
+    separation = tl.Separation(conditioning=2, max_steps=2, random_state=0)
+    ds, points, target = tl.distributions, rng.standard_normal((16, 2)), rng.standard_normal((16, 2)) + 1
     folder = Path(tempfile.mkdtemp())
     return {
         'load("JapaneseVowels")': lambda: tl.load("JapaneseVowels"),
@@ -92,6 +109,12 @@ def calls() -> dict[str, Callable[[], Any]]:
         "CoupledGRU.distance(x, y)": lambda: metric.distance(values[0], values[1]),
         "CoupledGRU.pairwise(X)": lambda: metric.pairwise(X),
         "Neighbors.predict(X)": lambda: neighbors.predict(X),
+        "Prototypes().fit(X, y)": lambda: prototypes.fit(X),
+        "Prototypes.predict(X)": lambda: fitted_prototypes.predict(X),
+        "Separation().fit(X)": lambda: separation.fit(X),
+        "descend(x, y, IPM(NTK()))": lambda: ds.descend(points, target, ds.IPM(ds.NTK()), steps=3, step=0.1),
+        "descend(x, y, IPM(RBF()))": lambda: ds.descend(points, target, ds.IPM(ds.RBF()), steps=3, step=0.1),
+        "TwoSample().test(x, y)": lambda: ds.TwoSample(random_state=0).test(points, target),
         "CoupledGRU.save(folder)": lambda: metric.save(folder / "model"),
         "load_model(folder)": lambda: tl.load_model(folder / "model"),
         "timelike demo": lambda: _demo(folder),
@@ -106,20 +129,26 @@ def _demo(folder: Path) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--files", action="store_true", help="list the files and what was entered in each")
-    arguments.add_argument("names", nargs="*", help="only calls whose name contains one of these")
-    asked = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", action="store_true", help="list the files and what was entered in each")
+    parser.add_argument("names", nargs="*", help="only calls whose name contains one of these")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| call | files | functions | depth | switches |\n|---|---:|---:|---:|---:|")
     for name, call in calls().items():
-        if asked.names and not any(part in name for part in asked.names):
+        if arguments.names and not any(part in name for part in arguments.names):
             continue
         call()  # imports, and what is made once
-        found = walk(call)
-        print(f"| `{name}` |", " | ".join(map(str, found.numbers)), "|")
-        for file in sorted(found.files) if asked.files else ():
-            print(f"    {file}: {', '.join(sorted(found.files[file]))}")
+        entered = walk(call)
+        files, functions, depth, switches = entered.numbers
+        cells = _with_limit(files, MAX_FILES.get(name)), functions, depth, _with_limit(switches, MAX_SWITCHES.get(name))
+        print(f"| `{name}` |", " | ".join(map(str, cells)), "|")
+        for file in sorted(entered.files) if arguments.files else ():
+            print(f"    {file}: {', '.join(sorted(entered.files[file]))}")
+
+
+def _with_limit(number: int, limit: int | None) -> str:
+    return str(number) if limit is None else f"{number} (≤ {limit}{'!' if number > limit else ''})"
 
 
 if __name__ == "__main__":

@@ -39,8 +39,10 @@ def tap() -> Path:
     import timelike as tl
 
     train, test = tl.load("JapaneseVowels")
-    how = {"hidden": 64, "n_kernels": 8, "n_per_class": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3}
-    metric = tl.TAP.preset("paper", **how, random_state=0).fit(train[::2])
+    trainer = tl.Trainer(batch_size=16, max_epochs=8, learning_rate=3e-3)
+    smaller = tl.metric.AlignmentPredictor(n_kernels=8)
+    metric = tl.TAP.preset("paper", hidden=64, alignment=smaller, n_per_class=4, trainer=trainer, random_state=0)
+    metric.fit(train[::2])
     x, y = test[0], test[1]
     frames = [metric.scaler_.transform(tl.Sequences([side])) for side in (x, y)]
     n_outputs = metric.network_.transformation.n_outputs
@@ -62,7 +64,9 @@ def synchronization() -> Path:
     import timelike as tl
 
     train, test = tl.load("JapaneseVowels")
-    metric = tl.CoupledGRU.preset("paper", hidden=12, max_epochs=15, learning_rate=1e-2, random_state=0).fit(train)
+    metric = tl.CoupledGRU.preset(
+        "paper", hidden=12, trainer=tl.Trainer(max_epochs=15, learning_rate=1e-2), random_state=0
+    ).fit(train)
     same = test.labels[0] == test.labels
     figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
     for mask, color, label in ((same, "C0", "the same speaker"), (~same, "C1", "another speaker")):
@@ -130,8 +134,15 @@ def pictures() -> list[Path]:
     import timelike as tl
 
     train, test = shapes(3000, 15, 0), shapes(40, 25, 1)
-    how: dict[str, Any] = {"codec": "perceptron", "hidden": 256, "observation_std": 0.3, "learning_rate": 2e-3}
-    model = tl.SRVP(conditioning=5, max_steps=1500, random_state=0, **how).fit(train)
+    model = tl.SRVP(
+        conditioning=5,
+        codec=tl.forecast.codecs.MLP(hidden=256),
+        inference=tl.forecast.Inference(hidden=256),
+        observation_std=0.3,
+        max_steps=1500,
+        trainer=tl.Trainer(learning_rate=2e-3),
+        random_state=0,
+    ).fit(train)
     past, truth = test.crop(0, 5), test.crop(5, 25)
     futures = model.predict(past, 20, n_samples=20, random_state=0)
     fine = model.predict(past, 5, frames_per_step=2, substeps=2, random_state=0)

@@ -87,7 +87,7 @@ OWN = """
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from timelike.models import Model, options, schema
-from timelike.models.checksums import json_checksum
+from timelike.core.files import json_checksum
 from timelike.core.parameters import store_parameters
 
 class Middle(Model):

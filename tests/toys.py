@@ -1,4 +1,7 @@
-"""A toy problem, and every learned metric in a size that learns it in a second."""
+"""Toy problems, and every learned metric in a size that learns one in a second."""
+
+import dataclasses
+from functools import partial
 
 import numpy as np
 import torch
@@ -6,34 +9,65 @@ import torch
 import timelike as tl
 from timelike import metric
 
+# options by which encoders and forecasters become small
+CAUSAL = {"n_features": 6, "channels": 4, "depth": 3, "reduced_size": 5, "n_negatives": 2, "max_steps": 4}
+CAUSAL |= {"random_state": 0}
+SRVP = {"max_steps": 3, "hidden": 6, "n_state": 4, "n_random": 3, "n_content": 3, "n_code": 5, "motion_hidden": 6}
+SRVP |= {"filters": 3, "batch_size": 8, "progress": False, "random_state": 0}
+_TRAINER_FIELDS = {field.name for field in dataclasses.fields(tl.Trainer)}
+
+
+def trained(kind, **options):
+    """A method with fields of its trainer among its options."""
+    fields = {name: options.pop(name) for name in _TRAINER_FIELDS & options.keys()}
+    return kind(**options, trainer=tl.Trainer(**fields))
+
+
+def maker(kind, options):
+    """What makes the method with these options, or with others in place of some."""
+    return lambda **more: trained(kind, **options | more)
+
+
 RECURRENT = {"hidden": 8, "max_epochs": 12, "learning_rate": 1e-2, "random_state": 0}
-TAP = {"hidden": 16, "n_kernels": 4, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3, "random_state": 0}
-ALIGNED = {name: value for name, value in TAP.items() if name != "n_kernels"}
+ALIGNED = {"hidden": 16, "batch_size": 16, "max_epochs": 8, "learning_rate": 3e-3, "random_state": 0}
+TAP = ALIGNED | {"alignment": metric.AlignmentPredictor(n_kernels=4)}
+SYMMETRIC = metric.AlignmentPredictor(n_kernels=4, symmetrize=True)
+DEEP = {"n_virtual_frames": 3, "hidden": 16, "max_epochs": 6, "learning_rate": 1e-2, "random_state": 0}
 MAKERS = {
-    "siamese": lambda **more: tl.SiameseGRU(**RECURRENT | more),
-    "lstm": lambda **more: tl.SiameseGRU(**RECURRENT | {"cell": "lstm"} | more),
-    "coupled": lambda **more: tl.CoupledGRU(**RECURRENT | more),
-    "coupled-mean": lambda **more: tl.CoupledGRU(**RECURRENT | {"sync": "mean"} | more),
-    "siamese-paper": lambda **more: tl.SiameseGRU.preset("paper", **RECURRENT | more),
-    "coupled-paper": lambda **more: tl.CoupledGRU.preset("paper", **RECURRENT | more),
-    "tap": lambda **more: tl.TAP(**TAP | more),
-    "tap-paper": lambda **more: tl.TAP.preset("paper", **TAP | {"n_per_class": 4} | more),
-    "tap-symmetric": lambda **more: tl.TAP(**TAP | {"symmetrize": True} | more),
-    "tap-attention": lambda **more: tl.TAP(**TAP | {"variant": "attention", "self_attention": True} | more),
-    "aligned": lambda **more: metric.AlignedFrames(
-        **ALIGNED | {"aligner": tl.SoftDTW(gamma=0.1, divergence=True)} | more
-    ),
-    "aligned-opw": lambda **more: metric.AlignedFrames(**ALIGNED | {"aligner": "opw", "max_epochs": 4} | more),
-    "rvsml": lambda **more: metric.RVSML(**{"n_virtual_frames": 3} | more),
-    "rvsml-opw": lambda **more: metric.RVSML(**{"n_virtual_frames": 3, "aligner": "opw"} | more),
-    "deep": lambda **more: metric.DeepRVSML(
-        **{"n_virtual_frames": 3, "hidden": 16, "max_epochs": 6, "learning_rate": 1e-2, "random_state": 0} | more
-    ),
-    "elements": lambda **more: metric.ElementWise(
-        **{"hidden": 16, "max_steps": 60, "learning_rate": 3e-3, "random_state": 0} | more
-    ),
+    "siamese": maker(tl.SiameseGRU, RECURRENT),
+    "lstm": maker(tl.SiameseGRU, RECURRENT | {"cell": "lstm"}),
+    "coupled": maker(tl.CoupledGRU, RECURRENT),
+    "coupled-mean": maker(tl.CoupledGRU, RECURRENT | {"sync": "mean"}),
+    "siamese-paper": maker(partial(tl.SiameseGRU.preset, "paper"), RECURRENT),
+    "coupled-paper": maker(partial(tl.CoupledGRU.preset, "paper"), RECURRENT),
+    "tap": maker(tl.TAP, TAP),
+    "tap-paper": maker(partial(tl.TAP.preset, "paper"), TAP | {"n_per_class": 4}),
+    "tap-symmetric": maker(tl.TAP, TAP | {"alignment": SYMMETRIC}),
+    "tap-attention": maker(tl.TAP, TAP | {"variant": "attention", "self_attention": True}),
+    "aligned": maker(metric.AlignedFrames, ALIGNED | {"aligner": tl.SoftDTW(gamma=0.1, divergence=True)}),
+    "aligned-opw": maker(metric.AlignedFrames, ALIGNED | {"aligner": "opw", "max_epochs": 4}),
+    "rvsml": maker(metric.RVSML, {"n_virtual_frames": 3}),
+    "rvsml-opw": maker(metric.RVSML, {"n_virtual_frames": 3, "aligner": "opw"}),
+    "deep": maker(metric.DeepRVSML, DEEP),
+    "elements": maker(metric.ElementWise, {"hidden": 16, "max_steps": 60, "learning_rate": 3e-3, "random_state": 0}),
 }
 NETWORKS = [name for name in MAKERS if not name.startswith(("rvsml", "deep", "elements"))]
+
+
+class Gather:
+    """Stands for the loop's descent, and leaves the gradients where they are."""
+
+    def __init__(self, weight=1.0):
+        self.weight = weight
+
+    def backward(self, term):
+        (self.weight * term).backward()
+
+    def step(self):
+        pass
+
+    def __call__(self, loss):
+        self.backward(loss)
 
 
 class AllAlike(tl.align.Metric):

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.accuracy import backtest_intervals_report as report
-from benchmarks.papers.results import Found, Row
-from benchmarks.papers.resumable import Program
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Row, Rows
 
 import timelike as tl
 from timelike import forecast
+from timelike.score import wilson_interval
 
 HORIZON, WINDOWS, LEAD = 10, 20, 20  # steps ahead, windows of each of several walks, steps before the first origin
 REPETITIONS = 1000
@@ -53,16 +54,13 @@ def covers(design: Design, seed: int) -> bool:
     return bool(interval.low <= HORIZON <= interval.high)
 
 
-class BacktestIntervals(Program[Design]):
+class BacktestIntervals(Experiment[Design]):
     """Coverage of intervals."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "backtest_intervals", "nothing: walks are drawn"
     title, without_data = "Intervals of backtests", True
+    question = "how often intervals of backtests hold the true error"
     subject = ("backtest",)
-
-    @classmethod
-    def file(cls) -> str:
-        return "backtest_intervals"
 
     def planned(self) -> Iterator[Design]:
         yield from (Design(n, WINDOWS) for n in SEVERAL)
@@ -84,11 +82,38 @@ class BacktestIntervals(Program[Design]):
     def said(self, found: Found) -> str:
         return f"{100 * found['covered'] / found['repetitions']:.1f} %"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
 
-    def body(self) -> str:
-        return report.body(self.rows, [row.key for row in self.planned()], HORIZON)
+# --- the page
+
+
+def headline(rows: Rows) -> str:
+    """The result, in one sentence."""
+    if not rows:
+        raise page.MissingRows("designs")
+    least, most = (end(rows.values(), key=_share) for end in (min, max))
+    walks = "one walk" if least["n_sequences"] == 1 else f"{least['n_sequences']} walks"
+    return (
+        f"The 95 % intervals of `backtest` held the true error in {100 * _share(least):.0f} to "
+        f"{100 * _share(most):.0f} % of backtests, least often with {walks} and {least['n_windows']} windows."
+    )
+
+
+def coverage(rows: Rows) -> str:
+    """How often the error is held, the designs in the order of the plan."""
+    plan = [Design(n, WINDOWS) for n in SEVERAL] + [Design(1, n) for n in ONE]
+    lines = [_line(rows[design.key]) for design in plan if design.key in rows]
+    return markdown.table(["walks", "windows of each", "resampled", "interval holds the true error, %"], lines)
+
+
+def _share(found: Found) -> float:
+    return float(found["covered"] / found["repetitions"])
+
+
+def _line(found: Found) -> list[str]:
+    share = wilson_interval(_share(found), found["repetitions"])
+    unit = "whole walks" if found["n_sequences"] > 1 else "blocks of windows"
+    shown = f"{100 * share.mean:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+    return [str(found["n_sequences"]), str(found["n_windows"]), unit, shown]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How good warps and their gradients are: every rival we know, and finite differences, on random problems.
 
     python -m benchmarks.accuracy.decdtw
-    python -m benchmarks.accuracy.decdtw --problems 40 --gradients 600 --markdown docs/benchmarks/decdtw_accuracy.md
+    python -m benchmarks.accuracy.decdtw --problems 40 --gradients 600 --markdown benchmarks/results/decdtw_accuracy.md
 
 The problems have 3 to 12 knots, the longer ones 24 to 48, fixed or free ends, even or uneven clocks, and constraints
 of every kind (tests/align/warp_problems.py). A warp's objective is compared with the best of SciPy's SLSQP from our
@@ -151,12 +151,7 @@ def gradients(count: int, unseen: list[int]) -> list[str]:
     lines = [f"{count} problems in which constraints meet:", "", *HEAD, *rows, counted("together", found)]
     lines += ["", *kinds(count, found)]
     if unseen:
-        lines += [
-            "",
-            f"{count} more from each of {len(unseen)} seeds:",
-            "",
-            HEAD[0].replace("with respect to", "seed"),
-        ]
+        lines += ["", f"{count} more from each of {len(unseen)} seeds:", "", HEAD[0].replace("with respect to", "seed")]
         lines.append(HEAD[1])
         others = [compared(coincidences.drawn(seed, count), f"seed {seed}") for seed in unseen]
         lines += [counted(str(seed), some) for seed, some in zip(unseen, others, strict=True)]
@@ -185,11 +180,7 @@ def kinds(count: int, found: list[Any]) -> list[str]:
     return [*lines, "", f"Problems in which this is active: {said}."]
 
 
-SETTINGS = (
-    ((0.0, 3.0), (1.3, 6.6)),
-    ((0.5, 3.0), (1.0, 7.0)),
-    ((0.513, 3.0), (1.113, 6.887)),
-)
+SETTINGS = (((0.0, 3.0), (1.3, 6.6)), ((0.5, 3.0), (1.0, 7.0)), ((0.513, 3.0), (1.113, 6.887)))
 
 
 def settings(count: int) -> list[str]:

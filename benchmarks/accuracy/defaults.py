@@ -14,23 +14,35 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
-from benchmarks.accuracy import defaults_report as report
-from benchmarks.accuracy.defaults_report import GROUPS
 from benchmarks.numerics.systems import DISCRIMINANT, FUSED, PROTOTYPES
+from benchmarks.papers import markdown, page
 from benchmarks.papers.clock import duration
-from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.page import names
+from benchmarks.papers.results import Found, Rows, Trial, having
 
 import timelike as tl
 from timelike.evaluate.methods import DEFAULT_CLASSIFIERS, ComparedMethod
-from timelike.evaluate.runtime_estimate import FoldSize, estimate_seconds
+from timelike.evaluate.ranking import Ranking, rank_table
+from timelike.evaluate.run import FoldSize, estimate_seconds
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "choose": ("ArrowHead", "CricketX", "GunPoint", "Lightning7", "BasicMotions", "NATOPS"),
+    "confirm": ("FaceFour", "Ham", "OSULeaf", "PickupGestureWiimoteZ", "JapaneseVowels", "ArticularyWordRecognition"),
+    "others": (
+        *("Adiac", "CBF", "Coffee", "DiatomSizeReduction", "ECG200", "ECGFiveDays", "ItalyPowerDemand"),
+        *("LargeKitchenAppliances", "MoteStrain", "Plane", "RefrigerationDevices", "SwedishLeaf", "SyntheticControl"),
+        *("Trace", "TwoLeadECG"),
+    ),
+}
 
 MINUTES = 3.0  # for one row
 SEEDLESS = ("1-NN Euclidean", "1-NN DTW (full)", "1-NN DTW", "statistics + forest")  # always, or nearly, the same
@@ -72,17 +84,14 @@ def model(name: str) -> Any:
     return DEFAULT_CLASSIFIERS[name]()
 
 
-class Defaults(Program[Trial]):
+class Defaults(Experiment[Trial]):
     """Methods on data sets, as a user would find them."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "defaults", "ucr/*.npz and uea/*.npz"
     subject = ("rocket", "discriminant", "fused", "tloss", "siamese", "prototypes", "coupled", "tap")
     title = "Every method at its defaults"
+    question = "how methods do at their defaults on the sets that chose nothing"
     draws = True
-
-    @classmethod
-    def file(cls) -> str:
-        return "defaults"
 
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
@@ -151,17 +160,8 @@ class Defaults(Program[Trial]):
     def said(self, found: Found) -> str:
         return found["why"] or f"accuracy {found['accuracy']:.3f}, MAP {found['map']:.3f}"
 
-    def headline(self) -> str:
-        return report.headline(self.rows, methods())
-
-    def body(self) -> str:
-        return report.body(self.rows, methods())
-
-    def caveats(self) -> list[str]:
-        return report.caveats()
-
     def draw(self, folder: Path) -> None:
-        report.draw(self.rows, methods(), folder)
+        draw_ranks(self.rows, folder)
 
 
 def summary(found: tl.evaluate.Comparison) -> Found:
@@ -208,6 +208,163 @@ def one_core() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+# --- the page
+
+SEVERAL = {"BasicMotions", "NATOPS", "JapaneseVowels", "ArticularyWordRecognition"}  # channels
+SCORE_TITLES = {"accuracy": "accuracy", "map": "MAP"}
+IMAGES = Path("docs/images")
+
+# method, score, rival or None for a plain number, at least so much more, on which sets
+TARGETS: tuple[tuple[str, str, str | None, float, str], ...] = (
+    ("SiameseGRU", "accuracy", FULL, 0.04, "sets to confirm on"),
+    ("SiameseGRU", "map", FULL, 0.20, "sets to confirm on"),
+    ("CoupledGRU", "accuracy", FULL, 0.0, "sets to confirm on"),
+    ("CoupledGRU", "map", FULL, 0.15, "sets to confirm on"),
+    ("TAP", "accuracy", FULL, 0.0, "sets to confirm on"),
+    ("TAP", "map", FULL, 0.10, "sets to confirm on, two channels or more"),
+    ("T-Loss + head", "accuracy", UNTRAINED, 0.03, "sets to confirm on"),
+    ("T-Loss + head", "map", UNTRAINED, 0.10, "sets to confirm on"),
+    ("Rocket + ridge", "accuracy", None, 0.917, "all sets"),
+    ("Discriminant", "accuracy", None, 0.916, "all sets"),
+    ("Discriminant", "map", None, 0.935, "all sets"),
+)
+
+Numbers = dict[str, dict[str, float]]
+
+
+def numbers(rows: Rows, score: str) -> Numbers:
+    """{data set: {method: mean over seeds}}."""
+    held: dict[str, dict[str, list[float]]] = {}
+    for row in rows.values():
+        if row.get(score) is not None:
+            held.setdefault(row["dataset"], {}).setdefault(row["method"], []).append(float(row[score]))
+    return {name: {method: fmean(values) for method, values in by.items()} for name, by in held.items()}
+
+
+def _of_method(held: Numbers, method: str, names: Sequence[str]) -> list[float]:
+    return [held[name][method] for name in names if method in held.get(name, {})]
+
+
+def headline(rows: Rows) -> str:
+    """The best methods on the sets that chose nothing, beside 1-NN DTW, and how many targets are met."""
+    parts = []
+    for score, title in SCORE_TITLES.items():
+        held, sets = numbers(rows, score), GROUPS["confirm"]
+        found = {method: _of_method(held, method, sets) for method in methods()}
+        means = {method: fmean(some) for method, some in found.items() if len(some) == len(sets)}
+        if means:  # of methods that have all sets: means over other sets do not compare
+            best = max(means, key=means.__getitem__)
+            beside = f" ({FULL}, the cheap rival, {means[FULL]:.3f})" if FULL in means else ""
+            parts.append(f"{best} has the best mean {title}, {means[best]:.3f}{beside}")
+    if not parts:
+        raise page.MissingRows("sets to confirm on")
+    met = sum(": met" in target(rows, *one) for one in TARGETS)
+    return (
+        f"With every method at its defaults, on the {len(GROUPS['confirm'])} data sets that chose nothing, "
+        f"{'; '.join(parts)}. {met} of {markdown.count_of(len(TARGETS), 'target')} are met."
+    )
+
+
+def _shown(rows: Rows) -> list[str]:
+    return [method for method in methods() if having(rows, method=method)]
+
+
+def means(rows: Rows, group: str) -> str:
+    """A line for every method: means over the sets it has, and what it costs."""
+    sets = GROUPS[group]
+    if not {*sets}.intersection(names(rows, "dataset")):
+        raise page.MissingRows(group)
+    held = [numbers(rows, score) for score in ("accuracy", "map", "fit cpu", "predict")]
+    lines = []
+    for method in _shown(rows):
+        scores, times = ([_of_method(one, method, sets) for one in some] for some in (held[:2], held[2:]))
+        cells = [f"{fmean(some):.3f}" if some else "–" for some in scores]
+        cells += [f"{median(some):.2g}" if some else "–" for some in times]
+        lines.append([method, *cells, f"{len(scores[0])} of {len(sets)}"])
+    head = ["method", "accuracy", "MAP", "fit, CPU s (median)", "predict s (median)", "sets"]
+    return markdown.table(head, lines)
+
+
+def refused(rows: Rows, group: str) -> str:
+    """Why methods have no numbers."""
+    known = {(row["method"], row["dataset"]): row["why"] for row in rows.values() if row["state"] != "finished"}
+    return page.bullets(f"{method} on {name}: {why}" for (method, name), why in known.items() if name in GROUPS[group])
+
+
+def accuracies(rows: Rows, group: str) -> str:
+    """The accuracy of every method on every set."""
+    return _matrix(rows, "accuracy", group)
+
+
+def precisions(rows: Rows, group: str) -> str:
+    """The MAP of every method on every set."""
+    return _matrix(rows, "map", group)
+
+
+def _matrix(rows: Rows, score: str, group: str) -> str:
+    held = {name: by for name, by in numbers(rows, score).items() if name in GROUPS[group]}
+    sets = [name for name in GROUPS[group] if name in held]
+    lines = [[m, *(f"{held[name][m]:.3f}" if m in held[name] else "–" for name in sets)] for m in _shown(rows)]
+    return markdown.table(["method", *sets], lines) if {*GROUPS[group]}.intersection(names(rows, "dataset")) else ""
+
+
+def _ranking(rows: Rows, score: str, among: Sequence[str] | None = None) -> Ranking | None:
+    """Over as many methods and sets as have all scores: the choice with most numbers in it."""
+    held = numbers(rows, score)
+    known = sorted(among or methods(), key=lambda method: -sum(method in by for by in held.values()))
+    best: Numbers = {}
+    for n in range(2, len(known) + 1):
+        full = {name: by for name, by in held.items() if all(method in by for method in known[:n])}
+        if len(full) > 1 and len(full) * n >= sum(map(len, best.values())):
+            best = {name: {method: by[method] for method in known[:n]} for name, by in full.items()}
+    return rank_table(best) if best else None
+
+
+def ranks(rows: Rows) -> str:
+    """Mean ranks, and their figures where they have been drawn."""
+    parts = []
+    for score, title in SCORE_TITLES.items():
+        ranking = _ranking(rows, score)
+        if ranking is not None:
+            parts.append(f"By {title}.\n\n{ranking}")
+            image = IMAGES / f"defaults_{score}.png"
+            if image.exists():
+                parts.append(f"![Critical differences of mean ranks by {title}](../../{image.as_posix()})")
+    return "\n\n".join(parts)
+
+
+def draw_ranks(rows: Rows, folder: Path) -> None:
+    """Critical differences by accuracy and by MAP."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for score in SCORE_TITLES:
+        ranking = _ranking(rows, score)
+        if ranking is not None:
+            ranking.plot().savefig(folder / f"defaults_{score}.png", dpi=110)
+
+
+def targets(rows: Rows) -> str:
+    """Which targets are met."""
+    return page.bullets(target(rows, *one) for one in TARGETS)
+
+
+def target(rows: Rows, method: str, score: str, rival: str | None, more: float, where: str) -> str:
+    """One target in words."""
+    held = numbers(rows, score)
+    sets = [n for n in GROUPS["confirm"] if "channels" not in where or n in SEVERAL] if where != "all sets" else SETS
+    sides = [method] if rival is None else [method, rival]
+    both = [name for name in sets if all(side in held.get(name, {}) for side in sides)]
+    wish = (
+        f"at least {more:g}" if rival is None else f"at least {more:g} above {rival}" if more else f"as good as {rival}"
+    )
+    words = f"{method}: {SCORE_TITLES[score]} {wish} ({where})"
+    if len(both) < len(sets):
+        return f"{words}: **not measured yet** ({len(both)} of {len(sets)} sets)."
+    own = fmean(held[name][method] for name in both)
+    other = 0.0 if rival is None else fmean(held[name][rival] for name in both)
+    facts = f"{own:.3f}" if rival is None else f"{own:.3f} beside {other:.3f}, {own - other:+.3f}"
+    return f"{words}: {'met' if own >= other + more else '**not met**'}, {facts}."
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from timelike.core.parameters import store_parameters
 from timelike.forecast import Forecaster
-from timelike.forecast.request import ForecastRequest, Futures
+from timelike.forecast.base import ForecastRequest, Futures
 from timelike.sequences import Sequences
 
 KERNEL, BATCH, RATE, LOOK = 25, 64, 1e-3, 50  # steps of the moving mean; chunks of a step; Adam's; steps until a look

@@ -15,11 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.accuracy import image_vectors_report as report
-from benchmarks.papers.results import Found, Row
-from benchmarks.papers.resumable import Program
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Row, Rows, having
 
 import timelike as tl
+
+METHODS = {
+    "pixels": "the pixels themselves",
+    "untrained": "LeNet as it is drawn (`max_steps=0`)",
+    "trained": "LeNet trained without labels (the default)",
+    "trained with dropout": "the same with `dropout=0.5`, the default where `network(frame)` is trained with labels",
+}
 
 FILE = "mnist.npz"
 N_SEARCHED, N_QUERIES = 3000, 1000
@@ -43,20 +50,17 @@ def encoder(method: str, seed: int) -> Any:
     return tl.encode.ImageEncoder(**options[method], random_state=seed)
 
 
-class ImageVectors(Program[Trial]):
+class ImageVectors(Experiment[Trial]):
     """1-NN accuracy of digits."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "image_vectors", FILE
     title = "What training adds to an image encoder"
+    question = "what training without labels adds to an image encoder"
     subject = ("image_encoder",)
-
-    @classmethod
-    def file(cls) -> str:
-        return "image_vectors"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
-            yield from (Trial(method, seed) for method in report.METHODS)
+            yield from (Trial(method, seed) for method in METHODS)
 
     def systems(self, row: Trial) -> Iterable[str]:
         return () if row.method == "pixels" else ("image_encoder",)
@@ -93,11 +97,27 @@ class ImageVectors(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"accuracy {found['accuracy']:.3f}"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
 
-    def body(self) -> str:
-        return report.body(self.rows, N_SEARCHED, N_QUERIES)
+# --- the page
+
+
+def headline(rows: Rows) -> str:
+    """The result, in one sentence."""
+    page.need(rows, method="trained")
+    pixels, untrained, trained = (
+        markdown.format_mean([row["accuracy"] for row in having(rows, method=one)])
+        for one in ("pixels", "untrained", "trained")
+    )
+    return (
+        f"The nearest neighbour of a digit has its class in {pixels} of cases by pixels, {untrained} by the vectors of "
+        f"a LeNet as it is drawn and {trained} by those of one that learned without labels."
+    )
+
+
+def accuracies(rows: Rows) -> str:
+    """1-NN accuracy of every representation."""
+    groups = {words: having(rows, method=method) for method, words in METHODS.items()}
+    return page.tabulate("representation", groups, {"1-NN accuracy": page.spread_cell("accuracy"), "seeds": page.count})
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def main() -> int:
         ours, theirs = rounding(variant)
         print(f"| {variant} | {ours:.2g} | {theirs:.2g} | {ours / theirs:.2g} |")
     print("\n| metric | other bits | of |\n|---|---:|---:|")
-    options: Any = {"max_epochs": 1, "random_state": 0}
-    networks = tl.SiameseGRU(**options), tl.CoupledGRU(**options), tl.TAP(hidden=64, n_kernels=8, **options)
+    options: Any = {"trainer": tl.Trainer(max_epochs=1), "random_state": 0}
+    networks = tl.SiameseGRU(**options), tl.CoupledGRU(**options), tl.TAP(hidden=64, **options)
     for metric in networks:
         print("| {} | {} | {} |".format(type(metric).__name__, *other_company(metric)))
     return 0

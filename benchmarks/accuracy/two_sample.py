@@ -34,11 +34,11 @@ from benchmarks.accuracy import (
     two_sample_null as null,
     two_sample_peers as peers,
     two_sample_prediction as prediction,
-    two_sample_report as report,
+    two_sample_report,
 )
 from benchmarks.numerics.systems import PROTOTYPES
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found, Row
-from benchmarks.papers.resumable import Program
 
 REPETITIONS, SEPARATED, POWER, DELAYS, COMPARED, PILOTS = 1000, 50, 100, 100, 50, 20
 SLOW = {"of(Rocket)": 9, "of(CausalEncoder)": 27, "GlobalAlignment": 7, "Learned": 17, null.CLASSIFIER: 3}
@@ -72,17 +72,15 @@ class Asked(Row):
         return "/".join(word for word in (self.part, self.subject, self.design, self.method) if word)
 
 
-class TwoSample(Program[Asked]):
+class TwoSample(Experiment[Asked]):
     """Levels, delays and powers."""
 
     place, paper, table = "benchmarks", "accuracy", "two_sample"
     subject = ("two_sample", "sequence_tests", "drift")
     title, holds = "Two-sample tests and drift", ", ".join(changes.FILES.values())
+    question = "the level and power of two-sample tests"
+    report = two_sample_report
     without_data = True
-
-    @classmethod
-    def file(cls) -> str:
-        return "two_sample"
 
     @classmethod
     def options(cls, parser: argparse.ArgumentParser) -> None:
@@ -202,16 +200,7 @@ class TwoSample(Program[Asked]):
         return f"{row.part} {row.method if row.part == 'power' else row.subject}"
 
     def said(self, found: Found) -> str:
-        return report.said(found)
-
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats()
+        return two_sample_report.said(found)
 
 
 def _trained(row: Asked) -> tuple[str, str] | None:

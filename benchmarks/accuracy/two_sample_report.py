@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import mean, median
 from typing import Any
 
@@ -11,7 +11,7 @@ from benchmarks.accuracy.two_sample_changes import CHANGES, SIZES
 from benchmarks.accuracy.two_sample_methods import METHODS
 from benchmarks.accuracy.two_sample_null import EXACT, LEVELS, UNPROMISED
 from benchmarks.papers.markdown import table
-from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.page import MissingRows, need
 from benchmarks.papers.results import Found, Rows, having
 
 SURE = 0.999  # of an interval that a verdict goes by: there are more than a hundred of them
@@ -90,7 +90,9 @@ def headline(rows: Rows) -> str:
         parts.append(
             f"The mean power on changed real sequences, over changes that all of these have, is {shown}{missing}."
         )
-    return " ".join(parts) or no_rows_yet(rows, "the level and power of two-sample tests")
+    if not parts:
+        raise MissingRows("levels, streams and powers")
+    return " ".join(parts)
 
 
 def _mean_powers(rows: Rows) -> dict[str, float]:
@@ -109,50 +111,39 @@ def _mean_powers(rows: Rows) -> dict[str, float]:
     return {name: mean(some[name] for some in full) for name in names} if full else {}
 
 
-def body(rows: Rows) -> str:
-    """Levels, drift, powers, peers."""
-    if not rows:
-        return ""
-    parts = [_levels(rows), _smallest(rows), _drift(rows), _delays(rows), _powers(rows), _peers(rows), _helper(rows)]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def caveats() -> list[str]:
-    return [
-        "Rows of MSR Action, and of UCI HAR without groups, are left out: windows of UCI HAR overlap by half, and "
-        "some recordings of MSR Action share frames, which the test found by refusing them. Some of these rows "
-        "(embeddings, hyppo, alibi-detect, which do not see steps) had finished and were removed after they were seen.",
-        "Slowing is linear interpolation, which also smooths: part of what `Rocket`, `statistics` and the classifier "
-        "detect there is that, and the rows do not separate the two.",
-        "Draws of 100 and 100 share most of their sequences with each other, so powers there are those of this pool.",
-    ]
-
-
 # --- levels
 
 
-def _levels(rows: Rows) -> str:
-    asked = [one for one in having(rows, part="level") if one["design"] != "smallest p"]
-    if not asked:
-        return ""
+def _asked(rows: Rows) -> list[Found]:
+    """The rows of levels, but for those about the smallest p."""
+    found = [one for one in having(rows, part="level") if one["design"] != "smallest p"]
+    if not found:
+        raise MissingRows("levels")
+    return found
+
+
+def levels(rows: Rows) -> str:
+    """How often a null hypothesis is rejected."""
+    asked = _asked(rows)
     lines = []
     for kernel, design in null.designs():
         lines += [_level_line(one) for one in asked if (one["subject"], one["design"]) == (kernel, design)]
-    promised = [one for one in asked if one["design"] not in UNPROMISED]
-    head = ["kernel", "design", *(f"p ≤ {level}, %" for level in LEVELS), "level kept"]
-    return f"""## Level
+    return table(["kernel", "design", *(f"p ≤ {level}, %" for level in LEVELS), "level kept"], lines)
 
-{table(head, lines)}
 
-Shares of p ≤ 0.05 and p ≤ 0.01 among {asked[0]["repetitions"]:,} null samples of about 20 and 20, with
-{asked[0]["n_permutations"]} permutations, and their exact 95 % intervals (Clopper and Pearson). Without ties the
-probabilities are {100 * null.bound(0.05):g} % and {100 * null.bound(0.01):g} %; where statistics of several
-allocations are equal (ties, few groups, ranks of several kernels) they are at most that. "Level kept" uses intervals
-of {100 * SURE:g} %, because there are many: {_outside(promised)}
+def null_samples(rows: Rows) -> str:
+    """How many samples and permutations there are."""
+    first = _asked(rows)[0]
+    return f"{first['repetitions']:,} null samples of about 20 and 20, with {first['n_permutations']} permutations"
 
-`groups ignored` exchanges the items of groups one by one, which nobody should do; it shows what is at stake. `sizes
-by side`
-has groups of 2 in X and of 8 in Y: such groups are not exchangeable, and no level is promised."""
+
+def outside(rows: Rows) -> str:
+    """How many of the 95 % intervals say that a level is broken, and how many would by chance."""
+    above, total = _count_above([one for one in _asked(rows) if one["design"] not in UNPROMISED])
+    return (
+        f"of {total} intervals of 95 %, {above} lie above their level; of exact tests about {0.025 * total:.0f} would "
+        "by chance."
+    )
 
 
 def _level_line(one: Found) -> list[str]:
@@ -183,19 +174,9 @@ def _count_above(rows: Sequence[Found]) -> tuple[int, int]:
     return sum(interval(hits, of)[0] > null.bound(level, n) for hits, of, level, n in pairs), len(pairs)
 
 
-def _outside(rows: Sequence[Found]) -> str:
-    """How many of the 95 % intervals say that a level is broken, and how many would by chance."""
-    above, total = _count_above(rows)
-    return (
-        f"of {total} intervals of 95 %, {above} lie above their level; of exact tests about {0.025 * total:.0f} "
-        "would by chance."
-    )
-
-
-def _smallest(rows: Rows) -> str:
-    asked = [one for one in having(rows, part="level") if one["design"] == "smallest p"]
-    if not asked:
-        return ""
+def smallest(rows: Rows) -> str:
+    """The smallest p of samples that are far apart."""
+    asked = need(rows, part="level", design="smallest p")
     least = {one["subject"]: 1 / (one["n_permutations"] + 1) for one in asked}
     exactly = [one for one in asked if one["smallest"] == one["largest"] == least[one["subject"]]]
     others = [one for one in asked if one not in exactly]
@@ -210,21 +191,21 @@ def _smallest(rows: Rows) -> str:
 # --- drift
 
 
-def _drift(rows: Rows) -> str:
-    asked = having(rows, part="drift", subject="level")
-    if not asked:
-        return ""
+def false_alarms(rows: Rows) -> str:
+    """Shares of streams with an alarm although nothing changes."""
+    asked = need(rows, part="drift", subject="level")
     rates = list(asked[0]["alarms"])
-    lines = []
-    for one in asked:
-        hits = [one["alarms"][rate] for rate in rates]
-        lines.append([one["design"], *(share(some, one["streams"]) for some in hits), _rate_kept(one)])
-    return f"""## False alarms of `Drift`
+    lines = [
+        [one["design"], *(share(one["alarms"][rate], one["streams"]) for rate in rates), _rate_kept(one)]
+        for one in asked
+    ]
+    return table(["stream", *(f"at {rate}" for rate in rates), "rate kept"], lines)
 
-Percentages of streams with any alarm, among {asked[0]["streams"]} streams of {asked[0]["batches"]} batches in which
-nothing changes, with 95 % intervals. The stated rate is an upper bound over all looks (Ville), not a target.
 
-{table(["stream", *(f"at {rate}" for rate in rates), "rate kept"], lines)}"""
+def streams(rows: Rows) -> str:
+    """How many streams there are, and how long they are."""
+    first = need(rows, part="drift", subject="level")[0]
+    return f"{first['streams']} streams of {first['batches']} batches"
 
 
 def _rate_kept(one: Found) -> str:
@@ -232,22 +213,21 @@ def _rate_kept(one: Found) -> str:
     return worst([verdict(hits, one["streams"], float(rate), False) for rate, hits in one["alarms"].items()])
 
 
-def _delays(rows: Rows) -> str:
-    asked = having(rows, part="drift", subject="delay")
-    if not asked:
-        return ""
+def delays(rows: Rows) -> str:
+    """Batches until the alarm."""
+    asked = need(rows, part="drift", subject="delay")
     rates = list(asked[0]["delays"])
     lines = [
         [one["design"], *(_delay(one["delays"][rate]) for rate in rates), *(_seen(one, rate) for rate in rates)]
         for one in asked
     ]
     head = ["change", *(f"median delay at {rate}" for rate in rates), *(f"seen at {rate}" for rate in rates)]
-    return f"""## Delay of `Drift`
+    return table(head, lines)
 
-Batches of 10 from the first changed one to the alarm, in {asked[0]["streams"]} streams with a reference of 100; the
-change comes with batch 10. "Seen" is the share of streams with an alarm after the change and before the stream ends.
 
-{table(head, lines)}"""
+def delayed_streams(rows: Rows) -> str:
+    """How many streams change."""
+    return str(need(rows, part="drift", subject="delay")[0]["streams"])
 
 
 def _delay(some: Sequence[int | None]) -> str:
@@ -269,11 +249,9 @@ def _seen(one: Found, rate: str) -> str:
 # --- power
 
 
-def _powers(rows: Rows) -> str:
-    asked = having(rows, part="power")
-    if not asked:
-        return ""
-    sections = []
+def powers(rows: Rows) -> str:
+    """A table for every size of samples."""
+    asked, sections = need(rows, part="power"), []
     for size in sorted(SIZES):
         some = {(one["subject"], one["method"]): one for one in asked if one["design"] == str(size)}
         shown = [method for method in METHODS if any(key[1] == method for key in some)]
@@ -281,34 +259,27 @@ def _powers(rows: Rows) -> str:
         lines = [one for one in lines if set(one[1:]) != {"–"}]
         if lines:
             sections.append(f"### {size} and {size} sequences\n\n{table(['change', *shown], lines)}")
-    half = 100 * (interval(50, 100)[1] - 0.5)
-    return "\n\n".join(
-        [
-            f"""## Power
-
-Percentage of p ≤ 0.05 among {asked[0]["repetitions"]} draws of real sequences of which the second half is changed, 199
-permutations. All methods have the same draws. The exact 95 % interval is ± {half:.0f} at 50, and 0 to 3.6 at 0. `other
-subjects` with groups and `nothing changed` are nulls: 5 is right there. The rules were fixed before any score was
-seen; they are in `benchmarks/accuracy/two_sample_changes.py`.""",
-            *_cost(asked),
-            *sections,
-        ]
-    )
+    return "\n\n".join(sections)
 
 
-def _cost(asked: Sequence[Found]) -> list[str]:
+def power_draws(rows: Rows) -> str:
+    """How many draws there are."""
+    return str(need(rows, part="power")[0]["repetitions"])
+
+
+def cost(rows: Rows) -> str:
     """How much longer the default takes than Rocket alone, by rows of one version of the code that have both."""
     seconds: dict[tuple[str, str, str], dict[str, float]] = {}
-    for one in asked:
+    for one in having(rows, part="power"):
         key = one["subject"], one["design"], one["commit"]
         seconds.setdefault(key, {})[one["method"]] = one["seconds"] / one["repetitions"]
     ratios = [some["default"] / some["Rocket"] for some in seconds.values() if {"default", "Rocket"} <= set(some)]
     if not ratios:
-        return []
-    return [
+        return ""
+    return (
         f"`default`, which compares by both kinds of features, took {median(ratios):.1f} times as long as `Rocket` "
         f"(median of {len(ratios)} rows, {min(ratios):.1f} to {max(ratios):.1f})."
-    ]
+    )
 
 
 def _power(one: Found | None) -> str:
@@ -318,40 +289,26 @@ def _power(one: Found | None) -> str:
 # --- peers
 
 
-def _peers(rows: Rows) -> str:
-    asked = having(rows, part="peers")
-    if not asked:
-        return ""
-    lines = []
-    for one in asked:
-        ours = one["said"]["ours"]
-        for name, said_by in one["said"].items():
-            if name != "ours":
-                lines.append([one["subject"], name, *_compared(ours, said_by)])
-    head = [
-        "samples",
-        "peer",
-        "its statistic beside ours",
-        "p, largest difference",
-        "p, mean difference",
-        "smallest p",
-        "ours",
+def peers(rows: Rows) -> str:
+    """What peers say of the same samples."""
+    lines = [
+        [one["subject"], name, *_compared(one["said"]["ours"], said_by)]
+        for one in need(rows, part="peers")
+        for name, said_by in one["said"].items()
+        if name != "ours"
     ]
-    return f"""## Beside hyppo and alibi-detect
+    head = ["samples", "peer", "its statistic beside ours", "p, largest difference", "p, mean difference", "smallest p"]
+    return table([*head, "ours"], lines)
 
-The same {asked[0]["samples"]} pairs of samples of vectors, an RBF kernel with the median of the pooled distances as
-width, {asked[0]["n_permutations"]} permutations each, drawn by every library itself: p-values near ½ differ by about
-0.02 for this reason alone.
 
-{table(head, lines)}
+def peer_samples(rows: Rows) -> str:
+    """How many pairs of samples peers were given."""
+    return str(need(rows, part="peers")[0]["samples"])
 
-- hyppo 0.5.2 reports the unbiased discrepancy times a factor that depends on the pooled sample only; permutations go by
-  the same up to a constant. Its p-values have the observed statistic among the permuted, as ours. `random_state` has no
-  effect. With `auto=True`, its default, p comes from a chi-squared approximation when there are more than 20 items.
-- alibi-detect 0.13.0 reports the unbiased discrepancy itself, in float32. Its p-values leave the observed statistic
-  out, #{{permuted ≥ observed}} / P: they are smaller than ours by (1 − p) / (P + 1), and 0 where samples are far apart.
-  By itself it takes the median distance within the *reference*, over √2, for a width: other numbers, and a test whose
-  permutations are not quite exchangeable, as the width knows which sample was the reference."""
+
+def peer_permutations(rows: Rows) -> str:
+    """How many permutations peers drew."""
+    return str(need(rows, part="peers")[0]["n_permutations"])
 
 
 def _compared(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
@@ -368,10 +325,9 @@ def _compared(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
 # --- the power helper
 
 
-def _helper(rows: Rows) -> str:
-    asked = having(rows, part="power_helper")
-    if not asked:
-        return ""
+def predicted_powers(rows: Rows) -> str:
+    """What the power helper says beside what comes."""
+    asked = need(rows, part="power_helper")
     sizes = list(asked[0]["predicted"])
     lines = []
     for one in asked:
@@ -380,13 +336,16 @@ def _helper(rows: Rows) -> str:
             guesses, seen = one["predicted"][n], one["rejected"][n] / one["repetitions"]
             cells.append(f"{mean(guesses):.2f} ({min(guesses):.2f}–{max(guesses):.2f}) / {seen:.2f}")
         lines.append([one["subject"], *cells, _needed(one["needed"])])
-    return f"""## Predicted power
+    return table(["effect", *(f"n = {n}" for n in sizes), "needed"], lines)
 
-By the power helper from pilots of 100 and 100 (mean and range of {asked[0]["pilots"]}) / share of p ≤ 0.05 among
-{asked[0]["repetitions"]} fresh samples, RBF kernel, vectors of 3 features. The last column has how many of each
-side the pilots say are needed for a power of {asked[0]["target"]}: their median, and the least and the most.
 
-{table(["effect", *(f"n = {n}" for n in sizes), "needed"], lines)}"""
+def _helped(name: str) -> Callable[[Rows], str]:
+    return lambda rows: str(need(rows, part="power_helper")[0][name])
+
+
+pilots, fresh_samples, target_power = map(_helped, ("pilots", "repetitions", "target"))
+SURE_PERCENT, HALF = f"{100 * SURE:g}", f"{100 * (interval(50, 100)[1] - 0.5):.0f}"
+BOUNDS = " and ".join(f"{100 * null.bound(level):g} %" for level in (0.05, 0.01))
 
 
 def _needed(some: Sequence[int | None]) -> str:

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.accuracy import verification_coverage_report as report
-from benchmarks.papers.results import Found, Row
-from benchmarks.papers.resumable import Program
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Row, Rows
 from numpy.typing import NDArray
 
 import timelike as tl
@@ -62,16 +62,13 @@ def over_pairs(impostors: NDArray[np.float64], rate: float) -> float:
     return float(np.nextafter(np.sort(impostors)[-1 - max(may, 0)], np.inf))
 
 
-class Coverage(Program[Crowd]):
+class Coverage(Experiment[Crowd]):
     """Rates of false accepts of new people."""
 
     place, paper, table, holds = "benchmarks", "accuracy", "verification_coverage", "nothing"
     subject = ("verifier",)
     title, seeds, without_data = "Impostors that a calibrated verifier accepts", 1, True
-
-    @classmethod
-    def file(cls) -> str:
-        return "verification_coverage"
+    question = "how many impostors a calibrated verifier accepts"
 
     def planned(self) -> Iterator[Crowd]:
         """Pairs first, then several examples and normalized scores."""
@@ -100,15 +97,6 @@ class Coverage(Program[Crowd]):
 
     def said(self, found: Found) -> str:
         return ", ".join(f"{one['mean']:.4f} at {rate:g}" for one, rate in zip(found["accepted"], RATES, strict=True))
-
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats()
 
 
 def _told(values: list[float]) -> dict[str, float]:
@@ -154,6 +142,58 @@ def _blocks(gate: tl.Verifier, known: NDArray[Any], who: NDArray[Any]) -> NDArra
     one = gate._prepare_trials(gate._make_scorer(), tl.Sequences(known), who, PairFilter(None, None))
     some = dict(one.trials_by_size())[3]
     return one.score_templates(some, one.known, one.score_single(one.known))[some.impostor]
+
+
+# --- the page
+
+
+def needed(rate: float) -> int:
+    """How many people a rate needs."""
+    return 2 * round(1 / rate) - 2
+
+
+def keeps(found: dict[str, float], rate: float) -> bool:
+    """Whether a rate is kept, up to two standard errors of the simulation."""
+    return found["mean"] <= rate + 2 * found["error"]
+
+
+def headline(rows: Rows) -> str:
+    """How many promised rates of false accepts are kept, beside the simpler rule."""
+    if not rows:
+        raise page.MissingRows("crowds")
+    cells = [(row, i, rate) for row in rows.values() for i, rate in enumerate(row["rates"])]
+    promised = [(row, i, rate) for row, i, rate in cells if row["people"] >= needed(rate)]
+    kept, simple, ours, before = (
+        sum(keeps(row[rule][i], rate) for row, i, rate in some)
+        for some in (promised, cells)
+        for rule in ("accepted", "accepted by pairs")
+    )
+    return (
+        f"Of {len(promised)} rates of false accepts that a calibrated `Verifier` promises it keeps {kept}; a rank over "
+        f"all pairs, the simpler rule, keeps {simple}. Of all {len(cells)} rates, including those that so few people "
+        f"cannot promise, {ours} are kept, and {before} by the simpler rule."
+    )
+
+
+def rates_table(rows: Rows, what: str) -> str:
+    """Shares accepted or rejected, and in brackets those of a rank over pairs."""
+    rates = next(iter(rows.values()))["rates"]
+    lines = [
+        [row["kind"], row["way"], str(row["people"]), str(row["each"])]
+        + [_cell(row, i, rate, what) for i, rate in enumerate(rates)]
+        for row in rows.values()
+    ]
+    return markdown.table(["people", "by", "number", "sequences each", *(f"at {rate:g}" for rate in rates)], lines)
+
+
+def _cell(row: Found, i: int, rate: float, what: str) -> str:
+    found, pairs = row[what][i], row[f"{what} by pairs"][i]
+    if what == "rejected":
+        return f"{found['mean']:.3f} ({pairs['mean']:.3f})"
+    shown = f"{found['mean']:.4f}"
+    if row["people"] >= needed(rate):
+        shown = f"**{shown}**" + ("" if keeps(found, rate) else " ✗")
+    return f"{shown} ({pairs['mean']:.4f})"
 
 
 if __name__ == "__main__":

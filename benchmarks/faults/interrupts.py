@@ -2,7 +2,7 @@
 
     python -m benchmarks.faults.interrupts
     python -m benchmarks.faults.interrupts --only learned --moments 1
-    python -m benchmarks.faults.interrupts --quick --markdown docs/benchmarks/interrupts.md
+    python -m benchmarks.faults.interrupts --quick --markdown benchmarks/results/interrupts.md
 
 A process says when it begins the call, is sent SIGINT some time later, and says how the call ended. The seconds between
 the signal and that are the row; of several moments the worst counts. Beside them stands the processor time that it took
@@ -152,10 +152,10 @@ def page(lines: list[str], command: str, moments: tuple[float, ...]) -> str:
 
 {setting("timelike", "torch", "numpy")}; {load()}. Every call runs in a process of its own and is sent one SIGINT,
 after {said} s of processor time; of several moments the worst is shown. *KeyboardInterrupt*: it was raised. *Ended
-early*: the training ended and kept its weights, as [Train](../train.md#when-it-stops) says; before the first step there
-is nothing to keep, and KeyboardInterrupt is raised there too. A search over trainings is stopped by two presses, half a
-second apart, and counts from the first. Processor time is that of all threads between the signal and the end: a
-call on a machine that others use waits for its turn, too.
+early*: the training ended and kept its weights, as [Train](../../docs/train.md#when-it-stops) says; before the first
+step there is nothing to keep, and KeyboardInterrupt is raised there too. A search over trainings is stopped by two
+presses, half a second apart, and counts from the first. Processor time is that of all threads between the signal
+and the end: a call on a machine that others use waits for its turn, too.
 
 A single call into torch is never broken off, and with one moment for each call a row is a sample: whether such a call
 is met depends on the moment. A backward pass of a recurrent network over thousands of steps is one and takes seconds.

@@ -20,12 +20,13 @@ class Call(NamedTuple):
 
 def _learned(kind: str) -> str:
     """A model `m` of the paper's network, which leaves no step of what it is asked about out."""
-    return _classes(16, 20) + f"; m = tl.{kind}.preset('paper', max_epochs=1).fit(X); "
+    return _classes(16, 20) + f"; m = tl.{kind}.preset('paper', trainer=tl.Trainer(max_epochs=1)).fit(X); "
 
 
 def _classes(n: int, length: int, channels: int = 3) -> str:
     """Sequences in four classes, for what learns from them; a training before has loaded what the first one loads."""
-    warm = "tl.SiameseGRU(hidden=2, max_epochs=1).fit(rng.standard_normal((8, 4, 1)), np.arange(8) % 2); "
+    metric = "tl.SiameseGRU(hidden=2, trainer=tl.Trainer(max_epochs=1))"
+    warm = f"{metric}.fit(rng.standard_normal((8, 4, 1)), np.arange(8) % 2); "
     return f"{warm}X = tl.Sequences(rng.standard_normal(({n}, {length}, {channels})), labels=np.arange({n}) % 4)"
 
 
@@ -96,8 +97,8 @@ BUILT_ON = [
          "GridSearchCV(tl.Neighbors(tl.DTW()), {'metric__window': [None, 0.5]}).fit(X, X.labels)",
          "from sklearn.model_selection import GridSearchCV; " + _classes(2000, 1500, 1)),
     Call("grid search over trainings (two presses)",
-         "GridSearchCV(tl.Neighbors(tl.SiameseGRU(max_epochs=50)), {'metric__hidden': [4, 8]}, error_score='raise')"
-         ".fit(X, X.labels)",
+         "GridSearchCV(tl.Neighbors(tl.SiameseGRU(trainer=tl.Trainer(max_epochs=50))), {'metric__hidden': [4, 8]}, "
+         "error_score='raise').fit(X, X.labels)",
          "from sklearn.model_selection import GridSearchCV; " + _classes(60, 200), presses=2),
     Call("loading many files", "tl.concat([tl.load(file) for file in files])",
          "import tempfile, pathlib; folder = tempfile.mkdtemp(); "

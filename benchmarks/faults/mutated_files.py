@@ -2,7 +2,7 @@
 
     python -m benchmarks.faults.mutated_files
     python -m benchmarks.faults.mutated_files --only .mat .parquet --count 5000
-    python -m benchmarks.faults.mutated_files --budget 600 --markdown docs/benchmarks/mutated_files.md
+    python -m benchmarks.faults.mutated_files --budget 600 --markdown benchmarks/results/mutated_files.md
 
 Nine in ten have one byte changed, the tenth is cut off. Every one is loaded by its path, and where a file is one
 recording also beside a whole one with `on_error="skip"`. A child says which file it begins and how that ended, so that

@@ -25,13 +25,15 @@ BLOCKS = {
         "_MAX_CALLS": "calls of the network at most",
         "_MIN_SAVING": "share of padding that one more call must save",
     },
-    "encode/objectives/activation_memory.py": {"_MEASURED_STEPS": "steps of the crop by which a network is measured"},
-    "encode/crop_encoder.py": {"_MAX_ACTIVATION_BYTES": "bytes from which gradients are taken a few crops at a time"},
+    "encode/crop_encoder.py": {
+        "_MEASURED_STEPS": "steps of the crop by which a network is measured",
+        "_MAX_ACTIVATION_BYTES": "bytes from which gradients are taken a few crops at a time",
+    },
     "encode/heads/numpy_heads.py": {"_MAX_ITERATIONS": "after which libsvm gives up on a margin that does not exist"},
     "forecast/separation/estimator.py": {"_BLOCK_NUMBERS": "numbers of pasts encoded together"},
     "forecast/separation/rollout.py": {"_DECODE_NUMBERS": "numbers decoded at once"},
     "metric/ground/base.py": {"_BLOCK_STEPS": "steps mapped at once"},
-    "metric/pairwise.py": {
+    "metric/distance_network.py": {
         "BLOCK_NUMBERS": "numbers of a block",
         "_BATCH_STEPS": "steps at once",
         "TILE_NUMBERS": "numbers of a tile",

@@ -4,8 +4,4 @@ from __future__ import annotations
 
 DISCRIMINANT = ("discriminant", "rocket")
 FUSED = ("fused", "elastic", *DISCRIMINANT)
-PROTOTYPES = (
-    "prototypes",
-    *DISCRIMINANT,
-    "statistics",
-)  # two discriminants stand beside the network
+PROTOTYPES = ("prototypes", *DISCRIMINANT, "statistics")  # two discriminants stand beside the network

@@ -15,7 +15,7 @@ from typing import Any
 import timelike
 from benchmarks.papers.clock import duration
 
-ROWS, PAGES = Path("benchmarks/results"), Path("docs/benchmarks")  # of the tree: what is published
+ROWS, PAGES = Path("benchmarks/results"), Path("benchmarks/results")  # of the tree: what is published
 _CODE = ("src", "benchmarks", f":!{ROWS.as_posix()}")
 Found = dict[str, Any]
 Rows = dict[str, Found]

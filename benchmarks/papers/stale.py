@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from benchmarks.numerics.ledger import Ledger, Version
-from benchmarks.papers.markdown import table
+from benchmarks.papers.markdown import join_words, table
 from benchmarks.papers.results import Found, Rows
 
 TITLE = "Rows and the code they were made by"
@@ -59,7 +59,7 @@ def top_mark(rows: Rows, ledger: Ledger, protocol: int, subject: Iterable[str]) 
         return ""
     count, n = sum(map(bool, changed)), len(rows)
     which = f"All {n} rows" if count == n else f"{count} of {n} rows"
-    named = _enumerate(["this program" if name == PROTOCOL else f"`{name}`" for name in systems])
+    named = join_words(["this program" if name == PROTOCOL else f"`{name}`" for name in systems])
     said = f"{which} {'was' if count == 1 else 'were'} made before the numbers of {named} changed"
     return f"**{said}**: see [which](#{TITLE.lower().replace(' ', '-')})."
 
@@ -91,15 +91,6 @@ def _name_rows(keys: list[str], rows: Rows) -> str:
     method = {key: str(row.get("method") or row.get("subject") or key) for key, row in rows.items()}
     every, some = Counter(method.values()), Counter(method[key] for key in keys)
     return ", ".join(f"{name} ({count} of {every[name]})" for name, count in some.items())
-
-
-def _enumerate(words: list[str]) -> str:
-    """Words as a list in a sentence.
-
-    >>> _enumerate(["a"]), _enumerate(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), words[-1]])
 
 
 def _describe(row: Found, ledger: Ledger, protocol: int) -> str:

@@ -4,8 +4,8 @@
     python -m benchmarks.peer_tests
 
 writes tests/peers/expectations.json (numbers only, each with the test it comes from) and the tables between the marks
-of docs/benchmarks/peers.md. The tests run our side of every row. Where a row differs, our number there is that of the
-naive reference in tests/naive, and the row says why, and who is right.
+of benchmarks/results/peers.md. The tests run our side of every row. Where a row differs, our number there is that of
+the naive reference in tests/naive, and the row says why, and who is right.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.peer_tests.expectation import Expectation
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "tests" / "peers" / "expectations.json"
-PAGE = ROOT / "docs" / "benchmarks" / "peers.md"
+PAGE = ROOT / "benchmarks" / "results" / "peers.md"
 LIBRARIES = ("aeon", "tslearn", "dtaidistance", "dtw_python")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from statistics import fmean, median
 
-from benchmarks.accuracy.defaults_report import GROUPS, numbers
+from benchmarks.accuracy.defaults import GROUPS, numbers
 from benchmarks.papers.markdown import table
 from benchmarks.papers.results import having
 from benchmarks.quoted_numbers.sources import read_cell, read_rows, read_table_rows

@@ -9,7 +9,6 @@ from pathlib import Path
 from benchmarks.papers.results import Rows
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "benchmarks"
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -22,10 +21,10 @@ def read_rows(name: str) -> Rows:
 
 @cache
 def read_table_rows(page: str) -> tuple[dict[str, str], ...]:
-    """Every row of every table on a page under docs/benchmarks, as {column: cell}."""
+    """Every row of every table on a page under benchmarks/results, as {column: cell}."""
     rows: list[dict[str, str]] = []
     head: list[str] = []
-    for line in (PAGES / f"{page}.md").read_text(encoding="utf-8").splitlines():
+    for line in (RESULTS / f"{page}.md").read_text(encoding="utf-8").splitlines():
         if not line.startswith("|"):
             head = []
         elif not head:
@@ -41,7 +40,7 @@ def read_cell(page: str, work: str, column: str, beside: str = "") -> str:
     for row in read_table_rows(page):
         if all(row.get(name, "").replace("`", "").startswith(words) for name, words in wanted.items()):
             return row[column]
-    raise ValueError(f"docs/benchmarks/{page}.md has no row whose work begins with {work!r} beside {beside!r}")
+    raise ValueError(f"benchmarks/results/{page}.md has no row whose work begins with {work!r} beside {beside!r}")
 
 
 def _cells(line: str) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.papers.clock import duration
 from benchmarks.papers.markdown import count_of, join_words, table
 from benchmarks.scorecard.rules import RULE, Claim, Outcome, System
+from benchmarks.summaries import summary_link
 
 PAGE, README = Path("docs/scorecard.md"), Path("README.md")
 BEGIN, END = "<!-- scorecard: begin -->", "<!-- scorecard: end -->"
@@ -20,7 +21,7 @@ def render_page(systems: Sequence[System]) -> str:
 
 {headline(systems)}
 
-{render_rows(systems, "benchmarks/")}
+{render_rows(systems, link_to_summary)}
 
 *Ours* is the mean over seeds with its 95 % interval (Student's t) where there are several; *time* is that of the rows
 behind our number, on one thread of a shared machine.
@@ -47,11 +48,7 @@ its rows are computed. A test fails when this page or the README differs from wh
 def headline(systems: Sequence[System]) -> str:
     """How many systems have which verdict."""
     by = {outcome: [system.name for system in systems if system.verdict is outcome] for outcome in Outcome}
-    words = {
-        Outcome.REPRODUCED: "reproduced",
-        Outcome.PARTLY: "partly reproduced",
-        Outcome.NOT: "not reproduced",
-    }
+    words = {Outcome.REPRODUCED: "reproduced", Outcome.PARTLY: "partly reproduced", Outcome.NOT: "not reproduced"}
     parts = [
         f"{len(names)} {'is' if len(names) == 1 else 'are'} {words[outcome]} ({join_words(names)})"
         for outcome, names in by.items()
@@ -60,16 +57,26 @@ def headline(systems: Sequence[System]) -> str:
     return f"Of the {count_of(len(systems), 'system')}, {join_words(parts)}."
 
 
-def render_rows(systems: Sequence[System], folder: str) -> str:
-    """One row for each system; links go to pages in a folder."""
+def link_to_summary(page: str) -> str:
+    """From the documentation to the summary of a benchmark page."""
+    return f"benchmarks/{summary_link(page)}"
+
+
+def link_to_page(page: str) -> str:
+    """From the README to a benchmark page."""
+    return f"benchmarks/results/{page}.md"
+
+
+def render_rows(systems: Sequence[System], link: Callable[[str], str]) -> str:
+    """One row for each system; `link` says where a page is."""
     head = ["system", "reproduced?", "central claim", "paper", "ours", "cheap rival", "time", "in a sentence"]
-    return table(head, [_system_row(system, folder) for system in systems], text=True)
+    return table(head, [_system_row(system, link) for system in systems], text=True)
 
 
-def _system_row(system: System, folder: str) -> list[str]:
+def _system_row(system: System, link: Callable[[str], str]) -> list[str]:
     claim = system.central
-    link = f"[{system.name}]({folder}{claim.page}.md)"
-    return [link, f"**{system.verdict}**", claim.text, claim.paper, *_ours(claim), system.sentence]
+    name = f"[{system.name}]({link(claim.page)})"
+    return [name, f"**{system.verdict}**", claim.text, claim.paper, *_ours(claim), system.sentence]
 
 
 def _ours(claim: Claim) -> list[str]:
@@ -82,7 +89,7 @@ def _system_section(system: System) -> str:
     head = ["claim", "outcome", "paper", "ours", "rival", "time", "tolerance", "setting", "counted"]
     lines = [
         [
-            f"[{claim.text}](benchmarks/{claim.page}.md)",
+            f"[{claim.text}]({link_to_summary(claim.page)})",
             f"**{claim.outcome}**",
             claim.paper,
             *_ours(claim),
@@ -99,4 +106,4 @@ def replace_rows(readme: str, systems: Sequence[System]) -> str:
     """The README with the eight rows between its markers."""
     before, rest = readme.split(BEGIN)
     _, after = rest.split(END)
-    return f"{before}{BEGIN}\n{headline(systems)}\n\n{render_rows(systems, 'docs/benchmarks/')}\n{END}{after}"
+    return f"{before}{BEGIN}\n{headline(systems)}\n\n{render_rows(systems, link_to_page)}\n{END}{after}"

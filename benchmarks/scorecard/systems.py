@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.papers.cgru import pairing, report as har
+from benchmarks.papers.cgru import har_report as har, pairing
 from benchmarks.papers.cgru.methods import TEST
-from benchmarks.papers.decdtw import ranking_report as ranking, solver_report as solver
+from benchmarks.papers.decdtw import alignment_report as ranking, solver
 from benchmarks.papers.decdtw.methods import METHODS as ALIGNERS
-from benchmarks.papers.gantk import closed_forms_report as closed_forms, particles_report as particles
+from benchmarks.papers.gantk import closed_forms, particles
 from benchmarks.papers.markdown import count_of, format_range, format_signed
-from benchmarks.papers.prototypes import (
-    enrolment_report as enrolment,
-    mnist_report as mnist,
-    shift_report as shift,
-    verification_report as verification,
-)
+from benchmarks.papers.prototypes import enrolment, mnist, shift, verification
 from benchmarks.papers.results import ROWS, Found, ResultFile, Rows, having
-from benchmarks.papers.separation import sst_report as sst, waves_report as waves
-from benchmarks.papers.srvp import (
-    ablations_report as ablations,
-    digits_report as digits,
-    kalman_report as kalman,
-    pendulum_report as pendulum,
-    swap_report as swap,
-)
-from benchmarks.papers.srvp.common_report import SCORES
-from benchmarks.papers.tap import selfsupervised_report as unlabelled, supervised_report as labelled
+from benchmarks.papers.separation import methods as forms, sst, waves
+from benchmarks.papers.srvp import ablations, digits, kalman, pendulum, swap
+from benchmarks.papers.srvp.digits_figures import OURS
+from benchmarks.papers.srvp.page_parts import SCORES
+from benchmarks.papers.tap import selfsupervised as unlabelled, supervised as labelled
 from benchmarks.papers.tap.fewshot import PAPER as FEWSHOT, UNSEEN, accuracies_of
-from benchmarks.papers.tloss import labels_report as few_labels, ucr_report as ucr
+from benchmarks.papers.tloss import labels as few_labels, ucr_report as ucr
 from benchmarks.papers.tloss.labels import SETS as LABELLED_SETS, SHARES
 from benchmarks.papers.tloss.thesis import thesis
 from benchmarks.scorecard.rules import Claim, Measured, Outcome, Setting, System
@@ -639,8 +630,8 @@ def _srvp(load: Load) -> System:
         _kalman(load("srvp_kalman")),
     ]
     central = claims[0]
-    network = next((name for name in digits.OURS if having(rows, dataset=digits.MAIN, method=name)), None)
-    which = "SRVP" if network == digits.OURS[0] else "SRVP has no rows with the thesis's decoder; with sprites it"
+    network = next((name for name in OURS if having(rows, dataset=digits.MAIN, method=name)), None)
+    which = "SRVP" if network == OURS[0] else "SRVP has no rows with the thesis's decoder; with sprites it"
     sentence = (
         f"{which} has {central.ours.mean:.2f} dB on two digits, at half the frame size and after "
         f"{_most(central.ours.rows, 'minutes')} minutes of training; {central.rival} dB and learns nothing."
@@ -651,7 +642,7 @@ def _srvp(load: Load) -> System:
 
 
 def _digits_score(rows: Rows, version: str, reading: str, score: str, horizon: str, paper: float, text: str) -> Claim:
-    name = next((one for one in digits.OURS if having(rows, dataset=version, method=one)), None)
+    name = next((one for one in OURS if having(rows, dataset=version, method=one)), None)
     found = having(rows, dataset=version, method=name) if name else []
     values = [row["scores"][reading][score][horizon][0] for row in found]
     cheap = {
@@ -770,10 +761,10 @@ def _separation(load: Load) -> System:
 
 def _waves_error(rows: Rows, about: waves.About, page: str, text: str) -> Claim:
     """The thesis's network at full size, or the smaller one."""
-    whole = having(rows, dataset="thesis", method=waves.PRESET + waves.FULL)
-    found = whole or having(rows, dataset="thesis", method=waves.PRESET)
+    whole = having(rows, dataset="thesis", method=forms.PRESET + waves.FULL)
+    found = whole or having(rows, dataset="thesis", method=forms.PRESET)
     errors = [row["all"] for row in found]
-    cheap = {name: mean(e) for name in waves.BASELINES if (e := waves.errors_of(rows, "thesis", name))}
+    cheap = {name: mean(e) for name in forms.BASELINES if (e := waves.errors_of(rows, "thesis", name))}
     best = min(cheap, key=cheap.__getitem__, default="")
     return Claim(
         f"Squared error on {text} with the thesis's network",
@@ -790,8 +781,10 @@ def _waves_error(rows: Rows, about: waves.About, page: str, text: str) -> Claim:
 
 def _content(rows: Rows) -> Claim:
     theirs = waves.WAVES_100.thesis[1] / waves.WAVES_100.thesis[0]
-    gains = waves.content_gains(rows, "thesis", waves.OWN)
-    used = [row for n in (waves.OWN, waves.OWN + waves.WITHOUT) for row in having(rows, dataset="thesis", method=n)]
+    gains = waves.content_gains(rows, "thesis", forms.DEFAULT)
+    used = [
+        row for n in (forms.DEFAULT, forms.DEFAULT + forms.WITHOUT) for row in having(rows, dataset="thesis", method=n)
+    ]
     return Claim(
         "The content variable w lowers the error on WaveEq-100 (library's default network)",
         "separation_waves100",
@@ -846,7 +839,7 @@ def _swap(rows: Rows, part: str) -> Claim:
 
 
 def _default_network(rows: Rows) -> Claim:
-    found = having(rows, dataset="thesis", method=waves.OWN)
+    found = having(rows, dataset="thesis", method=forms.DEFAULT)
     errors = [row["all"] for row in found]
     cheap = waves.errors_of(rows, "thesis", "nearest past")
     return Claim(
@@ -945,8 +938,8 @@ def _other_cells(rows: Rows) -> Claim:
     """The other numbers of 8 Gaussians in table 6.1, which our rows reach with fewer steps."""
     near, expected = [], 0
     for (problem, loss, width), numbers in particles.THESIS.items():
-        for name, theirs in zip(particles.ARCHITECTURES, numbers, strict=True):
-            if problem != "8 Gaussians" or theirs is None or (loss, width, name) == ("IPM", "∞", "ReLU"):
+        for name, theirs in zip(particles.COLUMNS, numbers, strict=True):
+            if problem != "8 Gaussians" or math.isnan(theirs) or (loss, width, name) == ("IPM", "∞", "ReLU"):
                 continue
             expected += 1
             how = {"problem": problem, "loss": loss, "width": width, "architecture": name, "schedule": "one step"}

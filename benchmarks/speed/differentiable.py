@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.differentiable
     python -m benchmarks.speed.differentiable --only soft-batch --threads 2
-    python -m benchmarks.speed.differentiable --markdown docs/benchmarks/differentiable.md
+    python -m benchmarks.speed.differentiable --markdown benchmarks/results/differentiable.md
 
 Peers: tslearn's PyTorch loss for soft-DTW; for warps in continuous time the `gdtw` package at its defaults, and the
 dynamic program of the DecDTW paper written with torch, all moves of a knot in one matrix, which is how the authors'
@@ -182,7 +182,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         rows = shown(JOBS[name]() for name in options.only or JOBS)
     if options.markdown:
-        command = "python -m benchmarks.speed.differentiable --markdown docs/benchmarks/differentiable.md"
+        command = "python -m benchmarks.speed.differentiable --markdown benchmarks/results/differentiable.md"
         machine = setting("timelike", "torch", "tslearn", "gdtw", "POT", "numpy")
         words = f"{machine}; {THREADS} thread(s) each. Best of several runs after one that does not count."
         options.markdown.write_text(page("Speed of the differentiable alignments", command, words, rows))

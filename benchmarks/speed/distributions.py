@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.distributions
     python -m benchmarks.speed.distributions --only permutations --quick
-    python -m benchmarks.speed.distributions --markdown docs/benchmarks/distributions.md
+    python -m benchmarks.speed.distributions --markdown benchmarks/results/distributions.md
 
 The permutation test has 500 and 500 vectors of 20 numbers, an RBF kernel with the median of the distances for a width,
 and 1,000 permutations: once with the matrix of similarities in hand, which everyone is given, and once from vectors to
@@ -316,7 +316,7 @@ def main() -> int:
         rows = shown(row for name in options.only or JOBS for row in JOBS[name](effort))
     save(rows, options.rows)
     if options.markdown:
-        command = "python -m benchmarks.speed.distributions --markdown docs/benchmarks/distributions.md"
+        command = "python -m benchmarks.speed.distributions --markdown benchmarks/results/distributions.md"
         packages = ("timelike", "numpy", "torch", "hyppo", "aeon", "dtaidistance", "geomloss")
         words = f"""{setting(*packages)}; {options.threads} thread(s) each; {load()}.
 

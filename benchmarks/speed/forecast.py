@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed.forecast
     python -m benchmarks.speed.forecast --only refits --quick
-    python -m benchmarks.speed.forecast --markdown docs/benchmarks/forecast_speed.md
-    python -m benchmarks.speed.forecast --part SRVP --markdown docs/benchmarks/forecast_speed.md
+    python -m benchmarks.speed.forecast --markdown benchmarks/results/forecast_speed.md
+    python -m benchmarks.speed.forecast --part SRVP --markdown benchmarks/results/forecast_speed.md
 
 The page has a part for Separation and baselines and one for SRVP; a part that is not run stays on it as it was. Rows of
 SRVP are made in `srvp.py`.
@@ -30,6 +30,7 @@ import torch
 from numpy.typing import NDArray
 
 import timelike as tl
+from benchmarks.model_options import build_model
 from benchmarks.speed import srvp
 from benchmarks.speed.table import (
     HEAD,
@@ -109,7 +110,9 @@ def codecs(turns: int) -> Iterator[Row]:
         vectors = len(frame) == 1
         x = frames(200 if vectors else 20, 50 if vectors else 20, frame)
         chunk, batch, steps = (25, 64, 20) if vectors else (15, 16, 1)
-        model = tl.Separation(max_steps=1, chunk=chunk, batch_size=batch, output="linear", random_state=0, **given)
+        model = build_model(
+            "Separation", max_steps=1, chunk=chunk, batch_size=batch, output="linear", random_state=0, **given
+        )
         model.fit(x)
         chunks = model._make_chunk_objective(chunk, model._pack_frames(model._validate_sequences(x), "X"), None, None)
         took = fastest(
@@ -140,7 +143,8 @@ import numpy as np
 import timelike as tl
 from benchmarks.memory import peak_memory, reset_peak
 x = np.random.default_rng(0).random((4, 20, 1, 64, 64), np.float32)
-model = tl.Separation(max_steps=1, batch_size=4, gain=0.01, random_state=0).fit(x)  # hardly moves, and never blows up
+still = tl.forecast.StateDynamics(gain=0.01)  # hardly moves, and never blows up
+model = tl.Separation(max_steps=1, dynamics=still, trainer=tl.Trainer(batch_size=4), random_state=0).fit(x)
 model.predict(x[:1], 300)
 reset_peak()
 before = peak_memory()
@@ -243,14 +247,7 @@ class Part(NamedTuple):
 PARTS = {
     "Separation and baselines": Part(
         WORDS,
-        {
-            "codecs": codecs,
-            "horizons": horizons,
-            "memory": memory,
-            "analog": analog,
-            "refits": refits,
-            "waves": waves,
-        },
+        {"codecs": codecs, "horizons": horizons, "memory": memory, "analog": analog, "refits": refits, "waves": waves},
     ),
     "SRVP": Part(
         srvp.WORDS,
@@ -265,7 +262,7 @@ PARTS = {
 }
 JOBS = {name: job for part in PARTS.values() for name, job in part.jobs.items()}
 REPEAT = "How to repeat it"
-COMMAND = "python -m benchmarks.speed.forecast --markdown docs/benchmarks/forecast_speed.md"
+COMMAND = "python -m benchmarks.speed.forecast --markdown benchmarks/results/forecast_speed.md"
 
 
 def written(old: str, found: dict[str, list[Row]], threads: int) -> str:

@@ -1,7 +1,7 @@
 """How long `import timelike` takes, in fresh interpreters: the median of five, after one run that warms the disk.
 
     python -m benchmarks.speed.importing
-    python -m benchmarks.speed.importing --markdown docs/benchmarks/importing.md
+    python -m benchmarks.speed.importing --markdown benchmarks/results/importing.md
 
 The bar is 0.2 s for `import timelike`, interpreter included. A package that imports its parts late looks quick until it
 is used, so the last column is the time until DTW can be called.
@@ -26,7 +26,7 @@ from benchmarks.speed.timing import child, timed
 
 BAR = 0.2  # seconds
 RUNS = 5
-COMMAND = "python -m benchmarks.speed.importing --markdown docs/benchmarks/importing.md"
+COMMAND = "python -m benchmarks.speed.importing --markdown benchmarks/results/importing.md"
 HEAD = ["package", "import, s", "until DTW can be called, s"]
 WORDS = """Each number is the median of five fresh interpreters, in seconds of wall time with the interpreter's own
 start included, after one run that warms the disk: some milliseconds more or less mean nothing. Names are loaded when

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from benchmarks.speed.table import Row, against, milliseconds
 from benchmarks.speed.timing import fastest
 from timelike import distributions as ds
-from timelike.distributions.discriminators.gram import BlockedGram
-from timelike.distributions.discriminators.validation import validate_problem
+from timelike.distributions.discriminators.base import validate_problem
+from timelike.distributions.discriminators.solvers import BlockedGram
 
 BAR, N = 5.0, 500
 KERNELS = {

@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.recognize
     python -m benchmarks.speed.recognize --only predict-1000 --quick
-    python -m benchmarks.speed.recognize --data DIR --markdown docs/benchmarks/recognize.md
+    python -m benchmarks.speed.recognize --data DIR --markdown benchmarks/results/recognize.md
 
 The model has its defaults but for hardly any training, which no time depends on, prototypes that are drawn, and, where
 no row says otherwise, the learned similarity. The peer has the same weights: both vectors of a pair beside each other,
@@ -44,8 +44,8 @@ from benchmarks.speed.table import (
 )
 from benchmarks.speed.timing import child, timed
 from timelike import attacks
-from timelike.prototypes.members import Members
-from timelike.prototypes.retrieval import SimilarityKind
+from timelike.prototypes.classes import Members
+from timelike.prototypes.similarity import LearnedSimilarity, SimilarityKind
 from timelike.sequences.generate.digit_images import load_digit_images, resize_digits
 
 QUERIES, FEW = 1000, 10  # FEW for the peer, where it takes minutes
@@ -234,8 +234,8 @@ def main() -> int:
     rows = shown(row for name in options.only or JOBS for row in JOBS[name](effort))
     save(rows, options.rows)
     if options.markdown:
-        command = "python -m benchmarks.speed.recognize --data DIR --markdown docs/benchmarks/recognize.md"
-        size = tl.Prototypes().hidden
+        command = "python -m benchmarks.speed.recognize --data DIR --markdown benchmarks/results/recognize.md"
+        size = LearnedSimilarity().hidden
         words = f"""{setting("timelike", "torch", "numpy")}; float32, {options.threads} thread(s) each; {load()}.
 Fastest of {effort.turns} turns that alternate (2 with 100,000 prototypes), processor time. Vectors have 64 numbers, the
 perceptron {size} hidden units, and S is the mean of both orders: twice {size} sums for every pair. The peer is given

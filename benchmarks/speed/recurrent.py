@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.recurrent
     python -m benchmarks.speed.recurrent --only siamese --quick
-    python -m benchmarks.speed.recurrent --markdown docs/benchmarks/recurrent.md
+    python -m benchmarks.speed.recurrent --markdown benchmarks/results/recurrent.md
 
 A step is the loss of a batch, its gradients and the optimiser. The peer is the same step with torch's cells, packed
 where lengths differ: what these networks were before they had kernels, and what they still are without. Both have the
@@ -89,7 +89,14 @@ def encoder(cell: str, lengths: np.ndarray, said: str) -> Work:
     rng = np.random.default_rng(0)
     given = tl.Sequences([rng.standard_normal((length, CHANNELS)).astype(np.float32) for length in lengths])
     network = RecurrentNetwork(CHANNELS, cell=cell)  # type: ignore[arg-type]
-    objective = TLossObjective(network, given, n_negatives=K, batch_size=BATCH, learning_rate=1e-3, is_low_memory=False)
+    objective = TLossObjective(
+        network,
+        given,
+        tl.Trainer(batch_size=BATCH, learning_rate=1e-3),
+        tl.encode.TLoss(),
+        n_negatives=K,
+        is_low_memory=False,
+    )
     drawn = [next(objective.batches(0, rng)) for _ in range(BATCHES)]
     steps = [sum(int(batch[f"{side}_lengths"].sum()) for side in ("anchor", "positive", "negative")) for batch in drawn]
     losses = [partial(objective.loss, batch) for batch in drawn]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.rocket
     python -m benchmarks.speed.rocket --only one-channel --quick
-    python -m benchmarks.speed.rocket --markdown docs/benchmarks/rocket.md
+    python -m benchmarks.speed.rocket --markdown benchmarks/results/rocket.md
 
 Both encode the same random walks into 9996 features, in float32 and on `--threads` threads each, and take turns, so
 that what else the machine does meets both; a time is of the processor, of the fastest turn. A feature of theirs is a
@@ -99,7 +99,7 @@ def main() -> int:
     rows = shown(row for name in options.only or JOBS for row in JOBS[name](turns, options.threads))
     save(rows, options.rows)
     if options.markdown:
-        command = "python -m benchmarks.speed.rocket --markdown docs/benchmarks/rocket.md"
+        command = "python -m benchmarks.speed.rocket --markdown benchmarks/results/rocket.md"
         words = f"""{setting("timelike", "aeon", "numba", "numpy")}; float32, {options.threads} thread(s) and {FEATURES}
 features each; {load()}. Fastest of {turns} turns that alternate, processor time; the first call on the wall. aeon keeps
 what it has compiled on disk, so that its first call is slow on the first day only. A feature of MiniRocket is a share

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 import timelike as tl
+from benchmarks.model_options import build_model
 from benchmarks.speed.srvp_plainly import Plain
 from benchmarks.speed.table import Row, against, at_most, milliseconds, seconds
 from benchmarks.speed.timing import child, fastest
@@ -25,7 +26,7 @@ write it down from chapter 4 and appendix B of the thesis, `benchmarks/speed/srv
 encodes, one over steps with a cell of an LSTM, prior, posterior and a residual step, a frame drawn at a time, planes of
 channels, Adam; its loss and gradients are ours, given the same weights and noise (`tests/benchmarks`, normalisations in
 evaluation mode, as in training each sees a frame there and all frames here). Ours is at its defaults but for what a
-row says; "mixed" is `precision="bf16-mixed"`, what "auto" takes for pictures on such a processor. Convolutions
+row says; "mixed" is `Trainer(precision="bf16-mixed")`, what "auto" takes for pictures on such a processor. Convolutions
 run at the speed of the processor in either program, about 80 billion operations a second in single precision and 145 in
 mixed, so that single precision has little to gain. After a training losses differ by more than rounding, as they do
 from seed to seed: three trainings show neither agreement nor harm. Futures are drawn in pieces of 32 frames, one thread
@@ -51,7 +52,7 @@ CASES = {
 
 def made(frame: tuple[int, ...], n: int = 64, **given: Any) -> tuple[tl.SRVP, NDArray[np.float32]]:
     x = np.random.default_rng(0).random((n, 25, *frame), np.float32)
-    return tl.SRVP(max_steps=1, random_state=0, progress=False, **given).fit(x), x
+    return build_model("SRVP", max_steps=1, random_state=0, progress=False, **given).fit(x), x
 
 
 def evidence(model: tl.SRVP, x: NDArray[np.float32]) -> SRVPObjective:
@@ -132,7 +133,7 @@ def agreement(turns: int) -> Iterator[Row]:
     x, (steps, seeds) = blobs(128, 15), (300, 3) if turns > 1 else (10, 2)
     given: dict[str, Any] = {"max_steps": steps, "batch_size": 32, "chunk": 15, "progress": False}
     trained = {
-        how: [tl.SRVP(precision=how, random_state=seed, **given).fit(x) for seed in range(seeds)]
+        how: [build_model("SRVP", precision=how, random_state=seed, **given).fit(x) for seed in range(seeds)]
         for how in ("32-true", "bf16-mixed")
     }
     chunks = evidence(trained["32-true"][0], x)
@@ -178,7 +179,7 @@ import numpy as np
 import timelike as tl
 from benchmarks.memory import peak_memory, reset_peak
 x = np.random.default_rng(0).random((20, 10, 1, 32, 32), np.float32)
-model = tl.SRVP(max_steps=1, batch_size=4, random_state=0, progress=False).fit(x)
+model = tl.SRVP(max_steps=1, trainer=tl.Trainer(batch_size=4), random_state=0, progress=False).fit(x)
 model.predict(x[:1], 20, n_samples=2)
 reset_peak()
 before = peak_memory()

@@ -104,12 +104,12 @@ def divergence(mean: Tensor, scale: Tensor, other: Tensor, wide: Tensor) -> Tens
 
 def codec(ours: SRVPNetwork) -> tuple[nn.Module, nn.Module]:
     """The encoder and the decoder of ours in plain torch, with its weights."""
-    if ours.codec == "perceptron":
+    if not isinstance(ours.encoder, ConvEncoder):
         return copy.deepcopy(ours.encoder), copy.deepcopy(ours.decoder)
     look: Any = ours.encoder
     widths = [stage_width(stage) for stage in look.stages]
     ends, side = (ours.frame[0], look.code_layer.out_features), look.shape.code_size[0]
-    made = (dcgan if ours.codec == "dcgan" else vgg)(widths, ends, ours.n_state + ours.n_content, side)
+    made = (dcgan if look.kind == "dcgan" else vgg)(widths, ends, ours.n_state + ours.n_content, side)
     copied(ours.encoder, made[0])
     copied(ours.decoder, made[1])
     return made

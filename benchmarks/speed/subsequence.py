@@ -101,7 +101,7 @@ def main() -> int:
     if asked.markdown:
         where = setting("timelike", "dtaidistance", "stumpy", "numpy")
         words = f"{(__doc__ or '').split('    python', 1)[1].split(chr(10), 2)[2]}\nOne thread. {where}."
-        command = "python -m benchmarks.speed.subsequence --markdown docs/benchmarks/subsequence.md"
+        command = "python -m benchmarks.speed.subsequence --markdown benchmarks/results/subsequence.md"
         asked.markdown.write_text(page("A pattern in a long series", command, words, rows), encoding="utf-8")
     return 0 if all(row.met for row in rows) else 1
 

@@ -1,7 +1,7 @@
 """How long the T-Loss table takes on one core: a few training steps of every row, and what they come to.
 
     python -m benchmarks.speed.tloss_table --data DIR
-    python -m benchmarks.speed.tloss_table --data DIR --markdown docs/benchmarks/tloss_projection.md
+    python -m benchmarks.speed.tloss_table --data DIR --markdown benchmarks/results/tloss_projection.md
 
 Of every data set and every K some training steps are timed, after two that do not count, with crops as they are drawn,
 and the encoding of some series. The whole is their mean times the steps of the thesis, and all series.
@@ -56,9 +56,8 @@ def projected(known: Known, given: Problem) -> Projected:
 
 def step(encoder: tl.CausalEncoder, ready: tl.Sequences, k: int) -> float:
     """The mean of some training steps; lengths of crops are drawn for each."""
-    objective = TLossObjective(
-        encoder.network_, ready, n_negatives=k, batch_size=BATCH, learning_rate=1e-3, is_low_memory=False
-    )
+    trainer = tl.Trainer(batch_size=BATCH, learning_rate=1e-3)
+    objective = TLossObjective(encoder.network_, ready, trainer, tl.encode.TLoss(), n_negatives=k, is_low_memory=False)
     rng, adam = np.random.default_rng(k), objective.optimizers()
     batches = itertools.chain.from_iterable(objective.batches(0, rng) for _ in itertools.count())
     for turn in range(TIMED + 2):
@@ -122,7 +121,7 @@ def main() -> int:
     torch.set_num_threads(1)
     rows = list(found(Path(given.data)))
     words = f"{setting('timelike', 'torch', 'numpy')}; one thread; {load()}."
-    command = "python -m benchmarks.speed.tloss_table --data DIR --markdown docs/benchmarks/tloss_projection.md"
+    command = "python -m benchmarks.speed.tloss_table --data DIR --markdown benchmarks/results/tloss_projection.md"
     result, projected = body(rows).split("\n\n", 1)
     said = assemble("How long the T-Loss table takes", result, [projected], command, words)
     print(said)

@@ -72,6 +72,7 @@ if _typing.TYPE_CHECKING:  # for type checkers; at run time each package declare
     from .neighbors import Neighbors as Neighbors, NeighborsRegressor as NeighborsRegressor
     from .prototypes import Prototypes as Prototypes
     from .sequences import Sequences as Sequences, concat as concat, load as load
+    from .train import Trainer as Trainer
     from .verify import Verifier as Verifier
 
 __version__ = "0.1.0"

@@ -16,12 +16,7 @@ from .align.layers import (
 )
 from .encode import CausalNetwork, FrameNetwork, ImageNetwork, RecurrentNetwork, VectorNetwork
 from .forecast import SeparationNetwork as Separation
-from .metric import (
-    AlignedFramesNetwork,
-    CoupledNetwork as CoupledGRU,
-    SiameseNetwork as SiameseGRU,
-    TAPNetwork as TAP,
-)
+from .metric import AlignedFramesNetwork, CoupledNetwork as CoupledGRU, SiameseNetwork as SiameseGRU, TAPNetwork as TAP
 from .prototypes.similarity import Similarity
 
 __all__ = [

@@ -39,7 +39,9 @@ def test_the_curves_are_the_means_of_a_plain_loop(metric):
 
 def test_a_learned_metric_has_it_too():
     sequences, labels = steps()
-    metric = tl.CoupledGRU(hidden=3, max_epochs=1, random_state=0).fit(sequences * 3, np.tile(labels, 3))
+    metric = tl.CoupledGRU(hidden=3, trainer=tl.Trainer(max_epochs=1), random_state=0).fit(
+        sequences * 3, np.tile(labels, 3)
+    )
     found = metric.noise_curve(sequences, labels, levels=LEVELS, random_state=3)
     expected = naive.curves(metric, sequences, labels, LEVELS, 1, np.random.default_rng(3))
     np.testing.assert_allclose(found.positive, expected["positive"], rtol=1e-5)

@@ -14,8 +14,8 @@ from naive import attacks as naive
 from timelike.attacks import FGSM, PGD, Attack, ball, robustness, suite
 from timelike.attacks.search import attack_losses, make_evaluator
 from timelike.attacks.target import make_target
-from timelike.prototypes.cosine import CosineSimilarity
 from timelike.prototypes.network import PrototypeNetwork
+from timelike.prototypes.similarity import CosineSimilarity
 from timelike.sequences.moments import ChannelScaler
 
 
@@ -503,7 +503,7 @@ def recognized():
         for centre, n in zip(np.repeat(centres, 14, axis=0), rng.integers(4, 9, 42), strict=True)
     ]
     X = tl.Sequences(items, labels=labels)
-    return tl.Prototypes(encoder=Summary(), max_steps=250, hidden=16, random_state=0).fit(X), X
+    return tl.Prototypes(encoder=Summary(), max_steps=250, random_state=0).fit(X), X
 
 
 @pytest.mark.parametrize("head", ["similarity", "dense", "both"])
@@ -564,7 +564,11 @@ def test_training_against_an_adversary_leaves_what_the_adversary_can_turn():
     X[..., 1] += 0.01 * rng.standard_normal((40, 5))
     models = [
         tl.Prototypes(
-            encoder=Summary(), max_steps=120, hidden=16, learning_rate=0.01, adversary=adversary, random_state=0
+            encoder=Summary(),
+            max_steps=120,
+            trainer=tl.Trainer(learning_rate=0.01),
+            adversary=adversary,
+            random_state=0,
         ).fit(X, side.ravel())
         for adversary in (None, PGD(0.5, steps=4, step=0.25))
     ]
@@ -610,7 +614,7 @@ def test_an_adversary_is_saved_with_its_model(tmp_path):
     adversary = PGD(0.2, steps=2, bounds=(-9.0, 9.0), per_channel=(1.0, 0.5))
     X = ragged(12)
     encoder = tl.SiameseGRU(hidden=4, random_state=0)
-    model = tl.Prototypes(encoder=encoder, hidden=4, max_steps=2, adversary=adversary, random_state=0)
+    model = tl.Prototypes(encoder=encoder, max_steps=2, adversary=adversary, random_state=0)
     model.fit(X, np.arange(12) % 2).save(tmp_path / "model")
     assert tl.load_model(tmp_path / "model").adversary == adversary
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from benchmarks.papers.cgru import coupling_report as report, equals, few_users, gates, oscillators
+from benchmarks.papers.cgru import coupling, coupling_report as report, equals, few_users, gates, oscillators
 from benchmarks.papers.cgru.data import Problem
 
 import timelike as tl
@@ -124,7 +124,7 @@ def test_both_networks_begin_with_the_same_chaotic_gru():
     gru = oscillators.begun(1, 4, 0, chaotic=True)
     assert oscillators.exponent(gru) > 0 > oscillators.exponent(oscillators.begun(1, 4, 0, chaotic=False))
     X = tl.Sequences(np.random.default_rng(0).standard_normal((4, 6, 1)), labels=[0, 0, 1, 1])
-    shared = {"hidden": 4, "front": None, "learning_rate": 1e-12, "weight_decay": 0.0, "max_steps": 1}
+    shared = {"hidden": 4, "front": None, "max_steps": 1, "trainer": tl.Trainer(learning_rate=1e-12, weight_decay=0.0)}
     one = oscillators.SiameseFrom(readout="last", n_outputs=None, normalize=False, random_state=0, **shared)
     two = oscillators.CoupledFrom(coupling_bias=-100.0, sync="last", random_state=0, **shared)
     one.start = two.start = gru
@@ -164,5 +164,5 @@ def test_what_a_gate_changes_is_told_row_by_row():
     found = {"a": ablated("HAR", 0.9, 0.5), "b": ablated("NATOPS", 0.8, 0.4)}
     assert report.from_own([*found.values()], "zero", "crop", "map") == pytest.approx([-0.4, -0.4])
     assert "changes by −0.400 [−0.400, −0.400] without any gate, +0.000" in report.verdict(found)
-    assert "| zero, AUC | −0.400" in report.body(found)
-    assert "No pair of rows yet" in report.body(found)
+    assert "| zero, AUC | −0.400" in coupling.Coupling.of_rows(found).body()
+    assert "No pair of rows yet" in coupling.Coupling.of_rows(found).body()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.papers.cgru import findings, pairing, report
+from benchmarks.papers.cgru import findings, har_report as report, pairing
 
 
 def rows(**scores):

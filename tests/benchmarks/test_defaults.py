@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.accuracy import defaults, defaults_report as report
-from benchmarks.papers import command, stale
+from benchmarks.accuracy import defaults
+from benchmarks.papers import command
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,19 +26,10 @@ def rows(numbers, score="accuracy"):
     }
 
 
-def test_a_published_row_is_one_of_those_planned_and_the_page_is_made_of_rows(program):
-    planned = [row.key for row in program.planned()]
-    assert len(set(planned)) == len(planned)
-    assert set(program.rows) <= set(planned)
-    published = program.results.page.read_text(encoding="utf-8")
-    made, _ = program.page().split(f"## {stale.TITLE}")
-    assert published.startswith(made), "write defaults.md anew: `make pages`, or --budget 0"
-
-
 def test_the_most_telling_rows_come_first(program):
     planned = list(program.planned())
     sets = list(dict.fromkeys(row.dataset for row in planned))
-    assert sets[:12] == [*report.GROUPS["choose"], *report.GROUPS["confirm"]]
+    assert sets[:12] == [*defaults.GROUPS["choose"], *defaults.GROUPS["confirm"]]
     assert len(sets) == 27
     assert planned[0].method == "1-NN Euclidean"
     assert all(row.seed == 0 for row in planned[: 27 * len(defaults.methods())])
@@ -62,37 +53,32 @@ def test_a_comparison_that_was_stopped_makes_no_row(program, monkeypatch):
 
 
 def test_a_target_is_met_not_met_or_not_measured_in_words():
-    names = report.GROUPS["confirm"]
-    given = {(one, "TAP"): 0.8 for one in names} | {(one, report.DTW): 0.75 for one in names}
-    assert "met, 0.800 beside 0.750, +0.050" in report.target(
-        rows(given), "TAP", "accuracy", report.DTW, 0.05, "confirm"
+    names = defaults.GROUPS["confirm"]
+    given = {(one, "TAP"): 0.8 for one in names} | {(one, defaults.FULL): 0.75 for one in names}
+    assert "met, 0.800 beside 0.750, +0.050" in defaults.target(
+        rows(given), "TAP", "accuracy", defaults.FULL, 0.05, "confirm"
     )
-    said = report.target(rows(given), "TAP", "accuracy", report.DTW, 0.06, "sets to confirm on")
+    said = defaults.target(rows(given), "TAP", "accuracy", defaults.FULL, 0.06, "sets to confirm on")
     assert "**not met**, 0.800 beside 0.750" in said
     some = {key: value for key, value in given.items() if key[0] != "Ham"}
-    said = report.target(rows(some), "TAP", "accuracy", report.DTW, 0.05, "sets to confirm on")
+    said = defaults.target(rows(some), "TAP", "accuracy", defaults.FULL, 0.05, "sets to confirm on")
     assert said.endswith("**not measured yet** (5 of 6 sets).")
 
 
 def test_means_are_over_seeds_then_over_sets():
     two = {"A/x/0": {"dataset": "A", "method": "x", "map": 0.5}, "A/x/1": {"dataset": "A", "method": "x", "map": 0.7}}
-    assert report.numbers(two, "map")["A"]["x"] == pytest.approx(0.6)
+    assert defaults.numbers(two, "map")["A"]["x"] == pytest.approx(0.6)
 
 
 def test_ranks_are_over_the_methods_and_sets_with_most_numbers():
     several = {(f"set {i}", method): 0.5 + i / 100 for i in range(5) for method in ("x", "y")}
     few = {("set 0", "z"): 0.3, ("set 1", "z"): 0.2}
-    found = report._ranking(rows(several | few), ["x", "y", "z"], "accuracy")
+    found = defaults._ranking(rows(several | few), "accuracy", ["x", "y", "z"])
     assert (found.methods, len(found.data_sets)) == (("x", "y"), 5)  # ten numbers beside six
     more = {(f"set {i}", "z"): 0.3 for i in range(4)}
-    found = report._ranking(rows(several | more), ["x", "y", "z"], "accuracy")
+    found = defaults._ranking(rows(several | more), "accuracy", ["x", "y", "z"])
     assert (found.methods, len(found.data_sets)) == (("x", "y", "z"), 4)
-    assert report._ranking(rows(few), ["x", "y", "z"], "accuracy") is None
-
-
-def test_a_page_without_rows_says_so():
-    assert report.headline({}, []).startswith("No row is finished yet")
-    assert report.body({}, []) == ""
+    assert defaults._ranking(rows(few), "accuracy", ["x", "y", "z"]) is None
 
 
 def test_a_row_is_worked_out_from_a_file(tmp_path, monkeypatch):

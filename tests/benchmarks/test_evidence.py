@@ -199,11 +199,7 @@ def test_a_program_without_a_row_to_make_again_says_why(choose, rows, reason):
             [{"map": 0.4, "loss": 2.0}],
             {"holds": False, "difference": 0.05, "field": "loss"},
         ),
-        (
-            {"map": 0.65, "loss": 2.0},
-            [{"map": 0.4, "loss": 2.0}],
-            {"holds": False, "difference": 0.3, "field": "map"},
-        ),
+        ({"map": 0.65, "loss": 2.0}, [{"map": 0.4, "loss": 2.0}], {"holds": False, "difference": 0.3, "field": "map"}),
         ({"loss": 2.0}, [{"map": 0.4, "loss": 2.0}], {"holds": False, "difference": math.inf, "field": "map"}),
     ],
 )

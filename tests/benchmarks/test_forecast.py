@@ -10,23 +10,11 @@ from benchmarks.accuracy import (
     forecast_gate as gate,
     forecast_methods as sensor,
     forecast_peers as peers,
-    forecast_report,
     forecast_series as series,
 )
 from benchmarks.papers import command
 from benchmarks.papers.results import Trial
-from benchmarks.papers.separation import (
-    data,
-    heat,
-    heat_report,
-    methods,
-    sst,
-    sst_data,
-    sst_methods,
-    sst_report,
-    waves100,
-    waves_report,
-)
+from benchmarks.papers.separation import data, heat, methods, sst, sst_data, sst_methods, waves100
 
 import timelike as tl
 from timelike import forecast as fc
@@ -122,9 +110,9 @@ def test_no_row_of_waves_is_planned_twice_and_what_is_chosen_waits_for_candidate
     assert all(program.seconds(row) > 0 for row in planned)
     needed = list(program.needs(Trial("noisy", methods.CHOSEN, 1)))
     assert [row.method for row in needed] == [methods.HELD_OUT + name for name in methods.CANDIDATES]
-    assert not any(waves_report.FULL in row.method for row in planned)
+    assert not any(waves100.FULL in row.method for row in planned)
     whole = waves100.Waves100(command.parsed(waves100.Waves100, ["--full"]))
-    assert len([row for row in whole.planned() if waves_report.FULL in row.method]) == 6
+    assert len([row for row in whole.planned() if waves100.FULL in row.method]) == 6
 
 
 def test_targets_of_waves_are_met_in_every_seed_or_not_at_all():
@@ -134,10 +122,9 @@ def test_targets_of_waves_are_met_in_every_seed_or_not_at_all():
 
     found = [row("Ridge", 0, 4e-4), row("DMD", 0, 9e-4), row("Separation", 0, 2e-4)]
     found += [row("Separation, without w", 0, 5e-4), row("Ridge", 1, 1e-4), row("Separation", 1, 2e-4)]
-    body = waves_report.body(rows_of(found), waves_report.WAVES_100)
+    body = waves100.Waves100.of_rows(rows_of(found)).body()
     assert "| noisy | Separation / best baseline < 1 | 0.50 · 2.00 | NOT MET |" in body
     assert "| noisy | Separation: without w / with w ≥ 2 | 2.50 | met |" in body
-    assert waves_report.BASELINES == methods.BASELINES
 
 
 # --- temperatures
@@ -228,9 +215,9 @@ def test_the_setting_of_temperatures_is_that_of_the_months_held_out(monkeypatch)
         {"part": "held out", "method": "Damped anomalies", "seed": 0, "error": 0.1},
         {"part": "test", "method": "Separation, chosen", "seed": 0, "error": 0.01},
     ]
-    assert sst_report.best(rows_of(found), tuple(sst_methods.CANDIDATES)) == "fields"
+    assert sst.best(rows_of(found), tuple(sst_methods.CANDIDATES)) == "fields"
     with pytest.raises(ValueError, match="held out"):
-        sst_report.best({}, ("cells",))
+        sst.best({}, ("cells",))
     program = sst.Temperatures(command.parsed(sst.Temperatures, ["--data", "nowhere"]))
     planned = list(program.planned())
     assert len({row.key for row in planned}) == len(planned)
@@ -244,8 +231,8 @@ def test_the_page_of_temperatures_says_whether_the_target_is_met():
         known | {"method": "Separation, chosen", "seed": 0, "error": 0.21, "setting": "cells"},
         known | {"method": "Separation, chosen", "seed": 1, "error": 0.23, "setting": "cells"},
     ]
-    assert "Separation, chosen 1.000 of it, **NOT MET**" in sst_report.body(rows_of(found))
-    assert "Separation, chosen 0.955 of it, **met**" in sst_report.body(rows_of(found[:2]))
+    assert "Separation, chosen 1.000 of it, **NOT MET**" in sst.Temperatures.of_rows(rows_of(found)).body()
+    assert "Separation, chosen 0.955 of it, **met**" in sst.Temperatures.of_rows(rows_of(found[:2])).body()
 
 
 # --- heat, and finished rows
@@ -277,9 +264,9 @@ def test_finished_rows_are_kept_and_never_worked_out_again(monkeypatch, tmp_path
 def test_the_page_of_heat_says_what_w_and_y_explain():
     known = {"dataset": "heat", "seed": 0, "error": 1e-5, "relative": 1e-3}
     told = {"w space": 0.9, "w time": 0.2, "y space": 0.4, "y time": 0.3}
-    said = heat_report.headline(
+    said = heat.HeatTable.of_rows(
         rows_of([known | {"method": name} | told for name in ("Separation", "Separation, product")])
-    )
+    ).headline()
     assert "w explains space better than time (0.90 and 0.20) and y does NOT explain time" in said
 
 
@@ -402,10 +389,10 @@ def test_the_page_of_sensor_series_puts_the_best_first_and_says_what_is_met():
     span = {"mse": 0.1, "simple": {"Persistence": 1.0, "Mean": 0.5}, "ratio": 0.2, "coverage": 0.8}
     gated = {"part": "gate", "dataset": "noisy sines", "method": "Separation", "seed": 0}
     found.append(gated | {"within": span, "after": span | {"ratio": 0.6}})
-    body = forecast_report.body(rows_of(found))
+    body = forecast.Forecasts.of_rows(rows_of(found)).body()
     assert body.index("| **Separation** | 1 | 0.500 |") < body.index("| SeasonalNaive | 2 | 1.000 |")
     assert "| household, daily | Separation | met | NOT MET |" in body
-    assert "**met** in 1 seed, after it\n**NOT MET**" in body
+    assert "**met** in 1 seed, after it **NOT MET**" in body
 
 
 def test_sequences_of_the_gate_are_drawn_again_with_the_same_seed():

@@ -1,7 +1,6 @@
 """Grids of flows: what is in them, what is kept, what Ctrl-C leaves, and which settings do not mix."""
 
 import json
-import random
 import signal
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from benchmarks.papers.gantk import settings, study
 from benchmarks.papers.gantk.problems import FlowProblem, letters
 
-from contract.tampered import ARRAYS, NONSENSE, edited, places_in
 from timelike.distributions import IPM, LSGAN, RBF, FunctionDiscriminator, descend, sinkhorn_divergence
 
 SMALL = {"n": 12, "steps": 3, "seeds": 1, "progress": False, "figures": False}
@@ -52,35 +50,6 @@ def test_rows_of_other_settings_are_not_mixed_in(tmp_path, other):
     small(tmp_path)
     with pytest.raises(ValueError, match="give another folder"):
         small(tmp_path, **other)
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # particles at 1e300 are drawn as well as they can be
-def test_edited_files_are_refused_by_name_or_read(tmp_path):
-    small(tmp_path)
-    (row,), (flow,) = (tmp_path / "flows").glob("*.json"), (tmp_path / "flows").glob("*.npz")
-    words, packed = json.loads(row.read_text("utf-8")), flow.read_bytes()
-    chance, refused = random.Random(0), []
-    with np.load(flow) as opened:
-        held = dict(opened)
-    for _ in range(60):
-        if chance.random() < 0.6:
-            row.write_text(json.dumps(edited(words, chance.choice(list(places_in(words))), chance.choice(NONSENSE))))
-        elif chance.random() < 0.3:
-            flow.write_bytes(packed[: chance.randrange(len(packed))])
-        else:
-            name, kind = chance.choice(["frames", "real"]), chance.choice(sorted(ARRAYS))
-            np.savez(flow, **held | {name: ARRAYS[kind](held[name], chance)})
-        try:
-            found = small(tmp_path)
-            assert found.table()
-            assert found.plot()
-            assert found.plot_moments("letters")
-        except ValueError as error:
-            refused.append(str(error))
-        row.write_text(json.dumps(words), "utf-8")
-        flow.write_bytes(packed)
-    assert len(refused) > 30
-    assert all(str(tmp_path) in said for said in refused)
 
 
 def test_a_name_that_means_something_else_now_is_noticed(tmp_path):
@@ -126,7 +95,7 @@ def test_a_flow_that_diverges_is_a_row_that_says_so(tmp_path):
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_call_goes_on(tmp_path, monkeypatch):
     def interrupted(*given, **how):
-        if len(list(tmp_path.glob("flows/*.json"))) == 1:
+        if list(tmp_path.glob("flows/letters*.json")):
             signal.raise_signal(signal.SIGINT)
         return descend(*given, **how)
 
@@ -136,13 +105,6 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_call_goes_on(tmp_path, monke
     assert "2 not finished" in repr(found)
     monkeypatch.undo()
     assert small(tmp_path, seeds=3).left == 0
-
-
-def test_a_half_written_flow_is_made_again(tmp_path):
-    found = small(tmp_path)
-    for file in tmp_path.glob("flows/*.json"):  # killed between the particles and the row
-        file.unlink()
-    assert small(tmp_path).rows[0]["sinkhorn"] == found.rows[0]["sinkhorn"]
 
 
 def test_steps_are_those_of_the_thesis():

@@ -236,11 +236,7 @@ def test_the_command_checks_raises_and_records(ledger, monkeypatch, capsys):
 
 def test_a_row_carries_the_versions_of_the_systems_it_stands_on(rows):
     versions = Ledger().versions
-    assert rows["walks/tap/0"]["numerics"] == {
-        "protocol": 1,
-        "tap": versions["tap"],
-        "elastic": versions["elastic"],
-    }
+    assert rows["walks/tap/0"]["numerics"] == {"protocol": 1, "tap": versions["tap"], "elastic": versions["elastic"]}
     assert rows["walks/rocket/0"]["numerics"] == {"protocol": 1, "rocket": versions["rocket"]}
 
 

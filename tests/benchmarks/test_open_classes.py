@@ -1,21 +1,9 @@
 """The program about classes that were not learned: its error rate, its draws, and its page."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from benchmarks.accuracy import open_classes
-from benchmarks.papers import command, stale
 from sklearn.metrics import roc_curve
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def program(monkeypatch):
-    """As it is run from the root of the repository."""
-    monkeypatch.chdir(ROOT)
-    return open_classes.OpenClasses(command.parsed(open_classes.OpenClasses, ["--data", "nowhere"]))
 
 
 def test_the_equal_error_rate_is_where_the_roc_curve_meets_the_diagonal():
@@ -33,9 +21,3 @@ def test_two_thirds_of_the_classes_are_known_and_draws_differ():
     drawn = [tuple(sorted(open_classes.known_classes(classes, draw))) for draw in range(1, 6)]
     assert {len(one) for one in drawn} == {6}
     assert len(set(drawn)) > 1
-
-
-def test_the_published_page_is_made_of_the_published_rows(program):
-    assert set(program.rows) <= {row.key for row in program.planned()}
-    published = program.results.page.read_text(encoding="utf-8")
-    assert published.startswith(program.page().split(f"## {stale.TITLE}")[0])

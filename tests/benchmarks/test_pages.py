@@ -1,8 +1,6 @@
 """Every benchmark page: the result first, then how to repeat it, then caveats, and never a page that fails on few rows."""
 
-import json
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,8 @@ from benchmarks.papers.page import describe_missing, describe_seeds
 from benchmarks.papers.programs import load_program, program_modules
 from benchmarks.speed import importing
 from benchmarks.speed.table import against, at_most, headline, read_rows, table
+
+from benchmarks import summaries
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,13 +28,6 @@ def kind(request, monkeypatch):
 
 def published(kind):
     return kind(command.parsed(kind, ["--budget", "0"]))
-
-
-def with_rows(kind, rows, folder):
-    """A program whose finished rows are these."""
-    path = folder / f"{kind.file()}.json"
-    path.write_text(json.dumps({"rows": rows}), encoding="utf-8")
-    return kind(command.parsed(kind, ["--budget", "0", "--results", str(path)]))
 
 
 def test_all_programs_are_found():
@@ -69,18 +62,18 @@ def test_a_page_has_the_result_then_how_to_repeat_it_then_caveats_then_the_origi
     assert f"python -m {kind.place}.{kind.paper}.{kind.table}" in page[page.index("## How to repeat it") :]
 
 
-def test_a_program_without_rows_says_so_first(kind, tmp_path):
-    program = with_rows(kind, {}, tmp_path)
+def test_a_program_without_rows_says_so_first(kind):
+    program = kind.of_rows({})
     assert re.match(r"No row is finished yet|.*no row", program.headline())
     assert program.page().startswith(f"# {kind.title}\n\n{program.headline()}\n\n")
 
 
-def test_a_page_can_be_written_after_every_first_row(kind, tmp_path):
+def test_a_page_can_be_written_after_every_first_row(kind):
     """Pages are written while rows are made: after one row, two, some, and with any one row alone."""
     rows = published(kind).rows
     parts = [dict(list(rows.items())[:n]) for n in (1, 2, 3, 5, 8, 13)]
     firsts = {row.get("method", row.get("part", "")): {key: row} for key, row in reversed(rows.items())}
-    program = with_rows(kind, {}, tmp_path)
+    program = kind.of_rows({})
     for part in [*parts, *firsts.values()]:
         program.results.rows = part
         assert program.headline().endswith(".")
@@ -88,15 +81,32 @@ def test_a_page_can_be_written_after_every_first_row(kind, tmp_path):
         assert all(isinstance(one, str) for one in program.caveats())
 
 
+def test_a_published_row_is_one_of_those_planned(kind):
+    program = published(kind)
+    planned = [row.key for row in program.default_plan()]
+    assert len(set(planned)) == len(planned)
+    assert set(program.rows) <= set(planned)
+
+
 def test_a_published_page_is_made_of_the_published_rows(kind):
     """A change of a report is followed by `make pages`."""
-    page = ROOT / "docs/benchmarks" / f"{kind.file()}.md"
+    page = ROOT / "benchmarks/results" / f"{kind.file()}.md"
     made, _ = published(kind).page().split(f"## {stale.TITLE}")
     assert page.read_text(encoding="utf-8").startswith(made), f"write {page.name} again: `make pages`, or --budget 0"
 
 
-def test_a_page_is_in_the_navigation(kind):
-    assert f"benchmarks/{kind.file()}.md" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+def test_every_full_page_has_a_summary_and_every_summary_is_in_the_navigation():
+    pages = {path.stem for path in summaries.PAGES.glob("*.md")}
+    assert sorted(page for topic in summaries.TOPICS.values() for page in topic.pages) == sorted(pages)
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert all(f"benchmarks/{name}.md" in nav for name in summaries.TOPICS)
+
+
+@pytest.mark.parametrize("name", summaries.TOPICS)
+def test_summaries_are_made_of_the_full_pages(name):
+    """A change of a page is followed by `python -m benchmarks.summaries`."""
+    written = (summaries.SUMMARIES / f"{name}.md").read_text(encoding="utf-8")
+    assert written == summaries.render_summary(summaries.TOPICS[name])
 
 
 def test_srvp_and_separation_without_networks_say_so_in_the_first_sentence():
@@ -104,9 +114,8 @@ def test_srvp_and_separation_without_networks_say_so_in_the_first_sentence():
     for name in ("rates", "ablations", "swap"):
         kind = PROGRAMS[f"papers.srvp.{name}"]
         cheap = {k: row for k, row in published(kind).rows.items() if "minutes" not in row}
-        report = import_module(f"benchmarks.papers.srvp.{name}_report")
         assert cheap
-        assert re.match(r"(SRVP|Separation)[a-zA-Z ]* ha(s|ve) no rows on this page", report.headline(cheap))
+        assert re.match(r"(SRVP|Separation)[a-zA-Z ]* ha(s|ve) no rows on this page", kind.of_rows(cheap).headline())
 
 
 def test_missing_rows_are_counted_and_the_first_named():
@@ -139,7 +148,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("name", [*SPEED, *OTHERS])
 def test_pages_without_stored_rows_have_the_result_before_the_command(name):
-    page = (ROOT / f"docs/benchmarks/{name}.md").read_text(encoding="utf-8")
+    page = (ROOT / f"benchmarks/results/{name}.md").read_text(encoding="utf-8")
     title, result, _ = page.split("\n\n", 2)
     assert title.startswith("# ")
     assert re.search(r"\d", result)
@@ -150,21 +159,21 @@ def test_pages_without_stored_rows_have_the_result_before_the_command(name):
 
 @pytest.mark.parametrize("name", SPEED)
 def test_the_headline_of_a_speed_page_is_that_of_its_table(name):
-    page = (ROOT / f"docs/benchmarks/{name}.md").read_text(encoding="utf-8")
+    page = (ROOT / f"benchmarks/results/{name}.md").read_text(encoding="utf-8")
     assert page.split("\n\n")[1] == headline(read_rows(page))
 
 
 def test_the_headlines_of_forecasting_are_those_of_its_tables():
-    page = (ROOT / "docs/benchmarks/forecast_speed.md").read_text(encoding="utf-8")
+    page = (ROOT / "benchmarks/results/forecast_speed.md").read_text(encoding="utf-8")
     parts = dict(part.split("\n\n", 1) for part in page.split("\n## ")[1:])
     told = [f"- {name}: {headline(read_rows(text))}" for name, text in parts.items() if read_rows(text)]
     assert page.split("\n\n")[1] == "\n".join(told)
 
 
 def test_the_sentences_about_warps_and_import_are_those_of_their_pages():
-    _, result, rest = (ROOT / "docs/benchmarks/decdtw_accuracy.md").read_text(encoding="utf-8").split("\n\n", 2)
+    _, result, rest = (ROOT / "benchmarks/results/decdtw_accuracy.md").read_text(encoding="utf-8").split("\n\n", 2)
     assert result == decdtw_report.summarize(rest)
-    page = (ROOT / "docs/benchmarks/importing.md").read_text(encoding="utf-8")
+    page = (ROOT / "benchmarks/results/importing.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ")][1:]
     assert page.split("\n\n")[1] == importing.headline(
         [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]

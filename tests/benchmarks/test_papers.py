@@ -29,10 +29,7 @@ PROGRAMS = {
     "tloss.long": "Household",
     "tloss.study": "Study",
 }  # tloss.ucr plans its rows by the files that there are
-WAITING = {
-    "tap.times": "Times",
-    "tap.variants": "Variants",
-}  # complete, but no row was worked out yet
+WAITING = {"tap.times": "Times", "tap.variants": "Variants"}  # complete, but no row was worked out yet
 
 
 @pytest.fixture(params=PROGRAMS | WAITING)

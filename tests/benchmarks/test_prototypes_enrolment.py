@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.papers.prototypes import enrolment, enrolment_report, shift, shift_report
+from benchmarks.papers.prototypes import enrolment, shift
 from sklearn.metrics import recall_score
 from sklearn.neighbors import NearestCentroid
 
@@ -51,9 +51,9 @@ def test_nobody_left_out_is_learned_from_and_no_window_is_on_both_sides():
 def test_the_page_of_enrolled_classes_says_what_was_missed():
     row = {"dataset": "JapaneseVowels", "method": "Prototypes", "seed": 0, "known": 0.98, "new": 0.7, "all": 0.91}
     rows = {"a": row | {"closed": 0.99, "seconds": 1.0}}
-    assert "missed: new" in enrolment_report.body(rows, ("JapaneseVowels",))
+    assert "missed: new" in enrolment.Enrolment.of_rows(rows).body()
     rows["a"]["new"] = 0.8
-    assert "all are reached" in enrolment_report.body(rows, ("JapaneseVowels",))
+    assert "all are reached" in enrolment.Enrolment.of_rows(rows).body()
 
 
 def test_the_page_of_other_people_compares_on_the_same_folds_only():
@@ -62,6 +62,6 @@ def test_the_page_of_other_people_compares_on_the_same_folds_only():
     heads = {"shifted dense": 0.79, "same dense": 0.9}
     rows = {"a": plain | {"dataset": "fold 0"}, "b": network | heads | {"dataset": "fold 0"}}
     rows["c"] = network | heads | {"dataset": "fold 1", "shifted": 0.1}
-    page = shift_report.body(rows, ["fold 0", "fold 1"])
+    page = shift.Shift.of_rows(rows).body()
     assert "network, similarity (SIM) +4.0 points, better in 1 of 1" in page
     assert "network, dense head (DOL) -1.0 points, better in 0 of 1" in page

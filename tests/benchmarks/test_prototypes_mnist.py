@@ -1,11 +1,11 @@
 """The page on Prototypes under attack says what its rows say, and nothing of rows that are not there."""
 
-from benchmarks.papers.prototypes import mnist_report as report
+from benchmarks.papers.prototypes import mnist
 
 
 def row(model, training, part="table", **heads):
     scores = {
-        head: {column: value for column, value in zip(report.COLUMNS, values, strict=True) if value is not None}
+        head: {column: value for column, value in zip(mnist.COLUMNS, values, strict=True) if value is not None}
         for head, values in heads.items()
     }
     made = {"seconds": 1.0, "machine": "here", "steps": 10, "attacked": 300, "training s": 60.0}
@@ -15,8 +15,8 @@ def row(model, training, part="table", **heads):
 def page(**sim):
     """A page with one row of Prototypes, trained on clean images."""
     scores = {"clean": 0.99, "FGSM": 0.5, "PGD-100": 0.1, "margin × 5": 0.1, "transfer": 0.1}
-    values = [(scores | sim)[column] for column in report.COLUMNS]
-    return report.body({"a": row("prototypes", "clean", SIM=values, DOL=[0.99, *[0.0] * 7])})
+    values = [(scores | sim)[column] for column in mnist.COLUMNS]
+    return mnist.Mnist.of_rows({"a": row("prototypes", "clean", SIM=values, DOL=[0.99, *[0.0] * 7])}).body()
 
 
 def test_points_that_only_one_attack_leaves_are_called_masked():
@@ -45,5 +45,7 @@ def test_a_line_of_ours_stands_above_the_papers():
 
 
 def test_a_network_without_a_dense_layer_has_no_transfer():
-    found = report.body({"b": row("without L_aux", "clean", "ablations", SIM=[0.9, *[0.1] * 5, None, 0.1])})
+    found = mnist.Mnist.of_rows(
+        {"b": row("without L_aux", "clean", "ablations", SIM=[0.9, *[0.1] * 5, None, 0.1])}
+    ).body()
     assert "| without L_aux | SIM | 90.00 | 10.0 | 10.0 | 10.0 | 10.0 | 10.0 | – | 10.0 |" in found

@@ -81,7 +81,7 @@ def test_cells_of_a_page_are_found_by_how_the_work_begins(tmp_path, monkeypatch)
     lines = ["# Speed", "", "| work | beside | ours |", "|---|---|---:|"]
     lines += ["| DTW, 10 | a | 1 s |", "| DTW, 10 | b | 1.2e+03 ms |", "", "| other |", "|---|", "| 5 |"]
     (tmp_path / "speed.md").write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(sources, "PAGES", tmp_path)
+    monkeypatch.setattr(sources, "RESULTS", tmp_path)
     assert sources.read_cell("speed", "DTW", "ours") == "1 s"
     assert sources.read_cell("speed", "DTW", "ours", "b") == "1.2e+03 ms"
     assert queries.speed("speed", "DTW", "ours", "b") == "1.2 s"

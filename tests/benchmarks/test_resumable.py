@@ -173,9 +173,9 @@ def test_the_page_of_the_trees_own_rows_is_written_into_the_documentation(tmp_pa
         "walks/TAP/0",
         "walks/OPW/0",
     ]
-    assert (tmp_path / "docs/benchmarks/toy_rows.md").read_text().startswith("# A toy\n")
+    assert (tmp_path / "benchmarks/results/toy_rows.md").read_text().startswith("# A toy\n")
     absolute = ResultFile(tmp_path / "benchmarks/results/toy_rows.json")
-    assert absolute.page == tmp_path / "docs/benchmarks/toy_rows.md"
+    assert absolute.page == tmp_path / "benchmarks/results/toy_rows.md"
     assert ResultFile(tmp_path / "results/toy_rows.json").page == tmp_path / "results/toy_rows.md"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from benchmarks.papers.tloss.thesis import thesis
 from benchmarks.scorecard import systems
-from benchmarks.scorecard.document import BEGIN, END, PAGE, README, render_page, render_rows, replace_rows
+from benchmarks.scorecard.document import BEGIN, END, PAGE, README, link_to_page, render_page, render_rows, replace_rows
 from benchmarks.scorecard.rules import Claim, Measured, Outcome, Setting, System, judge
 
 ROOT = Path(__file__).parents[2]
@@ -137,9 +137,9 @@ def test_without_any_row_no_system_is_reproduced():
 def test_there_are_eight_rows_and_every_page_exists():
     found = systems.all_systems()
     assert [one.name for one in found] == EIGHT
-    assert len(render_rows(found, "benchmarks/").splitlines()) == 2 + len(EIGHT)
+    assert len(render_rows(found, link_to_page).splitlines()) == 2 + len(EIGHT)
     for page in {claim.page for one in found for claim in one.claims}:
-        assert (ROOT / "docs/benchmarks" / f"{page}.md").exists()
+        assert (ROOT / "benchmarks/results" / f"{page}.md").exists()
 
 
 def test_the_page_and_the_readme_are_what_the_program_writes():

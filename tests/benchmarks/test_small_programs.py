@@ -1,26 +1,8 @@
 """Two programs with one table each: intervals of backtests, and vectors of images."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from benchmarks.accuracy import backtest_intervals, image_vectors
-from benchmarks.papers import command, stale
-
-ROOT = Path(__file__).parents[2]
-PROGRAMS = [backtest_intervals.BacktestIntervals, image_vectors.ImageVectors]
-
-
-@pytest.fixture(params=PROGRAMS, ids=lambda kind: kind.table)
-def published(request, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    return request.param(command.parsed(request.param, ["--data", "nowhere"]))
-
-
-def test_the_published_page_is_made_of_the_published_rows(published):
-    assert set(published.rows) <= {row.key for row in published.planned()}
-    page = published.results.page.read_text(encoding="utf-8")
-    assert page.startswith(published.page().split(f"## {stale.TITLE}")[0])
 
 
 def test_the_error_that_intervals_are_to_hold_is_that_of_the_walks():

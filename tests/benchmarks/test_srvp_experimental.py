@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.papers.srvp import experimental, experimental_report
+from benchmarks.papers.srvp import experimental
 
 
 def test_a_point_goes_straight_but_where_it_meets_a_wall():
@@ -52,7 +52,7 @@ def test_bounds_are_compared_only_where_contents_are_of_the_same_frames():
     rows = {
         world: common | scores | {"dataset": world, "method": "SRVP", "elbo": 123.4} for world in ("bounces", "fading")
     }
-    tables = experimental_report.body(rows).split("## ")
+    tables = experimental.Experimental.of_rows(rows).body().split("## ")
     assert "| ELBO |" in tables[1]
     assert "| 123.4" in tables[1]
     assert "ELBO |" not in tables[2]
@@ -67,10 +67,10 @@ def test_the_page_says_how_each_form_stands_beside_srvp():
             scores = dict.fromkeys(("mse within", "crps within", "crps after"), score + seed)
             row = {"dataset": "strings", "method": method, "seed": seed, "swap": 4.0, **scores}
             rows[f"strings/{method}/{seed}"] = common | row
-    page = experimental_report.body(rows)
+    page = experimental.Experimental.of_rows(rows).body()
     assert "CRPS within the trained length 0.58 ± 0.12 of SRVP's (less in 2 of 2 seeds)" in page
     assert "swaps 1.00 ± 0.00 of SRVP's (less in 0 of 2 seeds)" in page
     assert "- Ridge" not in page
-    assert experimental_report.headline(rows).startswith("Each experimental option of SRVP")
-    assert "`merged` 0.58; `merged` helps in every seed" in experimental_report.headline(rows)
-    assert experimental_report.headline({}).startswith("No row is finished yet")
+    assert experimental.Experimental.of_rows(rows).headline().startswith("Each experimental option of SRVP")
+    assert "`merged` 0.58; `merged` helps in every seed" in experimental.Experimental.of_rows(rows).headline()
+    assert experimental.Experimental.of_rows({}).headline().startswith("No row is finished yet")

@@ -12,7 +12,7 @@ from benchmarks.accuracy import (
     two_sample_null as null,
     two_sample_report as report,
 )
-from benchmarks.papers import command, stale
+from benchmarks.papers import command
 
 import timelike as tl
 from timelike import distributions as ds
@@ -113,7 +113,7 @@ def test_the_page_of_made_up_rows(program):
         asked("power", "NATOPS, slower by 10 %", "50", "Rocket"): power,
         asked("power_helper", "a shift"): guesses | {"needed": [70, None], "target": 0.8},
     }
-    body = report.body(finished(rows))
+    body = two_sample.TwoSample.of_rows(finished(rows)).body()
     assert "| RBF | items | 5.0 (3.7–6.5) | 1.0 (0.5–1.8) | yes |" in body
     assert "10.0 (8.2–12.0) | 1.0 (0.5–1.8) | TOO MANY |" in body
     assert f"1 of 1 kernels have exactly 1 / (P + 1) = {1 / (null.PERMUTATIONS + 1):g}" in body
@@ -121,10 +121,3 @@ def test_the_page_of_made_up_rows(program):
     assert "| NATOPS, slower by 10 % | 87 |" in body
     assert "0.30 (0.20–0.40) / 0.30 | none (70–none) |" in body
     assert all(report.said(one) for one in rows.values())
-
-
-def test_the_published_page_is_made_of_the_published_rows(program):
-    assert set(program.rows) <= {row.key for row in program.planned()}
-    if program.rows:
-        published = program.results.page.read_text(encoding="utf-8")
-        assert published.startswith(program.page().split(f"## {stale.TITLE}")[0])

@@ -1,23 +1,11 @@
 """The program about verification: its problems, its pairs, its ways of being alike, and its page."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from benchmarks.papers import command, stale
-from benchmarks.papers.prototypes import verification, verification_data as data, verification_methods as methods
-from benchmarks.papers.prototypes.verification_report import ASKED
+from benchmarks.papers.prototypes import verification_data as data, verification_methods as methods
+from benchmarks.papers.prototypes.verification import ASKED
 
 import timelike as tl
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def program(monkeypatch):
-    """As it is run from the root of the repository."""
-    monkeypatch.chdir(ROOT)
-    return verification.Verification(command.parsed(verification.Verification, ["--data", "nowhere"]))
 
 
 @pytest.fixture
@@ -68,9 +56,3 @@ def test_ways_of_prototypes_are_their_formulas():
 
 def test_every_method_that_a_table_asks_for_is_there():
     assert {method for asked in ASKED.values() for method in asked} == set(methods.METHODS)
-
-
-def test_the_published_page_is_made_of_the_published_rows(program):
-    assert set(program.rows) <= {row.key for row in program.planned()}
-    published = program.results.page.read_text(encoding="utf-8")
-    assert published.startswith(program.page().split(f"## {stale.TITLE}")[0])

@@ -48,9 +48,9 @@ class TestToys:
 
     def test_a_loss_is_known_by_its_word_and_trains_what_was_there_before(self, X, tmp_path):
         assert losses.resolve_loss("toy-loss") == losses.ToyLoss(margin=0.3)
-        options = {"hidden": 3, "validation": 0, "random_state": 0}
-        metric = tl.SiameseGRU(loss="toy-loss", max_epochs=2, **options).fit(X)
-        other = tl.SiameseGRU(loss="triplet", max_epochs=2, **options).fit(X)
+        options = {"hidden": 3, "trainer": tl.Trainer(max_epochs=2, validation=0), "random_state": 0}
+        metric = tl.SiameseGRU(loss="toy-loss", **options).fit(X)
+        other = tl.SiameseGRU(loss="triplet", **options).fit(X)
         assert metric.history_["loss"][0] != other.history_["loss"][0]
         metric.save(tmp_path / "siamese")
         assert tl.load_model(tmp_path / "siamese").loss == "toy-loss"
@@ -72,14 +72,12 @@ class TestToys:
         assert tl.EmbeddingClassifier(encoder, head="1nn").fit(X).score(X, X.labels) == 1
         assert tl.encode.combine([encoder, tl.encode.ToyEncoder(n_features=2, random_state=1).fit(X)]).encode(
             X
-        ).shape == (
-            8,
-            5,
-        )
+        ).shape == (8, 5)
 
     def test_a_metric_learns_and_is_saved_and_loaded(self, X, tmp_path):
         loss = losses.ToyLoss(margin=3.0)
-        metric = tl.metric.ToyMetric(hidden=3, loss=loss, max_epochs=20, validation=0, random_state=0).fit(X)
+        trainer = tl.Trainer(max_epochs=20, validation=0)
+        metric = tl.metric.ToyMetric(hidden=3, loss=loss, trainer=trainer, random_state=0).fit(X)
         assert metric.history_["loss"][-1] < metric.history_["loss"][0]
         metric.save(tmp_path / "metric")
         assert sorted(file.name for file in (tmp_path / "metric").iterdir()) == FILES
@@ -89,8 +87,10 @@ class TestToys:
 
     def test_a_training_continues_from_a_checkpoint_and_another_is_refused(self, X, tmp_path):
         whole = tl.encode.ToyEncoder(max_steps=4, random_state=0).fit(X)
-        tl.encode.ToyEncoder(max_steps=2, checkpoint=tmp_path, random_state=0).fit(X)
-        continued = tl.encode.ToyEncoder(max_steps=4, checkpoint=tmp_path, random_state=0).fit(X)
+        tl.encode.ToyEncoder(max_steps=2, trainer=tl.Trainer(checkpoint=tmp_path), random_state=0).fit(X)
+        continued = tl.encode.ToyEncoder(max_steps=4, trainer=tl.Trainer(checkpoint=tmp_path), random_state=0).fit(X)
         np.testing.assert_array_equal(continued.encode(X), whole.encode(X))
         with pytest.raises(ValueError, match="n_features"):
-            tl.encode.ToyEncoder(n_features=4, max_steps=4, checkpoint=tmp_path, random_state=0).fit(X)
+            tl.encode.ToyEncoder(
+                n_features=4, max_steps=4, trainer=tl.Trainer(checkpoint=tmp_path), random_state=0
+            ).fit(X)

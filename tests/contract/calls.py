@@ -406,8 +406,7 @@ FUNCTIONS = {
     "distributions.train_generator": Call(_generated, {"real": _vectors()}),
     "distributions.empirical_ntk": Call(_tangent, {"x": _vectors(5), "y": _vectors(4)}),
     "distributions.dirac_moves": Call(
-        lambda points: tl.distributions.dirac_moves(IPM(RBF(width=1.0)), points),
-        {"points": _vectors(3)[:, :2].copy()},
+        lambda points: tl.distributions.dirac_moves(IPM(RBF(width=1.0)), points), {"points": _vectors(3)[:, :2].copy()}
     ),
     "attacks.robustness": Call(
         lambda X, y: robustness(fitted(tl.Prototypes), X, y, FGSM(0.1), random_state=0), RECOGNIZED

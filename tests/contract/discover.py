@@ -1,5 +1,6 @@
 """Every public method of every package, found by itself, with a small example of each and data that suits it."""
 
+import dataclasses
 import inspect
 from functools import cache
 
@@ -37,6 +38,7 @@ FEATURES = {"n_features": 6, "channels": 4, "depth": 2, "reduced_size": 5}
 PAST = 12  # steps more that forecasters are given, which need a past and a future
 BUDGETS = {"max_epochs": 1, "max_steps": 2, "max_iterations": 2, "n_init": 1, "random_state": 0}
 SMALL = SIZES | FEATURES | BUDGETS
+TRAINER_FIELDS = {field.name for field in dataclasses.fields(tl.Trainer)}
 MATRICES = ("pairwise", "norm_ratio", "scores")  # an answer for every pair
 VERBS = ("encode", "transform", "predict", "predict_proba", "transform_frames", "pool_frames", "typicality", *MATRICES)
 FUTURES = [(kind, "predict") for kind in FORECASTERS]
@@ -64,10 +66,13 @@ def module(kind, **more):
 
 
 def small(kind, **more):
-    """An example that learns in a moment."""
+    """An example that learns in a moment; fields of its trainer are given like options."""
     known = inspect.signature(kind).parameters
-    options = {name: value for name, value in SMALL.items() if name in known}
-    return kind(**options | kind._test_parameters() | more)
+    options = {name: value for name, value in SMALL.items() if name in known} | kind._test_parameters() | more
+    if "trainer" in known:
+        fields = {name: options.pop(name) for name in TRAINER_FIELDS & options.keys()}
+        options["trainer"] = tl.Trainer(**fields).replace(options.get("trainer"))
+    return kind(**options)
 
 
 def data(kind, lengths=(9, 4, 9, 7, 12, 5, 8, 6), seed=0):

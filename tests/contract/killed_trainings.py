@@ -56,8 +56,7 @@ class Goes(Callback):
 
 def learned(kind, result, *callbacks, **options):
     """Train, and write down weights, history and answers."""
-    budgets = [name for name in ("max_steps", "max_epochs", "max_iterations") if name in kind.options()]
-    length = dict.fromkeys(budgets, None) | {budgets[0]: LENGTH}  # by one of them alone
+    length = {"max_steps": LENGTH, "max_epochs": None}  # by one of them alone
 
     def fit_with_more(objective, **given):
         return fit(objective, checkpoint_every=EVERY, callbacks=[*given.pop("callbacks", ()), *callbacks], **given)

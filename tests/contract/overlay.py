@@ -89,7 +89,6 @@ ENCODER = '''
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,9 +99,10 @@ from ..core.parameters import store_parameters
 from ..models import options
 from ..sequences import Sequences
 from ..sequences.sampling import RandomState
-from ..train import Batch, Objective, Trained, shuffled_batches
-from ..train.processes import Accelerator, Precision
+from ..train import Batch, Objective, Trained, Trainer, shuffled_batches
 from ..train.base import double_precision_copy, torch_threads
+from ..train.budget import DefaultBudget
+from ..train.optimizers import make_optimizer
 from .base import Encoder, StandardizedStream
 
 
@@ -123,16 +123,16 @@ class Averaging(nn.Module):
 class ToldMean(Objective):
     """The mean of a sequence, told from its vector."""
 
-    def __init__(self, network: Averaging, ready: Sequences, learning_rate: float) -> None:
-        self.module, self.ready, self.learning_rate = network, ready, learning_rate
+    def __init__(self, network: Averaging, ready: Sequences, trainer: Trainer) -> None:
+        self.module, self.ready, self.trainer = network, ready, trainer
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """Adam."""
-        return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate)
+        """That of the trainer."""
+        return make_optimizer(self.module.parameters(), self.trainer)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Any:
         """Every sequence once."""
-        for ids in shuffled_batches(len(self.ready), 8, rng):
+        for ids in shuffled_batches(len(self.ready), self.trainer.batch_size, rng):
             x, lengths = self.ready[ids].to_tensor()
             means = torch.stack([one[:n].mean(0) for one, n in zip(x, lengths.tolist(), strict=True)])
             yield Batch(ids, x=x, lengths=lengths, means=means)
@@ -143,26 +143,34 @@ class ToldMean(Objective):
 
 
 class ToyEncoder(Trained, Encoder):
-    """Vectors that know the mean of their sequence; `progress` and the other options of training are as everywhere."""
+    """Vectors that know the mean of their sequence.
+
+    Parameters
+    ----------
+    n_features : int
+        Size of a vector.
+    max_steps, max_time, standardize, progress, random_state
+        As in `CausalEncoder`.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=8`, `learning_rate=1e-2`.
+    """
 
     n_features = options.integer(1)
-    learning_rate = options.real(above=0, role="free")
-    max_steps = options.integer(1, "free")
 
     network_: Averaging
+    _own_trainer = Trainer(batch_size=8, learning_rate=1e-2)
+    _default_budget = DefaultBudget(step_range=(2, 1000))
+    _validation_scores = ()
 
     def __init__(
         self,
         *,
         n_features: int = 3,
-        learning_rate: float = 1e-2,
-        max_steps: int = 2,
+        max_steps: int | None = None,
+        max_time: float | None = None,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
+        trainer: Trainer | None = None,
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -171,10 +179,7 @@ class ToyEncoder(Trained, Encoder):
         return Averaging(math.prod(frame), self.n_features)
 
     def _make_objective(self, ready: Sequences, targets: None) -> ToldMean:
-        return ToldMean(self.network_, ready, self.learning_rate)
-
-    def _fit_options(self, objective: Any) -> dict[str, Any]:
-        return {"max_steps": self.max_steps}
+        return ToldMean(self.network_, ready, self.trainer_)
 
     def _encode(self, sequences: Sequences, threads: int) -> Any:
         x, lengths = self._standardize(sequences, "X").to_tensor()
@@ -205,7 +210,6 @@ METRIC = '''
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -214,7 +218,8 @@ from torch import Tensor, nn
 from ..core.parameters import store_parameters
 from ..models import options
 from ..sequences.sampling import RandomState
-from ..train.processes import Accelerator, Precision
+from ..train import Trainer
+from ..train.budget import DefaultBudget
 from .base import LearnedMetric
 from .distance_network import DistanceNetwork, Features
 
@@ -238,9 +243,22 @@ class MeanNetwork(DistanceNetwork):
 
 
 class ToyMetric(LearnedMetric):
-    """The distance of means that are learned; `progress` and the other options of training are as everywhere."""
+    """The distance of means that are learned.
+
+    Parameters
+    ----------
+    hidden : int
+        Units.
+    trainer : Trainer or None
+        How to train. Its own choices: `learning_rate=1e-2`, `weight_decay=0.0`, `validation=0.2`.
+    loss, n_per_class, standardize, max_steps, max_time, progress, random_state
+        As for `SiameseGRU`.
+    """
 
     hidden = options.integer(1)
+
+    _own_trainer = Trainer(learning_rate=1e-2, weight_decay=0.0, validation=0.2)
+    _default_budget = DefaultBudget(step_range=(2, 1000))
 
     def __init__(
         self,
@@ -248,17 +266,11 @@ class ToyMetric(LearnedMetric):
         hidden: int = 4,
         loss: Any = "contrastive",
         n_per_class: int | None = None,
-        learning_rate: float = 1e-2,
-        weight_decay: float = 0.0,
-        max_epochs: int | None = 2,
-        patience: int | None = None,
-        validation: float = 0.2,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        trainer: Trainer | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())

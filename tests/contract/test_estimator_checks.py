@@ -24,7 +24,7 @@ PREDICTING = {"check_n_features_in_after_fitting": LENGTHS}
 MORE = {"classifier": {"check_classifiers_train": LENGTHS}, "transformer": {"check_transformer_general": LENGTHS}}
 # what a check's own data need: its X is a table, and a maximum over time forgets the column, so "ridge" fits too badly
 ONLY = {"EmbeddingRegressor": {"head": "1nn"}, "EmbeddingClassifier": {"head": "logistic"}, "KMeans": {"max_iter": 5}}
-ACCURATE = {"Prototypes": {"max_steps": 40, "max_epochs": None, "hidden": 32}}  # where a check wants classes told apart
+ACCURATE = {"Prototypes": {"max_steps": 40}}  # where a check wants classes told apart
 IMAGES = [kind for kind in MODELS if kind._n_frame_axes not in (None, 1)]  # which no check of scikit-learn makes
 VECTORS = [kind for kind in SINGLE if kind not in IMAGES]  # which refuse a plain array, where others read series
 

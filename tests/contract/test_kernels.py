@@ -115,7 +115,7 @@ class TestEveryKernel:
         assert 1 / 40 <= found.p_value <= 1
         assert found.p_value == (1 + (found.null >= found.statistic).sum()) / 40
         for name in ("MAX_MATRIX_ENTRIES", "BLOCK_ENTRIES"):
-            monkeypatch.setattr(f"timelike.distributions.kernels.matrix_blocks.{name}", 60)
+            monkeypatch.setattr(f"timelike.distributions.kernels.base.{name}", 60)
         small = TwoSample(kernel, n_permutations=39, random_state=0).test(X, Y)
         np.testing.assert_allclose(small.null, found.null, rtol=1e-6, atol=1e-9)
 

@@ -59,9 +59,11 @@ class TestEveryLoss:
     def test_a_metric_learns_by_its_word(self, kind):
         word = next(word for word, found in losses_by_name().items() if found is kind)
         X = data(tl.SiameseGRU)
-        metric = tl.SiameseGRU(hidden=3, loss=word, max_epochs=1, random_state=0).fit(X)
+        metric = tl.SiameseGRU(hidden=3, loss=word, trainer=tl.Trainer(max_epochs=1), random_state=0).fit(X)
         assert np.isfinite(metric.history_["loss"]).all()
 
     def test_it_is_saved_with_the_metric_that_learned_by_it(self, kind, tmp_path):
-        tl.SiameseGRU(hidden=3, loss=kind(), max_epochs=1, random_state=0).fit(data(tl.SiameseGRU)).save(tmp_path / "m")
+        tl.SiameseGRU(hidden=3, loss=kind(), trainer=tl.Trainer(max_epochs=1), random_state=0).fit(
+            data(tl.SiameseGRU)
+        ).save(tmp_path / "m")
         assert tl.load_model(tmp_path / "m").loss == kind()

@@ -4,9 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import timelike as tl
-from contract.discover import ALIGNERS, LEARNED_METRICS, PLAIN_METRICS, data, fitted
+from contract.discover import ALIGNERS, LEARNED_METRICS, PLAIN_METRICS, data, fitted, small
 from timelike.align import Metric, metric_names
 from timelike.models import registry
 
@@ -81,6 +82,14 @@ class TestEveryPlainMetric:
         assert kind().neighbors(same, same[:1], k=5).ids.tolist() == [[0, 1, 2, 3, 4]]
 
 
+@pytest.mark.parametrize("kind", LEARNED_METRICS)
+def test_before_fitting_there_is_nothing_to_compare_with(kind):
+    X = data(kind)
+    for ask in (lambda m: m.distance(X[0], X[1]), lambda m: m.pairwise(X), lambda m: m.neighbors(X, X)):
+        with pytest.raises(NotFittedError, match=r"is not fitted yet: call fit\(X.*\) first"):
+            ask(small(kind))
+
+
 @pytest.mark.parametrize("kind", EVERY)
 class TestEveryMetric:
     def test_a_sequence_is_at_distance_zero_from_itself(self, kind, some):
@@ -133,6 +142,8 @@ class TestEveryMetric:
         for query, row in enumerate(candidates):
             nearest = sorted(row.tolist(), key=lambda item, q=query: (whole[q, item], item))[:2]
             np.testing.assert_allclose(found.distances[query], whole[query, nearest], rtol=1e-4, atol=1e-5)
+            assert set(found.ids[query]) <= set(row.tolist())
+        np.testing.assert_allclose(found.distances, np.take_along_axis(whole, found.ids, axis=1), rtol=1e-4, atol=1e-5)
 
     def test_inputs_are_left_alone(self, kind, some):
         x = np.array(some.pad().values)
@@ -155,7 +166,7 @@ class TestEveryMetric:
         if metric_of(kind)._takes_missing():
             assert np.isfinite(metric_of(kind).pairwise(broken)).all()
         else:
-            with pytest.raises(ValueError, match=rf"X.*sequence 2.*time step {step}"):
+            with pytest.raises(ValueError, match=rf"X.*sequence 2.*time step {step}.*interpolate"):
                 metric_of(kind).pairwise(broken)
         broken[2][step] = np.inf
         with pytest.raises(ValueError, match=r"X.*infinite"):

@@ -11,7 +11,19 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
-from contract.discover import FORECASTERS, MATRICES, MODELS, SINGLE, VERBS, answers, data, fitted, small, targets
+from contract.discover import (
+    FORECASTERS,
+    MATRICES,
+    MODELS,
+    SINGLE,
+    TRAINER_FIELDS,
+    VERBS,
+    answers,
+    data,
+    fitted,
+    small,
+    targets,
+)
 from timelike.encode import Encoder
 from timelike.metric import DistanceNetwork
 from timelike.train import Trained
@@ -194,7 +206,7 @@ class TestEveryTrainedModel:
         X = data(kind)
         learn(small(kind, checkpoint=tmp_path / "kept"), X)
         for name, changed in {"standardize": False, "precision": "64-true", "hidden": 3, "n_features": 5}.items():
-            if name in kind.options():
+            if name in kind.options() or name in TRAINER_FIELDS:
                 with pytest.raises(ValueError, match=f"the checkpoint in .*kept has another {name}, "):
                     learn(small(kind, checkpoint=tmp_path / "kept", **{name: changed}), X)
 

@@ -2,14 +2,24 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import timelike
+from timelike._exports import public_names, public_packages
 
 SOURCE = Path(timelike.__file__).parent
-TREES = {
-    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")
-}
+
+
+@cache
+def trees():
+    """The programs of the library, by their paths; parsed when a test asks, because every worker collects every test."""
+    return {
+        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in SOURCE.rglob("*.py")
+    }
+
 
 # torch modules have the name of the metric whose gradients they give: `tl.DTW` and `tl.nn.SoftDTW`, `tl.SoftDTW`
 LAYERS = "align/layers/"
@@ -169,7 +179,7 @@ PREPOSITIONS = {
 
 def functions():
     """Functions of modules and classes; one inside another function has the name of what it stands for there."""
-    for file, tree in TREES.items():
+    for file, tree in trees().items():
         classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
         for node in [*tree.body, *(inner for one in classes for inner in one.body)]:
             if isinstance(node, ast.FunctionDef):
@@ -178,7 +188,7 @@ def functions():
 
 def test_a_class_name_is_used_once():
     homes = defaultdict(list)
-    for file, tree in TREES.items():
+    for file, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(file)
@@ -191,7 +201,7 @@ def test_a_class_name_is_used_once():
 
 
 def test_a_module_is_a_thing_and_not_an_activity():
-    named_by_activity = [file for file in TREES if Path(file).stem.endswith("ing") and Path(file).stem not in NOUNS]
+    named_by_activity = [file for file in trees() if Path(file).stem.endswith("ing") and Path(file).stem not in NOUNS]
     assert named_by_activity == []
 
 
@@ -201,5 +211,16 @@ def test_no_function_is_a_bare_participle_or_preposition():
     assert wrong == []
 
 
+def test_no_module_hides_a_public_name_of_its_package():
+    """Once such a module is imported, `package.name` would be the module."""
+    hidden = [
+        f"{package}.{name}"
+        for package in public_packages()
+        for name, home in public_names(package).items()
+        if home != f"{package}.{name}" and find_spec(f"{package}.{name}") is not None
+    ]
+    assert hidden == []
+
+
 def test_every_module_says_what_is_in_it():
-    assert [file for file, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [file for file, tree in trees().items() if not ast.get_docstring(tree)] == []

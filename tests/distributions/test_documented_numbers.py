@@ -9,17 +9,17 @@ import pytest
 
 import timelike as tl
 from timelike.distributions import RBF, Drift, FlowDiverged, FunctionDiscriminator, descend, differences, power
-from timelike.distributions.discrepancy.variance import estimate_mmd
+from timelike.distributions.discrepancy.mmd import estimate_mmd
+from timelike.distributions.drift.batch_test import run_permutation_test
 from timelike.distributions.drift.evidence import Evidence, start_weights
-from timelike.distributions.drift.permutation_test import run_permutation_test
 from timelike.distributions.drift.pool import ReferencePool
-from timelike.distributions.kernels.distances import median_distance, sample_width_items
-from timelike.distributions.two_sample import mmd_statistic, overlap
+from timelike.distributions.kernels.radial import median_distance, sample_width_items
+from timelike.distributions.two_sample import samples, statistic
 from timelike.distributions.two_sample.differences import _outlier_fence
 from timelike.distributions.two_sample.estimator import _permutation_notes
-from timelike.distributions.two_sample.max_statistic import MaxStatistic
 from timelike.distributions.two_sample.permutations import exchangeable_units
 from timelike.distributions.two_sample.power import _min_units
+from timelike.distributions.two_sample.statistic import MaxStatistic
 
 
 def test_bets_have_the_five_powers_and_the_hazard_of_decision_0041():
@@ -153,7 +153,7 @@ def test_the_error_of_a_planned_effect_has_what_groups_contribute_and_what_chanc
     matrix = RBF(width=1.0)(np.concatenate([x, y]))
     units = exchangeable_units(12, 40, None)
     first = estimate_mmd(matrix, 12, units.group_of)
-    whole = mmd_statistic.statistic_from_matrix(matrix, units)
+    whole = statistic.statistic_from_matrix(matrix, units)
     chance = MaxStatistic((whole,)).deviations[0] ** 2
     found = power(x, y, RBF(width=1.0), random_state=0)
     expected = np.sqrt(first.x_variance / 12 + first.y_variance / 40 + chance)
@@ -163,7 +163,7 @@ def test_the_error_of_a_planned_effect_has_what_groups_contribute_and_what_chanc
 
 def test_zero_has_one_code_whatever_its_sign():
     """0 and −0 are equal, so a copy with the sign lost is still a copy."""
-    codes = overlap._hash_steps(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]]))
+    codes = samples._hash_steps(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]]))
     assert codes[0] == codes[1]
     assert codes[0] != codes[2]
 

@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-
-SMALL = {
-    "n_features": 6,
-    "channels": 4,
-    "depth": 3,
-    "reduced_size": 5,
-    "n_negatives": 2,
-    "max_steps": 4,
-    "random_state": 0,
-}
+from toys import CAUSAL as SMALL
 
 
 @pytest.fixture

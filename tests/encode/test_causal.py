@@ -11,20 +11,14 @@ import timelike as tl
 from tampering import read_config, write_config
 from timelike import train
 from timelike.encode import crop_encoder
+from toys import CAUSAL as SMALL
 
-SMALL = {
-    "n_features": 6,
-    "channels": 4,
-    "depth": 3,
-    "reduced_size": 5,
-    "n_negatives": 2,
-    "max_steps": 4,
-    "random_state": 0,
-}
+FAST = SMALL | {"trainer": tl.Trainer(learning_rate=1e-2)}
+DIVERGENT = SMALL | {"trainer": tl.Trainer(learning_rate=1e20), "max_steps": 20}
 
 
 def test_it_learns(ragged):
-    losses = tl.CausalEncoder(**SMALL | {"max_steps": 80, "learning_rate": 1e-2}).fit(ragged).history_["loss"]
+    losses = tl.CausalEncoder(**FAST | {"max_steps": 80}).fit(ragged).history_["loss"]
     assert losses[-20:].mean() < losses[:20].mean()
 
 
@@ -94,7 +88,7 @@ def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_ter
     for length, low_memory in ((0.7 * steps, None), (1.4 * steps, None), (1.4 * steps, False), (5, True)):
         clone(thesis).set_params(low_memory=low_memory).fit(np.zeros((1, int(length))))
     assert seen == [False, True, False, True]
-    few = thesis.set_params(n_negatives=1, batch_size=2)  # six crops
+    few = thesis.set_params(n_negatives=1, trainer__batch_size=2)  # six crops
     few.fit(np.zeros((1, int(1.4 * steps))))
     assert seen[-1] is False
     monkeypatch.setattr(crop_encoder, "available_memory", lambda: 100e6)
@@ -104,22 +98,19 @@ def test_without_kernels_crops_that_need_much_memory_get_a_backward_pass_per_ter
         monkeypatch.delenv("TIMELIKE_NATIVE")
         few.fit(np.zeros((1, int(1.4 * steps))))
         assert seen[-1] is False
-        few.set_params(precision="64-true").fit(np.zeros((1, int(1.4 * steps))))  # which they do not serve
+        few.set_params(trainer__precision="64-true").fit(np.zeros((1, int(1.4 * steps))))  # which they do not serve
         assert seen[-1] is True
 
 
-def test_training_continues_from_a_checkpoint(ragged, tmp_path):
-    options = SMALL | {"schedule": "constant"}  # a cycle of two steps is not half of one of four
-    whole = tl.CausalEncoder(**options).fit(ragged)
-    tl.CausalEncoder(**options | {"max_steps": 2}, checkpoint=tmp_path / "pause").fit(ragged)
-    rest = tl.CausalEncoder(**options, checkpoint=tmp_path / "pause").fit(ragged)
-    np.testing.assert_array_equal(rest.encode(ragged), whole.encode(ragged))
-    rest.save(tmp_path / "model")
-    assert tl.load_model(tmp_path / "model").checkpoint == str(tmp_path / "pause")
+def test_a_saved_model_knows_the_folder_of_its_checkpoint(ragged, tmp_path):
+    trainer = tl.Trainer(checkpoint=tmp_path / "pause")
+    tl.CausalEncoder(**SMALL, trainer=trainer).fit(ragged).save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").trainer.checkpoint == tmp_path / "pause"
 
 
 def test_a_checkpoint_of_other_sequences_or_other_crops_is_refused(ragged, tmp_path):
-    options = SMALL | {"checkpoint": tmp_path / "pause"}
+    trainer = tl.Trainer(checkpoint=tmp_path / "pause")
+    options = SMALL | {"trainer": trainer}
     first = tl.CausalEncoder(**options).fit(ragged)
     moved = [np.asarray(x).copy() for x in ragged]
     moved[3][5, 1] += 1e-9
@@ -127,36 +118,37 @@ def test_a_checkpoint_of_other_sequences_or_other_crops_is_refused(ragged, tmp_p
     for other in (moved, one_less, ragged[:5], ragged[::-1]):
         with pytest.raises(ValueError, match="the checkpoint in .*pause has other sequences: .*remove this one"):
             tl.CausalEncoder(**options).fit(other)
-    for changed in ({"n_negatives": 3}, {"batch_size": 2}):
-        with pytest.raises(ValueError, match=f"has another {next(iter(changed))}, "):
-            tl.CausalEncoder(**options | changed).fit(ragged)
-    again = tl.CausalEncoder(**options | {"learning_rate": 1e-4, "low_memory": True, "max_steps": 6})
+    for changed in ("n_negatives", "trainer__batch_size"):
+        with pytest.raises(ValueError, match=f"has another {changed.removeprefix('trainer__')}, "):
+            tl.CausalEncoder(**options).set_params(**{changed: 3}).fit(ragged)
+    again = tl.CausalEncoder(**options | {"low_memory": True, "max_steps": 6}).set_params(trainer__learning_rate=1e-4)
     assert again.fit(tl.Sequences(list(ragged))).history_.n_steps == 6  # what may change in a pause
     assert first.history_.n_steps == 4
 
 
 def test_folds_do_not_continue_from_each_others_checkpoint(waves, tmp_path):
-    model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "pause"), head="1nn")
+    encoder = tl.CausalEncoder(**SMALL, trainer=tl.Trainer(checkpoint=tmp_path / "pause"))
+    model = tl.EmbeddingClassifier(encoder, head="1nn")
     model.fit(waves[:30])
     with pytest.raises(ValueError, match="has other sequences"):
         clone(model).fit(waves[30:])
     with pytest.raises(ValueError, match="several have checkpoint=.*: give every one a folder of its own"):
-        tl.encode.combine([tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "one")] * 2)
+        tl.encode.combine([tl.CausalEncoder(**SMALL, trainer=tl.Trainer(checkpoint=tmp_path / "one"))] * 2)
 
 
 def test_a_fit_that_fails_leaves_what_was_learned_before(ragged, waves):
     encoder = tl.CausalEncoder(**SMALL).fit(ragged)
     before = encoder.encode(ragged)
     with pytest.raises(train.DivergenceError):
-        encoder.set_params(learning_rate=1e20, max_steps=20).fit(waves)
+        encoder.set_params(trainer__learning_rate=1e20, max_steps=20).fit(waves)
     np.testing.assert_array_equal(encoder.encode(ragged), before)
     model = tl.EmbeddingClassifier(tl.CausalEncoder(**SMALL), head="1nn").fit(ragged, [0, 1, 0, 1, 0, 1])
     answers = model.predict(ragged)
     with pytest.raises(train.DivergenceError):
-        model.set_params(encoder__learning_rate=1e20, encoder__max_steps=20).fit(waves)
+        model.set_params(encoder__trainer__learning_rate=1e20, encoder__max_steps=20).fit(waves)
     np.testing.assert_array_equal(model.predict(ragged), answers)
     with pytest.raises(train.DivergenceError):
-        (fresh := tl.CausalEncoder(**SMALL | {"learning_rate": 1e20, "max_steps": 20})).fit(waves)
+        (fresh := tl.CausalEncoder(**DIVERGENT)).fit(waves)
     assert not fresh.__sklearn_is_fitted__()
 
 
@@ -199,17 +191,13 @@ def test_vectors_have_names_for_tables(ragged):
         ({"n_features": 2.5}, TypeError),
         ({"depth": -1}, ValueError),
         ({"kernel_size": 0}, ValueError),
-        ({"learning_rate": 0}, ValueError),
         ({"max_steps": -1}, ValueError),
         ({"max_time": 0}, ValueError),
         ({"loss": "cosine"}, ValueError),
-        ({"temperature": 0}, ValueError),
-        ({"min_crop": 1.5}, ValueError),
-        ({"validation": 1}, ValueError),
-        ({"patience": 0}, ValueError),
+        ({"loss": 3}, TypeError),
+        ({"trainer": {"learning_rate": 1e-3}}, TypeError),
         ({"vectors": "white"}, ValueError),
         ({"geometry": "angle"}, ValueError),
-        ({"schedule": "cycle"}, ValueError),
         ({"standardize": "no"}, TypeError),
         ({"low_memory": "no"}, TypeError),
     ],
@@ -217,6 +205,33 @@ def test_vectors_have_names_for_tables(ragged):
 def test_a_wrong_option_is_named(ragged, options, kind):
     with pytest.raises(kind, match=next(iter(options))):
         tl.CausalEncoder(**SMALL | options).fit(ragged)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (tl.encode.NTXent, {"temperature": 0}),
+        (tl.encode.NTXent, {"min_crop": 1.5}),
+        (tl.encode.VICReg, {"min_crop": -0.1}),
+        (tl.Trainer, {"learning_rate": 0}),
+        (tl.Trainer, {"validation": 1}),
+        (tl.Trainer, {"patience": 0}),
+        (tl.Trainer, {"schedule": "cycle"}),
+    ],
+)
+def test_a_wrong_option_of_a_value_is_named(kind, options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        kind(**options)
+
+
+def test_options_of_a_loss_are_reached_through_its_word(ragged, tmp_path):
+    encoder = tl.CausalEncoder(loss="nt_xent", **SMALL)
+    assert encoder.get_params()["loss__temperature"] == 0.2
+    encoder.set_params(loss__temperature=0.5, loss__augment=False).fit(ragged).save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").loss == tl.encode.NTXent(temperature=0.5, augment=False)
+    assert clone(encoder).loss == encoder.loss
+    with pytest.raises(ValueError, match="loss has no option 'temperature': TLoss has shared_negatives"):
+        tl.CausalEncoder(loss="t_loss").set_params(loss__temperature=0.5)
 
 
 def test_a_damaged_or_newer_folder_is_refused(ragged, tmp_path):

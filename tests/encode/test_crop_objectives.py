@@ -10,39 +10,27 @@ from torch import nn
 import timelike as tl
 from timelike import train
 from timelike.encode.causal.network import CausalNetwork
-from timelike.encode.objectives.activation_memory import activation_bytes_per_step
-from timelike.encode.objectives.crop_objectives import NTXentObjective, TLossObjective, VICRegObjective
+from timelike.encode.crop_encoder import activation_bytes_per_step
+from timelike.encode.losses import NTXent, VICReg
+from timelike.encode.objectives.crop_objectives import CropPairObjective, TLossObjective
 from timelike.encode.objectives.crops import CropAugmentation, sample_crop_pairs
 from timelike.train import fit
+from toys import Gather
 
 SMALL = {"n_features": 6, "channels": 4, "depth": 3, "reduced_size": 5, "max_steps": 4, "random_state": 0}
 
 
-class Gather:
-    """Stands for the loop's descent, and leaves the gradients where they are."""
-
-    def __init__(self, weight=1.0):
-        self.weight = weight
-
-    def backward(self, term):
-        (self.weight * term).backward()
-
-    def step(self):
-        pass
-
-    def __call__(self, loss):
-        self.backward(loss)
+NT_XENT, VICREG = NTXent(temperature=0.3, augment=False), VICReg(augment=False)
 
 
-def made(kind, sequences, **options):
+def made(loss, sequences, batch_size=4, **options):
     torch.manual_seed(0)
     network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced_size=5)
-    defaults = {"batch_size": 4, "learning_rate": 1e-3, "is_low_memory": False, "min_crop": 0.5}
-    defaults |= {"temperature": 0.3} if kind is NTXentObjective else {}
-    return kind(network, sequences, **(defaults | options))
+    trainer = tl.Trainer(batch_size=batch_size, learning_rate=1e-3)
+    return CropPairObjective(network, sequences, trainer, loss, **options)
 
 
-both = pytest.mark.parametrize("kind", [NTXentObjective, VICRegObjective])
+both = pytest.mark.parametrize("loss", [NT_XENT, VICREG])
 
 
 def test_crops_are_inside_their_series_and_at_least_so_long(ragged):
@@ -72,7 +60,7 @@ def found(objective, batch):
 
 
 def test_the_softmax_is_the_formula(ragged):
-    objective = made(NTXentObjective, ragged)
+    objective = made(NT_XENT, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     u = [v / np.linalg.norm(v) for side in vectors(objective, batch) for v in side]
     count, terms = len(batch), []
@@ -83,7 +71,7 @@ def test_the_softmax_is_the_formula(ragged):
 
 
 def test_the_decorrelated_loss_is_the_formula(ragged):
-    objective = made(VICRegObjective, ragged)
+    objective = made(VICREG, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     first, second = map(np.array, vectors(objective, batch))
     terms = 0.0
@@ -95,8 +83,8 @@ def test_the_decorrelated_loss_is_the_formula(ragged):
 
 
 @both
-def test_alignment_and_uniformity_are_noted_beside_the_loss(ragged, kind):
-    objective = made(kind, ragged)
+def test_alignment_and_uniformity_are_noted_beside_the_loss(ragged, loss):
+    objective = made(loss, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     first, second = ([v / np.linalg.norm(v) for v in side] for side in vectors(objective, batch))
     noted = found(objective, batch)
@@ -132,8 +120,8 @@ def test_jitter_and_scaling_have_the_deviations_they_are_given():
 
 @both
 @pytest.mark.parametrize("weight", [1.0, 0.5])
-def test_a_few_crops_at_a_time_have_the_same_loss_and_gradients(ragged, weight, kind):
-    objectives = [made(kind, ragged, is_low_memory=is_low_memory) for is_low_memory in (False, True)]
+def test_a_few_crops_at_a_time_have_the_same_loss_and_gradients(ragged, weight, loss):
+    objectives = [made(loss, ragged, is_low_memory=is_low_memory) for is_low_memory in (False, True)]
     found = []
     for objective in objectives:
         batch = next(iter(objective.batches(0, np.random.default_rng(0))))
@@ -146,24 +134,24 @@ def test_a_few_crops_at_a_time_have_the_same_loss_and_gradients(ragged, weight, 
 
 
 @both
-def test_no_batch_is_smaller_than_asked_for_and_every_series_comes_once(ragged, kind):
+def test_no_batch_is_smaller_than_asked_for_and_every_series_comes_once(ragged, loss):
     for size, expected in ((2, [2, 2, 2]), (4, [6]), (3, [3, 3]), (9, [6])):
-        batches = list(made(kind, ragged, batch_size=size).batches(0, np.random.default_rng(0)))
+        batches = list(made(loss, ragged, batch_size=size).batches(0, np.random.default_rng(0)))
         assert [len(batch) for batch in batches] == expected
         assert sorted(i for batch in batches for i in batch.ids) == list(range(6))
 
 
 @pytest.mark.parametrize("loss", ["nt_xent", "vicreg"])
 def test_one_series_alone_has_crops_to_learn_from(ragged, loss):
-    encoder = tl.CausalEncoder(loss=loss, **SMALL | {"max_steps": 40, "learning_rate": 1e-2})
+    encoder = tl.CausalEncoder(loss=loss, trainer=tl.Trainer(learning_rate=1e-2), **SMALL | {"max_steps": 40})
     losses = encoder.fit(ragged[[1]]).history_["loss"]
     assert losses[-10:].mean() < losses[:10].mean()
 
 
 @pytest.mark.parametrize("loss", ["nt_xent", "vicreg", "t_loss"])
 def test_training_goes_down_and_the_history_knows_it(waves, loss):
-    options = SMALL | {"max_steps": 60, "learning_rate": 1e-2}
-    history = tl.CausalEncoder(loss=loss, **options).fit(waves).history_
+    options = SMALL | {"max_steps": 60}
+    history = tl.CausalEncoder(loss=loss, trainer=tl.Trainer(learning_rate=1e-2), **options).fit(waves).history_
     assert history["loss"][-20:].mean() < history["loss"][:20].mean()
     assert ("alignment" in history, "uniformity" in history) == ((loss != "t_loss"),) * 2
     assert history.stop_reason == "max_steps"
@@ -172,13 +160,13 @@ def test_training_goes_down_and_the_history_knows_it(waves, loss):
 @pytest.mark.parametrize("loss", ["nt_xent", "vicreg", "t_loss"])
 def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_best(waves, loss, monkeypatch):
     seen = []
-    kind = {"nt_xent": NTXentObjective, "vicreg": VICRegObjective, "t_loss": TLossObjective}[loss]
+    kind = TLossObjective if loss == "t_loss" else CropPairObjective
     real = kind.sample_batch
     monkeypatch.setattr(
         kind, "sample_batch", lambda self, data, *rest: seen.append((self, data)) or real(self, data, *rest)
     )
-    options = SMALL | {"max_steps": 40, "learning_rate": 1e-2, "schedule": "constant"}
-    encoder = tl.CausalEncoder(loss=loss, validation=0.2, **options).fit(waves)
+    trainer = tl.Trainer(learning_rate=1e-2, schedule="constant", validation=0.2)
+    encoder = tl.CausalEncoder(loss=loss, trainer=trainer, **SMALL | {"max_steps": 40}).fit(waves)
     objective = seen[0][0]
     learned, judged = objective.sequences, objective.held_out
     assert {id(data) for _, data in seen} == {id(learned), id(judged)}
@@ -195,14 +183,15 @@ def test_a_training_is_judged_by_series_it_does_not_learn_from_and_keeps_its_bes
 
 @pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # which is what is staged here
 def test_a_training_whose_score_no_longer_falls_ends_after_so_many_steps(waves):
-    options = SMALL | {"max_steps": 400, "learning_rate": 1.0, "schedule": "constant"}
-    history = tl.CausalEncoder(loss="nt_xent", validation=0.2, patience=60, **options).fit(waves).history_
+    trainer = tl.Trainer(learning_rate=1.0, schedule="constant", validation=0.2, patience=60)
+    encoder = tl.CausalEncoder(loss="nt_xent", trainer=trainer, **SMALL | {"max_steps": 400})
+    history = encoder.fit(waves).history_
     assert history.stop_reason == "patience"
     assert history.n_steps == history.best_step + 60
 
 
 def test_of_few_series_other_crops_of_the_same_ones_are_the_judges(ragged):
-    encoder = tl.CausalEncoder(validation=0.3, **SMALL | {"max_steps": 20}).fit(ragged)
+    encoder = tl.CausalEncoder(trainer=tl.Trainer(validation=0.3), **SMALL | {"max_steps": 20}).fit(ragged)
     assert len(encoder.history_.scores) == 20
     assert len(set(encoder.history_.scores.tolist())) > 1
 
@@ -210,7 +199,8 @@ def test_of_few_series_other_crops_of_the_same_ones_are_the_judges(ragged):
 @pytest.mark.parametrize("kind", [tl.CausalEncoder, tl.RecurrentEncoder, tl.encode.FrameEncoder])
 def test_no_steps_give_the_network_as_it_was_made(kind, ragged, images, tmp_path):
     data = images if kind is tl.encode.FrameEncoder else ragged
-    encoder = kind(max_steps=0, random_state=3, n_features=8, checkpoint=tmp_path / "none").fit(data)
+    trainer = tl.Trainer(checkpoint=tmp_path / "none")
+    encoder = kind(max_steps=0, random_state=3, n_features=8, trainer=trainer).fit(data)
     assert (encoder.history_.n_steps, encoder.history_.names, encoder.history_.stop_reason) == (0, [], "max_steps")
     again = kind(max_steps=0, random_state=3, n_features=8)
     again.frame_ = data.frame
@@ -244,8 +234,8 @@ def test_a_stated_time_bounds_a_fit(waves):
 
 def test_the_thesis_is_a_preset_in_which_options_may_change():
     encoder = tl.CausalEncoder.preset("thesis", n_negatives=5, standardize=False)
-    assert (encoder.loss, encoder.geometry, encoder.schedule) == ("t_loss", "euclidean", "constant")
-    assert (encoder.n_negatives, encoder.batch_size, encoder.standardize) == (5, 10, False)
+    assert (encoder.loss, encoder.geometry, encoder.trainer_.schedule) == ("t_loss", "euclidean", "constant")
+    assert (encoder.n_negatives, encoder.trainer_.batch_size, encoder.standardize) == (5, 10, False)
     with pytest.raises(ValueError, match="preset 'paper': CausalEncoder has 'thesis'"):
         tl.CausalEncoder.preset("paper")
     with pytest.raises(ValueError, match="preset 'thesis': Neighbors has none"):
@@ -277,7 +267,7 @@ def test_what_torch_keeps_for_every_step_is_measured():
 
 
 def test_several_processes_share_the_series_of_a_batch(ragged):
-    objective = made(NTXentObjective, ragged)
+    objective = made(NT_XENT, ragged)
     batch = next(iter(objective.batches(0, np.random.default_rng(0))))
     parts = [objective.process_share(batch, rank, 2) for rank in range(2)]
     assert sorted(np.concatenate([part.ids for part in parts])) == sorted(batch.ids)
@@ -286,9 +276,9 @@ def test_several_processes_share_the_series_of_a_batch(ragged):
 @both
 @pytest.mark.parametrize("precision", ["64-true", "bf16-mixed"])
 @pytest.mark.parametrize("is_low_memory", [False, True])
-def test_it_trains_in_other_precisions(ragged, precision, is_low_memory, kind):
-    expected = fit(made(kind, ragged, is_low_memory=is_low_memory), max_steps=5, random_state=0)["loss"]
-    found = fit(made(kind, ragged, is_low_memory=is_low_memory), max_steps=5, precision=precision, random_state=0)[
+def test_it_trains_in_other_precisions(ragged, precision, is_low_memory, loss):
+    expected = fit(made(loss, ragged, is_low_memory=is_low_memory), max_steps=5, random_state=0)["loss"]
+    found = fit(made(loss, ragged, is_low_memory=is_low_memory), max_steps=5, precision=precision, random_state=0)[
         "loss"
     ]
     np.testing.assert_allclose(found, expected, rtol=1e-4 if precision == "64-true" else 0.1)

@@ -8,16 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 import timelike as tl
-
-SMALL = {
-    "n_features": 6,
-    "channels": 4,
-    "depth": 3,
-    "reduced_size": 5,
-    "n_negatives": 2,
-    "max_steps": 4,
-    "random_state": 0,
-}
+from toys import CAUSAL as SMALL
 
 
 @pytest.fixture

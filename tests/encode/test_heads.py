@@ -16,16 +16,7 @@ import timelike as tl
 from timelike.encode.heads import model_selection, numpy_heads, ridge_loo
 from timelike.encode.heads.numpy_heads import LinearHead, LogisticHead, NearestHead, SVMHead
 from timelike.encode.heads.ridge_loo import fit_ridge_loo
-
-SMALL = {
-    "n_features": 6,
-    "channels": 4,
-    "depth": 3,
-    "reduced_size": 5,
-    "n_negatives": 2,
-    "max_steps": 4,
-    "random_state": 0,
-}
+from toys import CAUSAL as SMALL
 
 
 def cloud(n_classes, n=45):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import timelike as tl
@@ -13,7 +14,7 @@ from timelike.encode.objectives.views import ImageViews, VectorViews
 RNG = np.random.default_rng(0)
 IMAGES = tl.Sequences(RNG.random((9, 2, 12, 10)), layout="nchw")
 VECTORS = tl.Sequences(RNG.random((9, 7)), layout="nc")
-QUICK = {"max_steps": 2, "batch_size": 4, "random_state": 0}
+QUICK = {"max_steps": 2, "trainer": tl.Trainer(batch_size=4), "random_state": 0}
 ENCODERS = [
     (tl.encode.ImageEncoder(**QUICK), IMAGES),
     (tl.encode.ImageEncoder(architecture="resnet", **QUICK), IMAGES),
@@ -104,7 +105,7 @@ class TestViews:
 class TestEncoders:
     @KINDS
     def test_no_steps_leave_the_network_as_it_was_drawn(self, encoder, X):
-        drawn = type(encoder)(**encoder.get_params() | {"max_steps": 0}).fit(X)
+        drawn = clone(encoder).set_params(max_steps=0).fit(X)
         for one, other in zip(drawn.network_.parameters(), encoder.network(X.frame).parameters(), strict=True):
             assert torch.equal(one, other)
 
@@ -120,7 +121,7 @@ class TestEncoders:
 
     @KINDS
     def test_some_are_held_out_where_it_is_asked_for(self, encoder, X):
-        again = type(encoder)(**encoder.get_params() | {"validation": 0.3}).fit(X)
+        again = clone(encoder).set_params(trainer__validation=0.3).fit(X)
         assert np.isfinite(again.history_["score"]).all()
 
     def test_pixels_are_standardized_whatever_their_unit(self):
@@ -137,7 +138,8 @@ class TestEncoders:
         moved = tl.Sequences(np.pad(digits, ((0, 0), (0, 0), (1, 0)), mode="edge")[:, :, :-1], layout="nchw")
         found = []
         for steps in (0, 60):
-            encoder = tl.encode.ImageEncoder(shift=0.13, max_steps=steps, batch_size=32, random_state=0).fit(X)
+            trainer = tl.Trainer(batch_size=32)
+            encoder = tl.encode.ImageEncoder(shift=0.13, max_steps=steps, trainer=trainer, random_state=0).fit(X)
             found.append(np.mean(encoder.neighbors(X, moved).ids[:, 0] == np.arange(300)))
         assert found[1] > found[0] + 0.1
 

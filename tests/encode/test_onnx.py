@@ -7,16 +7,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
+from toys import CAUSAL as SMALL
 
-SMALL = {
-    "n_features": 6,
-    "channels": 4,
-    "depth": 3,
-    "reduced_size": 5,
-    "n_negatives": 2,
-    "max_steps": 4,
-    "random_state": 0,
-}
 SHAPES = ((1, 1), (3, 2), (2, 7), (5, 40), (1, 300))
 
 
@@ -95,7 +87,7 @@ NETWORKS = [
     tl.SiameseGRU(**SIAMESE),
     tl.SiameseGRU(max_frames=11, **SIAMESE),
     tl.SiameseGRU(cell="lstm", readout="attention", front=None, max_frames=None, **SIAMESE),
-    tl.SiameseGRU.preset("paper", hidden=5, max_epochs=1, random_state=0),
+    tl.SiameseGRU.preset("paper", hidden=5, trainer=tl.Trainer(max_epochs=1), random_state=0),
 ]
 
 

@@ -7,7 +7,7 @@ from scipy.signal import chirp
 import timelike as tl
 from naive import rocket as naive
 from timelike.encode.rocket import kernels
-from timelike.encode.rocket.missing_values import forward_fill
+from timelike.encode.rocket.estimator import forward_fill
 from timelike.native.machine import PackedSequences
 from timelike.native.rocket import TRIPLES, KernelBank, features
 

@@ -6,9 +6,11 @@ import torch
 
 import timelike as tl
 from timelike.encode.causal.network import CausalNetwork
+from timelike.encode.losses import TLoss
 from timelike.encode.objectives.crop_objectives import TLossObjective
 from timelike.encode.objectives.crops import Crops, extract_crops, sample_triplets
 from timelike.train import fit
+from toys import Gather
 
 
 @pytest.fixture
@@ -80,11 +82,12 @@ def test_crops_of_a_selection_are_cut_from_the_right_series(ragged):
         assert not found[i, length:].any()
 
 
-def contrast(sequences, **options):
+def contrast(sequences, *, n_negatives=3, learning_rate=1e-3, shared_negatives=False, **options):
     torch.manual_seed(0)
     network = CausalNetwork(2, n_features=6, channels=4, depth=2, reduced_size=5)
-    defaults = {"n_negatives": 3, "batch_size": 4, "learning_rate": 1e-3, "is_low_memory": False}
-    return TLossObjective(network, sequences, **(defaults | options))
+    trainer = tl.Trainer(batch_size=4, learning_rate=learning_rate)
+    loss = TLoss(shared_negatives=shared_negatives)
+    return TLossObjective(network, sequences, trainer, loss, n_negatives=n_negatives, **options)
 
 
 def test_the_loss_is_the_formula(ragged):
@@ -107,7 +110,7 @@ def test_the_loss_is_the_formula(ragged):
 @pytest.mark.parametrize("which", ["ragged", "equal"])
 @pytest.mark.parametrize("is_low_memory", [False, True])
 def test_shared_negatives_are_the_same_crops_for_every_anchor(which, is_low_memory, request):
-    objective = contrast(request.getfixturevalue(which), shares_negatives=True, is_low_memory=is_low_memory)
+    objective = contrast(request.getfixturevalue(which), shared_negatives=True, is_low_memory=is_low_memory)
     batch = next(objective.batches(0, np.random.default_rng(0)))
     assert batch["negative"].shape[:2] == (1, 3)
 
@@ -124,7 +127,7 @@ def test_shared_negatives_are_the_same_crops_for_every_anchor(which, is_low_memo
 
 
 def test_processes_share_the_series_of_a_batch_and_all_its_shared_negatives(ragged):
-    objective = contrast(ragged, shares_negatives=True)
+    objective = contrast(ragged, shared_negatives=True)
     batch = next(objective.batches(0, np.random.default_rng(0)))
     parts = [objective.process_share(batch, rank, 2) for rank in range(2)]
     assert sorted(np.concatenate([part.ids for part in parts])) == sorted(batch.ids)
@@ -133,22 +136,6 @@ def test_processes_share_the_series_of_a_batch_and_all_its_shared_negatives(ragg
         assert torch.equal(part["negative"], batch["negative"])
     weighed = sum(len(part.ids) * objective.loss(part) for part in parts) / len(batch)
     torch.testing.assert_close(weighed, objective.loss(batch))
-
-
-class Gather:
-    """Stands for the loop's descent, and leaves the gradients where they are."""
-
-    def __init__(self, weight=1.0):
-        self.weight = weight
-
-    def backward(self, term):
-        (self.weight * term).backward()
-
-    def step(self):
-        pass
-
-    def __call__(self, loss):
-        self.backward(loss)
 
 
 @pytest.mark.parametrize("which", ["ragged", "equal"])

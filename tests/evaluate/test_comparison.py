@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import timelike as tl
 from naive import intervals
 from rivals import Constant, Supervised, Watching, compared, waves
+from tampering import mutated
 from timelike import score
 from timelike.evaluate import rank_table
 
@@ -358,23 +359,6 @@ def test_the_interval_of_an_equal_error_rate_over_folds_is_that_of_their_mean():
     assert half > 0
 
 
-def mutated(tree, path=()):
-    """Every tree in which one entry is left out or replaced by something else."""
-    entries = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
-    for key, value in entries[:4] if isinstance(tree, list) else entries:
-        for new in (None, [], {}, "odd", -1, True):
-            yield type(tree)(tree) | {key: new} if isinstance(tree, dict) else [*tree[:key], new, *tree[key + 1 :]]
-        if isinstance(tree, dict):
-            yield {name: one for name, one in tree.items() if name != key}
-        else:
-            yield [*tree[:key], *tree[key + 1 :]]
-        if isinstance(value, dict | list) and value:
-            for inner in mutated(value, (*path, key)):
-                copy = tree.copy()
-                copy[key] = inner
-                yield copy
-
-
 @pytest.mark.parametrize("official", [True, False])
 def test_an_edited_file_is_refused_or_still_a_comparison(official):
     X = waves(16)
@@ -399,18 +383,16 @@ def test_an_edited_file_is_refused_or_still_a_comparison(official):
 def test_a_file_that_is_no_json_is_refused(tmp_path):
     (tmp_path / "found.json").write_bytes(b"\xff{")
     for source in (tmp_path / "found.json", "{]"):
-        with pytest.raises(ValueError, match="source is no JSON"):
+        with pytest.raises(ValueError, match="source is not valid JSON"):
             tl.evaluate.Comparison.from_json(source)
 
 
 def test_an_edited_checkpoint_is_refused(tmp_path):
     compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")
     (one, _) = sorted((tmp_path / "kept").glob("c-*.json"))
-    text = one.read_text()
-    for broken, words in ((text[:-9], "is no JSON"), (text.replace('"result"', '"resul"'), "lacks 'result'")):
-        one.write_text(broken)
-        with pytest.raises(ValueError, match=words):
-            compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")
+    one.write_text(one.read_text().replace('"fit_seconds": ', '"fit_seconds": 1'))
+    with pytest.raises(ValueError, match=f"'{one}' has changed since it was written; delete it to recompute the row"):
+        compared(waves(), {"c": Constant()}, cv=2, checkpoint=tmp_path / "kept")
 
 
 def test_small_errors_are_written_by_significant_digits():

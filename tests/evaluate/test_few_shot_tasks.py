@@ -70,7 +70,9 @@ def test_an_encoder_gives_queries_to_the_mean_of_the_vectors(waves, aggregation,
 @pytest.mark.parametrize("aggregation", ["mean", "nearest"])
 @pytest.mark.parametrize("similarity", ["learned", "cosine", "fused"])
 def test_prototypes_ask_their_similarity_about_the_mean_vector(waves, aggregation, similarity):
-    model = tl.Prototypes(similarity_fn=similarity, max_steps=5, hidden=8, symmetrize=False, random_state=0)
+    model = tl.Prototypes(similarity_fn=similarity, max_steps=5, random_state=0)
+    if similarity != "cosine":
+        model.set_params(similarity_fn__hidden=8, similarity_fn__symmetrize=False)
     model.fit(waves[:24], waves.labels[:24])
     vectors = model.encode(waves)
 

@@ -15,8 +15,8 @@ from naive import forecast_scores as naive
 from timelike import score
 from timelike.core.parameters import store_parameters
 from timelike.forecast import Backtest, Persistence, backtest
+from timelike.forecast.base import Futures
 from timelike.forecast.baselines.base import Baseline, repeat_rows
-from timelike.forecast.request import Futures
 
 
 def walks(lengths, n_channels=2, seed=0, **known):
@@ -439,25 +439,15 @@ def test_a_backtest_goes_on_where_it_broke_off(tmp_path, monkeypatch, refit):
     assert not answered()
 
 
-def test_an_edited_part_is_refused_by_name_or_taken(tmp_path):
-    X, folder, chance = walks([20, 20]), tmp_path / "kept", random.Random(0)
-    model = Persistence().fit(X).calibrate(X, horizon=3)
-    call = partial(backtest, model, X, 3, n_windows=2, baseline="persistence", checkpoint=folder)
-    call(scores=("mse", "crps"))
-    held = {file: json.loads(file.read_text()) for file in (folder / "backtest.json", folder / "part-00000.json")}
-    refused = []
-    for _ in range(60):
-        file = chance.choice(list(held))
-        text = json.dumps(edited(held[file], chance.choice(list(places_in(held[file]))), chance.choice(NONSENSE)))
-        file.write_text(text[: chance.randrange(len(text))] if chance.random() < 0.1 else text)
-        try:
-            assert call(scores=("mse", "crps")).table()
-        except ValueError as error:
-            refused.append(str(error))
-        for name, words in held.items():
-            name.write_text(json.dumps(words))
-    assert len(refused) > 30
-    assert all(str(folder) in words for words in refused)
+def test_an_edited_part_is_refused_by_name(tmp_path):
+    call = partial(backtest, Persistence(), walks([20, 20]), 3, n_windows=2, checkpoint=tmp_path / "kept")
+    call()
+    (part,) = (tmp_path / "kept").glob("part-*.json")
+    part.write_text(part.read_text().replace('"mse": [[', '"mse": [[1'))
+    with pytest.raises(ValueError, match=f"'{part}' has changed since it was written; delete it to recompute the row"):
+        call()
+    part.unlink()
+    call()
 
 
 def test_an_edited_backtest_is_refused_or_read():
@@ -482,28 +472,28 @@ def test_draws_go_on_with_the_seed_they_began_with(tmp_path):
     again = backtest(model, X, 3, n_windows=2, scores="crps", checkpoint=tmp_path / "kept")
     np.testing.assert_array_equal(first.scores["crps"], again.scores["crps"])
     assert first.at_step(1) == again.at_step(1)
-    with pytest.raises(ValueError, match="with another random_state"):
+    with pytest.raises(ValueError, match=r"\(different random_state\)"):
         backtest(model, X, 3, n_windows=2, scores="crps", checkpoint=tmp_path / "kept", random_state=5)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "word"),
     [
-        ({"X": walks([30] * 4, seed=1)}, "other data"),
-        ({"model": Persistence().fit(walks([30] * 4)).calibrate(walks([30] * 4, seed=2), horizon=3)}, "another model"),
-        ({"model": Halved()}, "another model"),
-        ({"horizon": 2}, "other arguments"),
-        ({"n_windows": 3}, "other arguments"),
-        ({"refit": True}, "other arguments"),
-        ({"scores": ("mse", "mae")}, "other arguments"),
-        ({"baseline": None}, "another baseline"),
+        ({"X": walks([30] * 4, seed=1)}, "data"),
+        ({"model": Persistence().fit(walks([30] * 4)).calibrate(walks([30] * 4, seed=2), horizon=3)}, "model"),
+        ({"model": Halved()}, "model"),
+        ({"horizon": 2}, "arguments"),
+        ({"n_windows": 3}, "arguments"),
+        ({"refit": True}, "arguments"),
+        ({"scores": ("mse", "mae")}, "arguments"),
+        ({"baseline": None}, "baseline"),
     ],
 )
-def test_a_checkpoint_of_another_backtest_is_refused(tmp_path, change, words):
+def test_a_checkpoint_of_another_backtest_is_refused(tmp_path, change, word):
     given = {"model": Persistence().fit(walks([30] * 4)), "X": walks([30] * 4), "horizon": 3, "n_windows": 2}
     given |= {"scores": ("mse",), "baseline": "persistence", "checkpoint": tmp_path / "kept"}
     backtest(**given)
-    with pytest.raises(ValueError, match=f"is of a backtest with {words}: repeat its call, or give another folder"):
+    with pytest.raises(ValueError, match=rf"is of another backtest \(different {word}\): repeat its call"):
         backtest(**given | change)
     backtest(**given)
 
@@ -512,14 +502,8 @@ def test_other_times_are_other_data(tmp_path):
     X = walks([20])
     timed = [tl.Sequences(list(X), times=[np.arange(20) * step]) for step in (1.0, 2.0)]
     backtest(Persistence(), timed[0], 3, n_windows=2, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="with other data"):
+    with pytest.raises(ValueError, match=r"\(different data\)"):
         backtest(Persistence(), timed[1], 3, n_windows=2, checkpoint=tmp_path)
-
-
-def test_a_folder_of_something_else_is_left_alone(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="holds other files"):
-        backtest(Persistence(), walks([20]), 3, n_windows=2, checkpoint=tmp_path)
 
 
 def test_one_ctrl_c_gives_what_is_finished(tmp_path, monkeypatch):

@@ -9,17 +9,7 @@ from scipy.stats import norm
 
 import timelike as tl
 from timelike import score
-from timelike.forecast import (
-    AR,
-    Analog,
-    Backtest,
-    Climatology,
-    Mean,
-    Persistence,
-    Ridge,
-    SeasonalNaive,
-    backtest,
-)
+from timelike.forecast import AR, Analog, Backtest, Climatology, Mean, Persistence, Ridge, SeasonalNaive, backtest
 
 
 def noisy(lengths, n_channels=1, seed=0, **known):
@@ -187,7 +177,7 @@ def test_a_checkpoint_with_other_rivals_is_refused(tmp_path):
     call(baseline=["persistence", SeasonalNaive(2)])
     call(baseline=[Persistence(), SeasonalNaive(2)])
     for other in (["persistence", SeasonalNaive(3)], "persistence", [SeasonalNaive(2), "persistence"]):
-        with pytest.raises(ValueError, match="with another baseline"):
+        with pytest.raises(ValueError, match=r"\(different baseline\)"):
             call(baseline=other)
 
 
@@ -321,7 +311,7 @@ def test_a_checkpoint_tells_arguments_of_scores_apart(tmp_path):
     again = call(scores=partial(score.psnr, value_range=np.int64(1)))
     np.testing.assert_array_equal(first.scores["psnr"], again.scores["psnr"])
     for other in (partial(score.psnr, value_range=255), partial(score.psnr), "psnr", score.psnr):
-        with pytest.raises(ValueError, match="with other arguments"):
+        with pytest.raises(ValueError, match=r"\(different arguments\)"):
             call(scores=other)
 
 

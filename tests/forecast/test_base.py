@@ -240,7 +240,7 @@ def test_a_past_that_is_too_short_says_how_long_it_must_be(model):
     found = model.predict([x[-need:] for x in X], 2).mean  # as long as it must be
     assert found.shape == (3, 2, 2)
     if need > 1:
-        with pytest.raises(ValueError, match=rf"past: sequence 1 has {need - 1} time steps?: .* at least {need} to go"):
+        with pytest.raises(ValueError, match=rf"past: sequence 1 has {need - 1} time steps?: .* at least {need}$"):
             model.predict([X[0], X[1, : need - 1], X[2]], 2)
 
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 import timelike as tl
 from naive import forecasting as naive
 from timelike.forecast import Analog
-from timelike.forecast.baselines import window_search
+from timelike.forecast.baselines import analog
 
 RNG = np.random.default_rng(0)
 
@@ -53,7 +53,7 @@ class TestNearest:
 
     @pytest.mark.parametrize("window", [1, 2, 5, 9])
     def test_the_sliding_search_finds_what_the_metric_finds(self, window, monkeypatch):
-        monkeypatch.setattr(window_search, "_BLOCK_NUMBERS", 16)
+        monkeypatch.setattr(analog, "_BLOCK_NUMBERS", 16)
         train, past = walks(60, 30, 12, whole=True, channels=1), walks(20, 9, 40, seed=1, whole=True, channels=1)
         model = Analog(k=7, window=window).fit(train)
         model.predict(past, 3)
@@ -77,7 +77,7 @@ class TestNearest:
     def test_a_search_part_by_part_finds_the_same(self, metric, monkeypatch):
         train, past = walks(40, 30, whole=True), walks(9, 5, seed=1, whole=True)
         whole = Analog(metric, 5, window=3).fit(train).predict(past, 2).mean
-        monkeypatch.setattr(window_search, "_MAX_BLOCK_NUMBERS", 3 * 2 * 4)  # four windows at a time
+        monkeypatch.setattr(analog, "_MAX_BLOCK_NUMBERS", 3 * 2 * 4)  # four windows at a time
         model = Analog(metric, 5, window=3).fit(train)
         np.testing.assert_array_equal(model.predict(past, 2).mean, whole)
         assert len(model.galleries_[2][0].galleries) > 10

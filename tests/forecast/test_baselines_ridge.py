@@ -8,7 +8,7 @@ from sklearn.base import clone
 import timelike as tl
 from naive import forecasting as naive
 from timelike.forecast import Ridge
-from timelike.forecast.baselines import dual_ridge, lagged_design, ridge, rolling_equations, rolling_ridge
+from timelike.forecast.baselines import lagged_regression, ridge, rolling_ridge
 from timelike.forecast.windows import known_futures_after, windows_at_origins
 
 RNG = np.random.default_rng(0)
@@ -49,7 +49,9 @@ class TestOneSolve:
         found = Ridge(lags=4, alpha=1.0).fit(train).predict(past, 3).mean
         np.testing.assert_allclose(found, np.broadcast_to(train[0][4:], (1, 3, 2)), rtol=1e-9)
 
-    @pytest.mark.parametrize(("most", "kind"), [(0, dual_ridge.DualRidge), (1 << 22, lagged_design.LinearSolution)])
+    @pytest.mark.parametrize(
+        ("most", "kind"), [(0, lagged_regression.DualRidge), (1 << 22, lagged_regression.LinearSolution)]
+    )
     def test_where_features_are_more_than_windows_the_answer_is_the_same(self, monkeypatch, most, kind):
         monkeypatch.setattr(ridge, "_MAX_WEIGHTS", most)
         train, past = series(14, 15, channels=5), series(8, 9, seed=1, channels=5)
@@ -65,9 +67,9 @@ class TestOneSolve:
         model = Ridge(lags=12, known_channels=[1, 3, 4]).fit(train)
         fast = model.calibrate(other, horizon=5)
         monkeypatch.setattr(ridge, "_MAX_WEIGHTS", 0)
-        monkeypatch.setattr(dual_ridge, "_BLOCK_COLUMNS", together)
+        monkeypatch.setattr(lagged_regression, "_BLOCK_COLUMNS", together)
         slow = Ridge(lags=12, known_channels=[1, 3, 4]).fit(train).calibrate(other, horizon=5)
-        assert isinstance(slow.solution(5), dual_ridge.DualRidge)
+        assert isinstance(slow.solution(5), lagged_regression.DualRidge)
         assert len(fast.shorter_calibrations_) == len(slow.shorter_calibrations_) == 4
         for one, two in zip(
             [*fast.shorter_calibrations_, fast.calibration_],
@@ -90,7 +92,7 @@ class TestOneSolve:
         train = series(30, 25, channels=1)
         mean, spread = standard(train)
         before, _, after = naive.windows([(x - mean) / spread for x in train], 6, 4)
-        alphas = lagged_design._ALPHA_SHARES * len(before)
+        alphas = lagged_regression._ALPHA_SHARES * len(before)
         errors = [naive.generalised_cross_validation(before, after.reshape(len(after), -1), a) for a in alphas]
         found = Ridge(lags=6).fit(train).solution(4).alpha
         assert found == pytest.approx(alphas[int(np.argmin(errors))])
@@ -126,7 +128,7 @@ class TestOneSolve:
     def test_blocks_of_windows_add_up(self, monkeypatch):
         train, past = series(60, 50), series(8, seed=1)
         whole = Ridge(lags=5, alpha=1.0).fit(train).predict(past, 3).mean
-        monkeypatch.setattr(lagged_design, "_BLOCK_NUMBERS", 50)
+        monkeypatch.setattr(lagged_regression, "_BLOCK_NUMBERS", 50)
         np.testing.assert_allclose(Ridge(lags=5, alpha=1.0).fit(train).predict(past, 3).mean, whole, rtol=1e-10)
 
 
@@ -246,7 +248,7 @@ class TestRolling:
         """By a factorisation at every cut, and by one for several, beside naive refits."""
         naive_ones = refitted(model, train, windows, horizon)
         for few in (0, 10**9):  # every question is few enough for updates, or none is
-            monkeypatch.setattr(rolling_equations, "_FEATURES_PER_QUERY", few)
+            monkeypatch.setattr(rolling_ridge, "_FEATURES_PER_QUERY", few)
             found = model._forecast_rolling(tl.Sequences(train), windows, horizon)
             np.testing.assert_allclose(found, naive_ones, rtol=1e-8, atol=atol)
 
@@ -310,12 +312,12 @@ class TestRolling:
         windows = self.windows(train, [(0, n) for n in range(40, 86)])
         model = Ridge(lags=20, alpha=1.0).fit(cut(train, 40))
         whole = model._forecast_rolling(tl.Sequences(train), windows, 4)
-        monkeypatch.setattr(rolling_equations, "_MAX_SHARED_WINDOWS", 5)
+        monkeypatch.setattr(rolling_ridge, "_MAX_SHARED_WINDOWS", 5)
         np.testing.assert_allclose(model._forecast_rolling(tl.Sequences(train), windows, 4), whole, rtol=1e-10)
 
     def test_many_refits_take_few_factorisations(self, monkeypatch):
-        calls, factor = [], rolling_equations._cholesky_lower
-        monkeypatch.setattr(rolling_equations, "_cholesky_lower", lambda *given: calls.append(1) or factor(*given))
+        calls, factor = [], rolling_ridge._cholesky_lower
+        monkeypatch.setattr(rolling_ridge, "_cholesky_lower", lambda *given: calls.append(1) or factor(*given))
         train = series(600)
         windows = self.windows(train, [(0, n) for n in range(480, 580)])
         Ridge(lags=24, alpha=1.0).fit(cut(train, 480))._forecast_rolling(tl.Sequences(train), windows, 12)

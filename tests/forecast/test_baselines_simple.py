@@ -68,19 +68,6 @@ class TestEveryBaseline:
         found = model.fit(flat).predict([flat[0][:2], flat[1]], 5).mean
         np.testing.assert_allclose(found, np.broadcast_to([0.1, -3.0], (2, 5, 2)), rtol=1e-12)
 
-    def test_a_saved_model_answers_the_same(self, model, tmp_path):
-        X, past = ragged(), ragged((4, 6), seed=1)
-        model.fit(X).predict(past, 2)
-        model.save(tmp_path / "model")
-        again = tl.load_model(tmp_path / "model")
-        np.testing.assert_array_equal(again.predict(past, 3).mean, model.predict(past, 3).mean)
-
-    def test_a_clone_has_learned_nothing_and_learns_the_same(self, model):
-        X, past = ragged(), ragged((4, 6), seed=1)
-        copy = clone(model.fit(X))
-        assert not copy.__sklearn_is_fitted__()
-        np.testing.assert_array_equal(copy.fit(X).predict(past, 3).mean, model.predict(past, 3).mean)
-
     def test_after_calibrate_there_are_intervals_and_samples(self, model):
         found = (
             model.fit(ragged())

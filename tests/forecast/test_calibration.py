@@ -8,9 +8,10 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom
 
 import timelike as tl
+from latent_options import srvp
 from timelike.forecast import ConformalCalibration, Persistence
+from timelike.forecast.base import Futures
 from timelike.forecast.calibration import min_windows, quantile_rank
-from timelike.forecast.request import Futures
 from timelike.forecast.windows import select_windows
 
 RNG = np.random.default_rng(0)
@@ -277,7 +278,7 @@ def test_what_means_of_draws_were_calibrated_by_is_kept_in_the_saved_model(tmp_p
     rng = np.random.default_rng(0)
     x = rng.standard_normal((10, 9, 1)).cumsum(axis=1)
     small = {"hidden": 4, "n_state": 3, "n_random": 2, "n_content": 2, "n_code": 3, "motion_hidden": 4}
-    model = tl.SRVP(conditioning=2, max_steps=2, random_state=0, **small).fit(x).calibrate(x, horizon=2, n_samples=5)
+    model = srvp(conditioning=2, max_steps=2, random_state=0, **small).fit(x).calibrate(x, horizon=2, n_samples=5)
     model.save(tmp_path / "model")
     again = tl.load_model(tmp_path / "model")
     assert [one.n_samples for one in again.shorter_calibrations_] == [1, 2]

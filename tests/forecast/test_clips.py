@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
+from latent_options import srvp
 from timelike.forecast import validation
 from videos import write
 
@@ -14,7 +15,7 @@ SMALL = {"conditioning": 3, "n_state": 4, "n_random": 2, "n_content": 4, "n_code
 
 
 def model(**options) -> tl.SRVP:
-    return tl.SRVP(**SMALL, max_steps=3, batch_size=4, random_state=0, **options)
+    return srvp(**SMALL, max_steps=3, batch_size=4, random_state=0, **options)
 
 
 def folder_of_clips(folder, lengths=(9,) * 8):

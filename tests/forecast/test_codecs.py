@@ -5,8 +5,9 @@ import torch
 from hypothesis import given, settings, strategies as st
 from torch import nn
 
+from timelike.forecast.codecs.base import init_normal
 from timelike.forecast.codecs.convolutions import ConvDecoder, ConvEncoder, ConvResidualBlock, DownsamplingPlan
-from timelike.forecast.codecs.mlp import MLPNetwork, init_normal, init_orthogonal
+from timelike.forecast.codecs.mlp import MLPNetwork, init_orthogonal
 
 KINDS = ["dcgan", "vgg", "resnet"]
 

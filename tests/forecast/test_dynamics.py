@@ -9,7 +9,7 @@ from torch import nn
 
 from naive import separation as naive
 from timelike.forecast.codecs.mlp import MLPNetwork
-from timelike.forecast.dynamics import ADAPTIVE_SOLVERS, SOLVERS, GRUDynamics, ODEDynamics, ResidualDynamics
+from timelike.forecast.dynamics import SOLVERS, GRUDynamics, ODEDynamics, ResidualDynamics, StateDynamics
 
 TURN = torch.tensor([[0.0, -1.2], [1.2, 0.0]], dtype=torch.float64) - 0.1 * torch.eye(2, dtype=torch.float64)
 ORDERS = {"euler": 1, "midpoint": 2, "heun3": 3, "rk4": 4}
@@ -192,7 +192,7 @@ def test_a_step_that_can_be_divided_is_not_refused(frames, parts):
     ODEDynamics(Linear(), 1, "dopri5").validate_substeps(frames, None)
 
 
-@pytest.mark.parametrize("solver", ADAPTIVE_SOLVERS)
+@pytest.mark.parametrize("solver", [one for one in SOLVERS if StateDynamics(solver=one).is_adaptive])
 def test_a_solver_whose_equation_blows_up_says_so(solver):
     y = torch.full((1, 1), 2.0, dtype=torch.float64)  # 1/(1/2 − t) is over at a half
     with pytest.raises(ArithmeticError, match=f"the solver '{solver}' gave up .*: the learned equation .* blown up"):
@@ -201,6 +201,6 @@ def test_a_solver_whose_equation_blows_up_says_so(solver):
 
 def test_a_solver_without_its_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torchdiffeq", None)
-    with pytest.raises(ImportError, match=r"pip install 'timelike\[ode\]', or use solver='residual'"):
+    with pytest.raises(ImportError, match=r"pip install 'timelike\[ode\]', or use dynamics='residual'"):
         ODEDynamics(Linear(), 1, "rk4")(start(), torch.ones(3, 1))
     ResidualDynamics([Linear()], 1)(start(), torch.ones(3, 1))

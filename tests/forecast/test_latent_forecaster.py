@@ -8,6 +8,9 @@ import pytest
 import torch
 
 import timelike as tl
+from latent_options import separation, srvp
+from timelike.forecast import codecs
+from timelike.forecast.codecs.mlp import MLPNetwork
 from timelike.train import DivergenceError, LinearDecay, Milestones, OneCycle
 
 RNG = np.random.default_rng(0)
@@ -25,7 +28,7 @@ TINY = {
 
 
 def tiny(**more):
-    return tl.Separation(**TINY | more)
+    return separation(**TINY | more)
 
 
 def same_weights(one, other):
@@ -187,7 +190,7 @@ def test_a_source_that_gives_something_else_later_is_told():
             tiny(chunk=6, max_steps=10, **more).fit(source)
 
     fails(lambda X: X.values, TypeError, "the source X gave a ndarray: expected Sequences")
-    fails(lambda X: X.crop(0, 5), ValueError, "what the source X gave has at most 5 time steps: expected 6")
+    fails(lambda X: X.crop(0, 5), ValueError, "the source X returned at most 5 time steps: expected 6")
     fails(lambda X: tl.Sequences(np.zeros((4, 9, 3))), ValueError, r"what the source X gave has frames of shape \(3,\)")
     fails(
         lambda X: tl.Sequences(np.full((4, 9, 2), np.nan)), ValueError, "what the source X gave: sequence 0 is missing"
@@ -230,8 +233,7 @@ FRAMES = {"waves-100": (10,), "waves": (1, 8, 8), "sst": (1, 16, 16), "sst-linea
 @pytest.mark.parametrize("name", tl.Separation._presets)
 def test_every_preset_learns_small(name):
     frame = FRAMES.get(name, (3, 16, 16) if name == "chairs" else (2, 8, 8))
-    sizes = {"max_steps": 2, "batch_size": 4, "random_state": 0}
-    model = tl.Separation.preset(name, scale=0.01, **sizes)
+    model = tl.Separation.preset(name, scale=0.01, max_steps=2, trainer__batch_size=4, random_state=0)
     X = RNG.uniform(0, 1, (2, model.chunk + 1, *frame))
     found = model.fit(X).predict(X, 2)
     assert found.shape == (2, 2, *frame)
@@ -271,7 +273,11 @@ def test_a_training_that_diverges_stops_and_says_so():
     [
         ({"combine": "multiply", "n_content": 4}, "n_content=4, n_state=3: expected equal sizes"),
         ({"solver": "rk4", "blocks": 2}, "solver='rk4' moves one equation, and blocks=2 are several: use tied=True"),
-        ({"maps": True}, r"maps=True needs a codec of convolutions, and frames of shape \(2,\) have the perceptron"),
+        ({"codec": codecs.VGG(maps=True)}, r"codec=VGG\(.*maps=True.* is for images, and X has frames of shape \(2,\)"),
+        (
+            {"codec": codecs.Sprites()},
+            r"codec=Sprites\(.*: expected one of 'auto', 'perceptron', 'dcgan', 'vgg', 'resnet'",
+        ),
         ({"maps": True, "solver": "gru"}, "maps=True needs convolutions to move maps, and solver='gru' moves vectors"),
         ({"codec": "vgg"}, r"codec='vgg' is for images, and X has frames of shape \(2,\)"),
         ({"blocks": 10**9}, "blocks=1000000000: expected at most 1024"),
@@ -286,17 +292,15 @@ def test_options_that_do_not_go_together_are_refused(options, said):
 
 def test_pictures_too_small_for_convolutions_have_the_perceptron():
     X = RNG.standard_normal((3, 9, 1, 3, 40))
-    assert tiny().fit(X).network_.codec == "perceptron"
-    assert tiny().fit(X.reshape(3, 9, 1, 10, 12)).network_.codec == "dcgan"
+    assert isinstance(tiny().fit(X).network_.decoder, MLPNetwork)
+    assert tiny().fit(X.reshape(3, 9, 1, 10, 12)).network_.decoder.kind == "dcgan"
     with pytest.raises(ValueError, match="codec='dcgan' is for images, .* of at least 4 × 4 pixels"):
         tiny(codec="dcgan").fit(X)
 
 
 def test_statistics_of_normalization_are_those_of_the_weights_that_are_kept():
     X = np.random.default_rng(0).random((6, 9, 1, 8, 8))
-    model = tl.Separation(max_steps=5, filters=3, batch_size=4, learning_rate=0.05, random_state=0, progress=False).fit(
-        X
-    )
+    model = separation(max_steps=5, filters=3, batch_size=4, learning_rate=0.05, random_state=0, progress=False).fit(X)
     first = next(layer for layer in model.network_.modules() if isinstance(layer, torch.nn.BatchNorm2d))
     assert first.momentum == 0.1
     assert not model.network_.training
@@ -315,7 +319,7 @@ def test_statistics_take_four_fifths_of_the_time_left_and_half_of_it_where_a_dev
     observed, expected, monkeypatch
 ):
     X = np.random.default_rng(0).random((4, 9, 1, 8, 8))
-    model = tl.SRVP(
+    model = srvp(
         observation_std=observed,
         codec="dcgan",
         max_steps=1,
@@ -340,7 +344,7 @@ def objective_of(model, X):
     model.fit(X)
     sequences = tl.Sequences(X)
     length = model.chunk_
-    held_out = model._pack_frames(sequences) if model.validation else None
+    held_out = model._pack_frames(sequences) if model.trainer_.validation else None
     return model._make_chunk_objective(length, model._pack_frames(sequences), held_out, None)
 
 
@@ -370,15 +374,16 @@ def test_a_schedule_is_what_its_word_says(schedule, kind):
 @pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
 def test_a_schedule_may_be_a_value_and_is_saved(kind, tmp_path):
     schedule = Milestones(milestones=(0.5, 0.75), gamma=0.1)
-    model = kind(conditioning=2, hidden=4, n_state=3, n_content=2, max_steps=8, schedule=schedule, random_state=0)
+    trainer = tl.Trainer(schedule=schedule)
+    model = kind(conditioning=2, n_state=3, n_content=2, max_steps=8, trainer=trainer, random_state=0)
     rates = model.fit(RNG.standard_normal((6, 9, 1))).history_["rate"]
     np.testing.assert_allclose(rates / rates[0], [1, 1, 1, 1, 0.1, 0.1, 0.01, 0.01])
-    model.set_params(schedule=LinearDecay(share=0.25)).save(tmp_path / "model")
-    assert tl.load_model(tmp_path / "model").schedule == LinearDecay(share=0.25)
-    assert model.set_params(schedule__share=0.5).schedule == LinearDecay(share=0.5)
-    for wrong, error in ((3, TypeError), ("cosine", ValueError)):
-        with pytest.raises(error, match=f"schedule={wrong!r}: expected .*'one_cycle', 'constant', 'linear'"):
-            model.set_params(schedule=wrong).fit(RNG.standard_normal((6, 9, 1)))
+    model.set_params(trainer__schedule=LinearDecay(share=0.25)).save(tmp_path / "model")
+    assert tl.load_model(tmp_path / "model").trainer.schedule == LinearDecay(share=0.25)
+    assert model.set_params(trainer__schedule__share=0.5).trainer.schedule == LinearDecay(share=0.5)
+    for wrong, error in ((3, TypeError), ("cycle", ValueError)):
+        with pytest.raises(error, match=f"schedule={wrong!r}: expected .*'constant', 'one_cycle', 'cosine', 'linear'"):
+            model.set_params(trainer__schedule=wrong)
 
 
 def test_what_is_held_out_is_looked_at_twenty_times_and_patience_counts_steps():
@@ -390,7 +395,7 @@ def test_what_is_held_out_is_looked_at_twenty_times_and_patience_counts_steps():
         assert (limits["validate_every"], limits["patience"]) == (every, looks)
 
 
-@pytest.mark.parametrize("kind", [tl.Separation, tl.SRVP])
+@pytest.mark.parametrize("kind", [separation, srvp])
 def test_the_optimizer_has_the_settings_that_were_given(kind):
     sizes = {"conditioning": 2, "hidden": 4, "n_state": 3, "n_content": 2, "max_steps": 1, "random_state": 0}
     model = kind(learning_rate=0.02, weight_decay=0.3, betas=(0.7, 0.95), **sizes)
@@ -408,7 +413,7 @@ def test_the_fewer_chunks_the_more_noise_encoders_see(n_chunks, expected):
 def test_content_is_made_of_no_more_frames_than_a_chunk_has():
     how = {"conditioning": 2, "hidden": 4, "n_state": 3, "n_content": 2, "max_steps": 1, "random_state": 0}
     for n_seen, expected in ((2, 2), (9, 4)):
-        objective = objective_of(tl.SRVP(n_content_frames=n_seen, chunk=4, **how), RNG.standard_normal((4, 9, 1)))
+        objective = objective_of(srvp(n_content_frames=n_seen, chunk=4, **how), RNG.standard_normal((4, 9, 1)))
         drawn = objective._sample_extras(50, np.random.default_rng(0))
         assert drawn["chosen"].shape == (50, expected)
         assert {len(set(row)) for row in drawn["chosen"].tolist()} == {expected}  # each frame once

@@ -119,7 +119,7 @@ def test_bytes_and_one_of_several_channels_can_be_shown():
     two = Forecast(
         samples=np.repeat(SAMPLES, 2, axis=3) * [[[1]], [[0]]], past=tl.Sequences(np.repeat(PAST, 2, axis=2))
     )
-    with pytest.raises(ValueError, match="2 channels, neither grey nor three colours: say which, channel=0"):
+    with pytest.raises(ValueError, match=r"2 channels: expected 1 \(grey\) or 3 \(RGB\); choose one: channel=0"):
         two.plot_images()
     assert (rows(two.plot_images(channel=1))["sample 1"] == 0).all()
     with pytest.raises(ValueError, match="channel=2: there are 2 channels, expected 0 to 1, or -2 to -1"):

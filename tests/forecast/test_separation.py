@@ -9,8 +9,9 @@ import torch
 from sklearn.base import clone
 
 import timelike as tl
+from latent_options import separation, separation_network
 from naive import separation as naive
-from timelike.forecast.separation import estimator, reencoding, rollout
+from timelike.forecast.separation import estimator, rollout
 from timelike.sequences import generate
 from timelike.train.base import double_precision_copy
 
@@ -36,7 +37,7 @@ VECTORS = [name for name, options in VARIANTS.items() if "codec" not in options]
 
 
 def tiny(**more):
-    return tl.Separation(**TINY | more)
+    return separation(**TINY | more)
 
 
 def fields(name, n=5, length=12, seed=0):
@@ -81,7 +82,7 @@ def test_the_cooling_bar_is_forecast_and_a_swap_takes_the_shape_of_the_content()
     """A mode of the heat equation is shape × decay (5.4). One number holds no shape, so that it is in the content."""
     made = generate.heat(100, 30, size=12, highest=3, interval=0.002, random_state=0)
     small = {"hidden": 32, "dynamics_hidden": 32, "n_content": 8, "n_state": 1}
-    model = tl.Separation(max_steps=250, **small, random_state=0).fit(made.sequences[:60])
+    model = separation(max_steps=250, **small, random_state=0).fit(made.sequences[:60])
     X, shape, modes = np.stack(list(made.sequences[60:])), made.space[60:, 0], made.modes[60:, 0]
     error, stands = (np.square(X[:, 8:20] - one).mean() for one in (model.predict(X[:, :8], 12).mean, X[:, 7:8]))
     assert error < 0.5 * stands
@@ -116,7 +117,7 @@ def test_an_irregular_clock_moves_the_state_by_the_real_time_step():
     asked, phase, Y = turning(40, 1)
     truth = on_circle(asked[:, 7:8] + np.arange(1, 9), phase)
     small = {"max_steps": 200, "hidden": 32, "dynamics_hidden": 32, "n_content": 4, "n_state": 4, "conditioning": 3}
-    model = tl.Separation(**small, random_state=0)
+    model = separation(**small, random_state=0)
     timed = model.fit(tl.Sequences(X, times=times)).predict(tl.Sequences(Y[:, :8], times=asked[:, :8]), 8)
     np.testing.assert_array_equal(timed.times, asked[:, 7:8] + np.arange(1, 9))
     plain = clone(model).fit(X).predict(Y[:, :8], 8)
@@ -296,11 +297,11 @@ def test_renewing_is_judged_beyond_the_trained_length_and_up_to_twice_that(beyon
         return SimpleNamespace(mean=(past.lengths[:, None] + np.arange(horizon) + off)[..., None] * np.ones(2))
 
     monkeypatch.setattr(model, "predict", predict)
-    assert reencoding.is_reencoding_better(model, tl.Sequences(X)) is expected
+    assert rollout.is_reencoding_better(model, tl.Sequences(X)) is expected
     assert horizons == [10, 10]  # 8 − 3 steps were trained
-    assert reencoding.is_reencoding_better(model, tl.Sequences(X[:, :9])) is expected
+    assert rollout.is_reencoding_better(model, tl.Sequences(X[:, :9])) is expected
     assert horizons[2:] == [6, 6]
-    assert reencoding.is_reencoding_better(model, tl.Sequences(X[:, :8]))  # too short to tell
+    assert rollout.is_reencoding_better(model, tl.Sequences(X[:, :8]))  # too short to tell
     assert len(horizons) == 4
 
 
@@ -316,7 +317,7 @@ def test_a_way_whose_forecasts_blow_up_is_the_worse_one(wild, expected, monkeypa
         return predict(*given, **more)
 
     monkeypatch.setattr(model, "predict", maybe)
-    assert reencoding.is_reencoding_better(model, tl.Sequences(X)) is expected
+    assert rollout.is_reencoding_better(model, tl.Sequences(X)) is expected
 
 
 def test_time_for_trying_both_ways_is_kept_only_where_both_are_tried():
@@ -340,7 +341,7 @@ def test_whether_to_renew_is_tried_on_64_windows_at_most(n_windows, monkeypatch)
     monkeypatch.setattr(
         model, "predict", lambda past, *given, **more: tried.append(past) or predict(past, *given, **more)
     )
-    reencoding.is_reencoding_better(model, tl.Sequences(X))
+    rollout.is_reencoding_better(model, tl.Sequences(X))
     assert len(tried) == 2
     assert len(tried[0]) == n_windows if n_windows <= 64 else 48 <= len(tried[0]) <= 64
     np.testing.assert_array_equal(tried[0].values, tried[1].values)
@@ -573,7 +574,10 @@ def test_a_solver_that_blows_up_says_so():
         ),
         (lambda m, X: m.predict(X, 2, n_samples=3), r"n_samples=3: .*one future for a past; call calibrate\(X\)"),
         (lambda m, X: m.predict(X, 2).interval(0.8), r"one future has no quantiles: call Separation.calibrate\(X\)"),
-        (lambda m, X: m.calibrate(X[:, :3]), "has 3 time steps, and Separation needs 3 to go on from and one more"),
+        (
+            lambda m, X: m.calibrate(X[:, :3]),
+            "has 3 time steps, and Separation needs 3 as the past and at least one more",
+        ),
         (lambda m, X: m.calibrate(X, horizon=10), "horizon=10: the longest sequence of X allows 9 steps after 3"),
         (lambda m, X: m.states(X[:, :2]), "X: sequence 0 has 2 time steps: expected at least 3"),
         (lambda m, X: m.encode(X[..., :1]), r"X has frames of shape \(1,\)"),
@@ -614,7 +618,7 @@ def test_a_gru_and_an_offset_have_nothing_between_two_steps():
 @pytest.mark.parametrize("horizon", [1, 5])
 def test_the_module_forecasts_windows_of_an_even_clock(offset, horizon):
     torch.manual_seed(0)
-    network = tl.nn.Separation(2, conditioning=3, hidden=5, dynamics_hidden=4, blocks=2, offset=offset).double()
+    network = separation_network(2, conditioning=3, hidden=5, dynamics_hidden=4, blocks=2, offset=offset).double()
     window = torch.randn(4, 3, 2, dtype=torch.float64)
     found = network(window, horizon)
     assert found.requires_grad

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from latent_options import separation_network
 from naive import separation as naive
 from timelike.forecast.chunks import PackedFrames
-from timelike.forecast.separation.network import SeparationNetwork
-from timelike.forecast.separation.objective import SeparationObjective, SeparationWeights
-from timelike.train import Batch
+from timelike.forecast.separation.objective import SeparationLoss, SeparationObjective
+from timelike.train import Batch, Trainer
 
 WINDOW, LENGTH, ITEMS = 3, 8, 4
 SMALL = {"conditioning": WINDOW, "n_content": 3, "n_state": 3, "hidden": 5, "layers": 1, "dynamics_hidden": 4}
@@ -49,7 +49,7 @@ def made(options):
     """A network in double precision, in the mode in which it answers: one window is encoded as if it were alone."""
     torch.manual_seed(0)
     frame = PICTURE if "codec" in options else VECTOR
-    network = SeparationNetwork(frame, **SMALL | {"filters": 2} | options).double().eval()
+    network = separation_network(frame, **SMALL | {"filters": 2} | options).double().eval()
     network.n_known = options.get("n_known", 0)
     for part in network.modules():  # as if it had seen something, so that no two of them are alike
         if isinstance(part, torch.nn.BatchNorm2d):
@@ -77,11 +77,11 @@ def network_of(name):
     return made(NETWORKS[name])
 
 
-def objective(network, length=LENGTH, weights=None, **more):
+def objective(network, length=LENGTH, loss=None, **more):
     frames = torch.zeros(length, *network.frame)
     material = PackedFrames(frames, None, torch.ones(length), np.array([length]))
-    given = {"length": length, "batch_size": 2, "learning_rate": 1e-3}
-    return SeparationObjective(network, material, **given, weights=weights or SeparationWeights(), **more)
+    trainer = Trainer(batch_size=2, learning_rate=1e-3)
+    return SeparationObjective(network, material, length=length, trainer=trainer, loss=loss or SeparationLoss(), **more)
 
 
 def chunks_of(network, batch):
@@ -173,7 +173,7 @@ def test_invariance_over_several_intervals_is_the_bound_of_the_appendix(name, in
     network = network_of(name)
     batch = batch_of(network)
     with torch.no_grad():
-        found = objective(network, n_invariance_intervals=intervals).loss_terms(batch, 0.0)
+        found = objective(network, loss=SeparationLoss(n_invariance_intervals=intervals)).loss_terms(batch, 0.0)
         same(found, naively(network, batch, begins))
 
 
@@ -191,7 +191,8 @@ def test_more_intervals_than_there_are_windows_are_as_many_as_there_are():
     batch = batch_of(network)
     with torch.no_grad():
         many, all_of_them = (
-            objective(network, n_invariance_intervals=n).loss_terms(batch, 0.0)["invariance"] for n in (40, 5)
+            objective(network, loss=SeparationLoss(n_invariance_intervals=n)).loss_terms(batch, 0.0)["invariance"]
+            for n in (40, 5)
         )
     torch.testing.assert_close(many, all_of_them)
 
@@ -202,7 +203,9 @@ def test_a_finer_bound_is_never_lower():
     batch = batch_of(network, WINDOW + 8)
     with torch.no_grad():
         bounds = [
-            objective(network, WINDOW + 8, n_invariance_intervals=n).loss_terms(batch, 0.0)["invariance"]
+            objective(network, WINDOW + 8, loss=SeparationLoss(n_invariance_intervals=n)).loss_terms(batch, 0.0)[
+                "invariance"
+            ]
             for n in (1, 2, 4, 8)
         ]
     assert all(coarse <= fine for coarse, fine in pairwise(bounds))
@@ -211,11 +214,16 @@ def test_a_finer_bound_is_never_lower():
 def test_the_loss_is_the_weighted_sum_and_a_weight_of_zero_leaves_a_term_out():
     network = network_of("plain")
     batch, terms = batch_of(network), objective(network).loss_terms(batch_of(network), 0.0)
-    for left_out in ("autoencoding", "invariance", "state_penalty"):
-        weights = SeparationWeights(2.0, 3.0, 5.0, 7.0)._replace(**{left_out: 0.0})
-        found = objective(network, weights=weights).loss(batch)
+    fields = {
+        "autoencoding": "autoencoding_weight",
+        "invariance": "invariance_weight",
+        "state_penalty": "state_penalty",
+    }
+    for left_out, field in fields.items():
+        given = {"autoencoding_weight": 3.0, "invariance_weight": 5.0, "state_penalty": 7.0} | {field: 0.0}
+        found = objective(network, loss=SeparationLoss(prediction_weight=2.0, **given)).loss(batch)
         assert left_out not in found
-        expected = sum(weight * terms[name] for name, weight in weights._asdict().items())
+        expected = 2.0 * terms["prediction"] + sum(given[name] * terms[term] for term, name in fields.items())
         torch.testing.assert_close(found["loss"], expected)
 
 
@@ -258,9 +266,8 @@ def test_an_epoch_shows_every_chunk_once_and_chunks_never_cross_from_one_sequenc
         made({}),
         PackedFrames(frames, frames[:, :1] * 2, spans, lengths),
         length=LENGTH,
-        batch_size=2,
-        learning_rate=1e-3,
-        weights=SeparationWeights(),
+        trainer=Trainer(batch_size=2, learning_rate=1e-3),
+        loss=SeparationLoss(),
     )
     begins = []
     for batch in whole.batches(0, np.random.default_rng(0)):

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import timelike as tl
+from latent_options import srvp
 from timelike.forecast.codecs.sprites import SpriteDecoder
 from timelike.sequences.generate import moving_digits
 
@@ -105,9 +106,7 @@ def clips():
 
 @pytest.fixture(scope="module")
 def model(clips):
-    return tl.SRVP(codec="sprites", n_sprites=1, max_steps=80, filters=8, batch_size=16, random_state=0).fit(
-        clips[:100]
-    )
+    return srvp(codec="sprites", n_sprites=1, max_steps=80, filters=8, batch_size=16, random_state=0).fit(clips[:100])
 
 
 def test_what_moves_is_learned_sooner_than_that_a_picture_is_dark(model, clips):
@@ -130,9 +129,10 @@ def test_a_past_has_the_same_futures_alone_and_in_company(model, clips):
     np.testing.assert_array_equal(together[:, 4:5], alone)
 
 
-def test_skips_are_refused(clips):
-    with pytest.raises(ValueError, match="skips=True: codec='sprites' draws from the content and the state alone"):
-        tl.SRVP(codec="sprites", skips=True, max_steps=1).fit(clips)
+def test_skips_are_refused():
+    """They draw from the content and the state alone."""
+    with pytest.raises(TypeError, match="skips"):
+        tl.forecast.codecs.Sprites(skips=True)
 
 
 def test_vectors_are_refused():

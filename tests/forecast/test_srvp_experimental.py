@@ -6,42 +6,18 @@ import torch
 from sklearn.base import clone
 
 import timelike as tl
+from latent_options import srvp, srvp_network
 from naive import srvp_experimental as naive
-from timelike.forecast import SRVPNetwork
-from timelike.forecast.codecs.content import Content
-from timelike.forecast.request import ForecastRequest
-from timelike.forecast.srvp.content_drift import ContentDrift
-from timelike.forecast.srvp.delays import MIN_DELAY
-from timelike.forecast.srvp.experimental import (
-    ExperimentalSRVPNetwork,
-    ExperimentalSRVPObjective,
-    ExperimentalWeights,
-    measure_bound,
-)
-from timelike.forecast.srvp.network import DiagonalGaussian
-from timelike.forecast.srvp.objective import SRVPObjective
-from timelike.forecast.srvp.state_paths import (
-    compute_lstm_states,
-    infer_drift,
-    repeat_content,
-    sample_content_drift,
-    sample_delayed_states,
-)
-from timelike.train import Batch
+from timelike.forecast import Experimental
+from timelike.forecast.base import ForecastRequest
+from timelike.forecast.codecs.base import Content
+from timelike.forecast.srvp.experimental import MIN_DELAY, ContentDrift
+from timelike.forecast.srvp.gaussian import DiagonalGaussian
+from timelike.forecast.srvp.objective import SRVPObjective, compute_bound
+from timelike.forecast.srvp.rollout import repeat_content, sample_content_drift, sample_delayed_states
+from timelike.train import Batch, Trainer
+from toys import SRVP as SMALL
 
-SMALL = {
-    "max_steps": 3,
-    "hidden": 6,
-    "n_state": 4,
-    "n_random": 3,
-    "n_content": 3,
-    "n_code": 5,
-    "motion_hidden": 6,
-    "filters": 3,
-    "batch_size": 8,
-    "progress": False,
-    "random_state": 0,
-}
 SIZES = {"conditioning": 2, "n_state": 3, "n_random": 2, "n_content": 3, "n_code": 4, "hidden": 5, "motion_hidden": 6}
 VARIANTS = {
     "delays": {"delays": True},
@@ -64,7 +40,7 @@ def fitted(swings):
 
     def find(variant):
         if variant not in known:
-            known[variant] = tl.SRVP(**SMALL | VARIANTS[variant]).fit(swings)
+            known[variant] = srvp(**SMALL | VARIANTS[variant]).fit(swings)
         return known[variant]
 
     return find
@@ -72,7 +48,7 @@ def fitted(swings):
 
 def network_of(seed=0, **how):
     torch.manual_seed(seed)
-    network = ExperimentalSRVPNetwork(2, observation_std=0.7, **SIZES | how).double()
+    network = srvp_network(2, observation_std=0.7, **SIZES | how).double()
     for weight in network.parameters():  # what begins at 0 would hide what it multiplies
         if weight.requires_grad and not weight.abs().sum():
             torch.nn.init.normal_(weight, std=0.3)
@@ -94,14 +70,18 @@ class Noise:
 
 
 def draws(monkeypatch, *given):
-    noise = Noise(*given)
-    for module in ("experimental", "objective"):
-        monkeypatch.setattr(f"timelike.forecast.srvp.{module}.standard_normal_noise", noise)
+    monkeypatch.setattr("timelike.forecast.srvp.objective.standard_normal_noise", Noise(*given))
 
 
 def seen_by(network, x, chosen):
     codes, seen = network.encode_frames(x)
     return codes, network.encode_content(codes, chosen, seen, torch.zeros(len(x), dtype=torch.int64))
+
+
+def objective_of(network, experimental, *, n_content_frames=2, beta=1.0, motion_penalty=0.0, **more):
+    trainer = Trainer(batch_size=4, learning_rate=1.0)
+    sizes = {"n_content_frames": n_content_frames, "beta": beta, "motion_penalty": motion_penalty}
+    return SRVPObjective(network, None, trainer=trainer, experimental=experimental, **sizes, **more)
 
 
 CHOSEN = torch.tensor([[0, 1], [1, 1], [1, 0], [0, 0]])
@@ -126,7 +106,7 @@ def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
     draws(monkeypatch, first, random)
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
-        found, haste = measure_bound(network, x, codes, content, power=power)
+        found, haste = compute_bound(network, x, codes, content, power=power)
         for i in range(4):
             expected = naive.bound_with_delays(network, x[i], CHOSEN[i].tolist(), first[i], random[i], power)
             parts = torch.stack([*(part[i] for part in found), haste[i]])
@@ -134,13 +114,13 @@ def test_the_bound_with_delays_is_that_of_loops(monkeypatch, usual, power):
 
 
 def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
-    network = network_of(content_drift=0.3)
+    network = network_of(drift=0.3)
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     noises = [torch.randn(4, *shape, dtype=torch.float64) for shape in ((5, 3), (3,), (5, 2))]
     draws(monkeypatch, *noises)
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
-        found, haste = measure_bound(network, x, codes, content)
+        found, haste = compute_bound(network, x, codes, content)
         for i in range(4):
             expected = naive.bound_with_drift(network, x[i], CHOSEN[i].tolist(), *(noise[i] for noise in noises))
             parts = torch.stack([part[i] for part in found])
@@ -151,7 +131,7 @@ def test_the_bound_with_drift_is_that_of_loops(monkeypatch):
 def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
     """The state that q also sees is given no weight, and every step lasts one frame."""
     network = network_of(delays=True, max_delay=5.0)
-    plain = SRVPNetwork(2, observation_std=0.7, **SIZES).double()
+    plain = srvp_network(2, observation_std=0.7, **SIZES).double()
     shared = {name: part for name, part in network.state_dict().items() if not name.startswith("delays")}
     plain.load_state_dict(plain.state_dict() | shared)
     with torch.no_grad():
@@ -164,7 +144,7 @@ def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
     draws(monkeypatch, first, random, first, random[:, :5])
     with torch.no_grad():
         codes, content = seen_by(network, x, CHOSEN)
-        (found, haste), (expected, _) = (measure_bound(one, x, codes, content) for one in (network, plain))
+        (found, haste), (expected, _) = (compute_bound(one, x, codes, content) for one in (network, plain))
     for part, other in zip(found, expected, strict=True):
         torch.testing.assert_close(part, other)
     torch.testing.assert_close(haste, torch.full((4,), 5.0, dtype=torch.float64))
@@ -173,24 +153,14 @@ def test_delays_of_one_frame_with_its_posterior_are_srvp(monkeypatch):
 @every_variant
 def test_gradients_of_the_loss_are_finite_differences(variant, monkeypatch):
     how = VARIANTS[variant]
-    network = network_of(delays=how.get("delays", False), content_drift=how.get("drift", 0.0), max_delay=5.0)
+    network = network_of(**how, max_delay=5.0)
     if network.delays is not None:  # a step of exactly one frame has another derivative on either side
         network.delays.delay_head.layers[-1].bias.data += 0.13
     x = torch.randn(2, 6, 2, dtype=torch.float64)
     shapes = ([(5, 3)] if network.content_drift else []) + [(3,), (21, 2) if network.delays else (5, 2)]
     noises = [torch.randn(2, *shape, dtype=torch.float64) for shape in shapes]
-    further = ExperimentalWeights(0.5, 1.5, how.get("invariance_weight", 0), how.get("autoencoding_weight", 0))
-    objective = ExperimentalSRVPObjective(
-        network,
-        None,
-        length=6,
-        batch_size=2,
-        learning_rate=1.0,
-        n_content_frames=2,
-        beta=2.0,
-        motion_penalty=0.3,
-        extra_weights=further,
-    )
+    further = Experimental(delay_penalty=(0.5, 1.5), **how)
+    objective = objective_of(network, further, length=6, beta=2.0, motion_penalty=0.3)
     zeros = torch.zeros(2, dtype=torch.int64)
     batch = Batch(np.arange(2), x=x, chosen=CHOSEN[:2], skip=zeros, at=torch.tensor([0, 4]))
 
@@ -221,7 +191,7 @@ def test_every_part_of_a_delayed_step_has_a_gradient():
     network = network_of(delays=True, max_delay=5.0)
     x = torch.randn(3, 6, 2, dtype=torch.float64)
     codes, content = seen_by(network, x, CHOSEN[:3])
-    measure_bound(network, x, codes, content)[0].likelihood.sum().backward()
+    compute_bound(network, x, codes, content)[0].likelihood.sum().backward()
     for part in (network.delays.delay_head, network.delays.posterior_head):
         assert all(weight.grad.abs().max() > 0 for weight in part.parameters())
 
@@ -255,14 +225,14 @@ def mean_bound(network, x, content, n_draws=400):
     codes = network.encode_frames(many)[0]
     code = content.expand(n_draws, -1)
     with torch.no_grad():
-        found = torch.cat([measure_bound(network, many, codes, Content(code, []))[0].elbo for _ in range(20)])
+        found = torch.cat([compute_bound(network, many, codes, Content(code, []))[0].elbo for _ in range(20)])
     return float(found.mean()), 4 * float(found.std()) / len(found) ** 0.5
 
 
 def test_the_bound_with_drift_is_below_exact_evidence_and_reaches_it_but_for_what_independence_costs():
     """x_t = 1.5 w_t + y_t + noise, with a content that walks at random from 0 and a state that decays."""
     drift, observed, n, decay = 0.4, 0.5, 7, -0.2
-    network = ExperimentalSRVPNetwork(
+    network = srvp_network(
         1,
         conditioning=2,
         n_state=1,
@@ -272,7 +242,7 @@ def test_the_bound_with_drift_is_below_exact_evidence_and_reaches_it_but_for_wha
         layers=0,
         hidden=4,
         observation_std=observed,
-        content_drift=drift,
+        drift=drift,
     ).double()
     emission = torch.tensor([[1.5, 1.0]], dtype=torch.float64)
     linear(network, emission, torch.tensor([[decay]], dtype=torch.float64))
@@ -309,7 +279,7 @@ def test_the_bound_with_drift_is_below_exact_evidence_and_reaches_it_but_for_wha
 def test_the_bound_with_delays_is_below_exact_evidence_and_reaches_it_but_for_what_independence_costs(delay):
     """y moves by (z − 0.3 y) per frame, and z ~ N(0, 1) is drawn anew after every delay, which is always the same."""
     observed, n, pull = 0.5, 6, -0.3
-    network = ExperimentalSRVPNetwork(
+    network = srvp_network(
         1,
         conditioning=2,
         n_state=1,
@@ -376,7 +346,7 @@ def test_futures_with_delays_are_those_of_loops(frames):
     with torch.no_grad():
         codes = network.encode_frames(past)[0]
         y = DiagonalGaussian(*(part.repeat(3, 1) for part in network.first_state_posterior(codes))).sample(first)
-        found = sample_delayed_states(network, y, compute_lstm_states(network, codes), random, request)
+        found = sample_delayed_states(network, y, network.lstm_states(codes), random, request)
         for row in range(6):
             expected = naive.states_ahead_with_delays(network, past[row % 2], first[row], random[row], times)
             torch.testing.assert_close(found[row], expected)
@@ -384,14 +354,14 @@ def test_futures_with_delays_are_those_of_loops(frames):
 
 @pytest.mark.parametrize("frames", [1, 2])
 def test_contents_of_futures_are_those_of_loops(frames):
-    network = network_of(content_drift=0.3)
+    network = network_of(drift=0.3)
     past, horizon = torch.randn(2, 4, 2, dtype=torch.float64), 3
     noise = torch.randn(6, 3 + horizon, 3, dtype=torch.float64)
     request = ForecastRequest(horizon, 3, frames, None, None, np.random.default_rng(0))
     with torch.no_grad():
         codes, content = seen_by(network, past, CHOSEN[:2])
         found = sample_content_drift(
-            network, repeat_content(content, 3), infer_drift(network, codes), noise, request
+            network, repeat_content(content, 3), network.content_drift.posterior(codes), noise, request
         ).code
         for row in range(6):
             expected = naive.contents_ahead(network, past[row % 2], CHOSEN[row % 2].tolist(), noise[row], frames)
@@ -405,17 +375,7 @@ def test_the_terms_of_separation_are_those_of_loops():
     network = network_of()
     x = torch.randn(4, 6, 2, dtype=torch.float64)
     at = torch.tensor([0, 4, 2, 3])
-    objective = ExperimentalSRVPObjective(
-        network,
-        None,
-        length=6,
-        batch_size=4,
-        learning_rate=1.0,
-        n_content_frames=2,
-        beta=1.0,
-        motion_penalty=0.0,
-        extra_weights=ExperimentalWeights(invariance=3.0, autoencoding=5.0),
-    )
+    objective = objective_of(network, Experimental(invariance_weight=3.0, autoencoding_weight=5.0), length=6)
     zeros = torch.zeros(4, dtype=torch.int64)
     batch = Batch(np.arange(4), x=x, chosen=CHOSEN, skip=zeros, at=at)
     with torch.no_grad():
@@ -442,20 +402,10 @@ def test_the_terms_of_separation_are_those_of_loops():
 def test_the_content_of_a_merged_or_drifting_model_is_learned_from_the_first_window():
     rng = np.random.default_rng(0)
     for network, further in (
-        (network_of(content_drift=0.1), ExperimentalWeights()),
-        (network_of(), ExperimentalWeights(invariance=1.0)),
+        (network_of(drift=0.1), Experimental(drift=0.1)),
+        (network_of(), Experimental(invariance_weight=1.0)),
     ):
-        objective = ExperimentalSRVPObjective(
-            network,
-            None,
-            length=9,
-            batch_size=4,
-            learning_rate=1.0,
-            n_content_frames=5,
-            beta=1.0,
-            motion_penalty=0.0,
-            extra_weights=further,
-        )
+        objective = objective_of(network, further, length=9, n_content_frames=5)
         found = objective._sample_extras(200, rng)
         assert found["chosen"].shape == (200, 2)
         assert set(found["chosen"].ravel()) == {0, 1}
@@ -467,40 +417,29 @@ def test_the_content_of_a_merged_or_drifting_model_is_learned_from_the_first_win
 
 def test_switched_off_it_is_the_network_and_the_loss_without_them_bit_for_bit():
     torch.manual_seed(0)
-    plain = SRVPNetwork(2, **SIZES)
+    plain = srvp_network(2, **SIZES)
     torch.manual_seed(0)
-    off = ExperimentalSRVPNetwork(2, **SIZES)
+    off = srvp_network(2, **SIZES, delays=False, drift=0.0)
     assert plain.state_dict().keys() == off.state_dict().keys()
     assert all(torch.equal(one, off.state_dict()[name]) for name, one in plain.state_dict().items())
-    given = {
-        "length": 6,
-        "batch_size": 4,
-        "learning_rate": 1.0,
-        "n_content_frames": 2,
-        "beta": 2.0,
-        "motion_penalty": 0.3,
-    }
     batch = Batch(np.arange(4), x=torch.randn(4, 6, 2), chosen=CHOSEN, skip=torch.zeros(4, dtype=torch.int64))
     losses = []
-    for kind, network in (
-        (SRVPObjective, plain),
-        (lambda *a, **b: ExperimentalSRVPObjective(*a, extra_weights=ExperimentalWeights(), **b), off),
-    ):
+    for network, experimental in ((plain, None), (off, Experimental())):
         torch.manual_seed(1)
-        losses.append(kind(network, None, **given).loss(batch))
+        losses.append(objective_of(network, experimental, length=6, beta=2.0, motion_penalty=0.3).loss(batch))
     assert losses[0].keys() == losses[1].keys()
     assert all(torch.equal(one, losses[1][name]) for name, one in losses[0].items())
 
 
 def test_by_default_nothing_is_experimental(swings):
-    model = tl.SRVP(**SMALL).fit(swings)
-    assert type(model.network_) is SRVPNetwork
+    model = srvp(**SMALL).fit(swings)
+    assert model.experimental is None
     assert model.network_.delays is None
     assert model.network_.content_drift is None
 
 
 def test_samples_are_the_same_however_many_are_drawn_at_once(fitted, swings, monkeypatch):
-    models = [tl.SRVP(**SMALL).fit(swings), *map(fitted, VARIANTS)]
+    models = [srvp(**SMALL).fit(swings), *map(fitted, VARIANTS)]
     whole = [model.predict(swings[:2, :9], 4, n_samples=7, random_state=1).samples for model in models]
     monkeypatch.setattr("timelike.forecast.srvp.rollout.BLOCK_NUMBERS", 40)
     for model, expected in zip(models, whole, strict=True):
@@ -554,7 +493,7 @@ def test_a_swap_with_oneself_is_a_prediction(fitted, swings, variant):
 @every_variant
 def test_pictures(variant):
     clips = np.random.default_rng(0).random((5, 9, 1, 8, 8))
-    model = tl.SRVP(codec="dcgan", skips=True, **SMALL | {"max_steps": 2} | VARIANTS[variant]).fit(clips)
+    model = srvp(codec="dcgan", skips=True, **SMALL | {"max_steps": 2} | VARIANTS[variant]).fit(clips)
     found = model.predict(clips[:2], 3, n_samples=2).samples
     assert found.shape == (2, 2, 3, 1, 8, 8)
     assert np.isfinite(found).all()
@@ -564,9 +503,9 @@ def test_pictures(variant):
 @every_variant
 def test_training_goes_on_where_it_paused(swings, variant, tmp_path):
     how = SMALL | VARIANTS[variant] | {"schedule": "constant"}
-    whole = tl.SRVP(**how | {"max_steps": 4}).fit(swings)
-    tl.SRVP(**how | {"max_steps": 2}, checkpoint=tmp_path / "kept").fit(swings)
-    resumed = tl.SRVP(**how | {"max_steps": 4}, checkpoint=tmp_path / "kept").fit(swings)
+    whole = srvp(**how | {"max_steps": 4}).fit(swings)
+    srvp(**how | {"max_steps": 2}, checkpoint=tmp_path / "kept").fit(swings)
+    resumed = srvp(**how | {"max_steps": 4}, checkpoint=tmp_path / "kept").fit(swings)
     for name, weight in whole.network_.state_dict().items():
         torch.testing.assert_close(resumed.network_.state_dict()[name], weight, rtol=0, atol=0)
 
@@ -601,13 +540,13 @@ def test_a_drift_begins_as_its_prior_says_so_that_its_divergence_is_0():
 def test_frames_drawn_a_few_steps_at_a_time_are_those_drawn_at_once(fitted, swings, monkeypatch, variant, numbers):
     model = fitted(variant)
     whole = model.predict(swings[:2, :9], 5, n_samples=3, random_state=1).samples
-    monkeypatch.setattr("timelike.forecast.srvp.inference.BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr("timelike.forecast.srvp.rollout.BLOCK_NUMBERS", numbers)
     np.testing.assert_array_equal(model.predict(swings[:2, :9], 5, n_samples=3, random_state=1).samples, whole)
 
 
 def test_futures_whose_content_drifts_scatter_more_the_further_they_are(fitted, swings):
     """By √h, where nothing else is random: a decoder that shows the content alone."""
-    model = tl.SRVP(**SMALL | {"drift": 0.2, "n_content": 2, "output": "linear", "standardize": False}).fit(swings)
+    model = srvp(**SMALL | {"drift": 0.2, "n_content": 2, "output": "linear", "standardize": False}).fit(swings)
     with torch.no_grad():
         for layer in model.network_.decoder.modules():
             if isinstance(layer, torch.nn.Linear):
@@ -623,7 +562,7 @@ def test_futures_whose_content_drifts_scatter_more_the_further_they_are(fitted, 
 
 
 def test_frames_between_those_of_a_drifting_content_are_on_the_line(fitted, swings):
-    model = tl.SRVP(**SMALL | VARIANTS["drift"], substeps=2).fit(swings)
+    model = srvp(**SMALL | VARIANTS["drift"], substeps=2).fit(swings)
     whole = model.predict(swings[:2, :9], 3, n_samples=2, random_state=1).samples
     finer = model.predict(swings[:2, :9], 3, n_samples=2, frames_per_step=2, random_state=1).samples
     np.testing.assert_allclose(finer[:, :, 1::2], whole, rtol=1e-6)
@@ -658,7 +597,7 @@ def test_states_between_two_events_are_on_a_line():
 def test_no_frame_falls_between_two_steps_by_rounding():
     """In single precision t + τ may round to a frame although τ is less than what is left to it."""
     torch.manual_seed(0)
-    network = ExperimentalSRVPNetwork(2, **SIZES, delays=True, max_delay=20.0)
+    network = srvp_network(2, **SIZES, delays=True, max_delay=20.0)
     t = torch.rand(100000) / 2 + 0.25
     left = torch.nextafter(3 - t, torch.zeros(()))
     bad = (t + left == 3).nonzero()[0]  # although left < 3 − t
@@ -678,14 +617,14 @@ def test_events_are_when_z_is_drawn_anew(fitted, swings):
         assert starts[0] == 0
         assert starts[-1] < 23
         assert np.diff(starts).min() >= MIN_DELAY
-    assert tl.SRVP(**SMALL).fit(swings).events(swings[:1])[0].tolist() == list(range(23))
+    assert srvp(**SMALL).fit(swings).events(swings[:1])[0].tolist() == list(range(23))
 
 
 @pytest.mark.filterwarnings("ignore::timelike.train.NotLearnedWarning")  # nothing else counts beside such a cost
 def test_a_haste_that_costs_much_makes_delays_longer(swings):
-    how = SMALL | {"max_steps": 60, "learning_rate": 0.02}
+    how = SMALL | {"max_steps": 20, "learning_rate": 0.02}
     counts = [
-        len(tl.SRVP(delays=True, delay_penalty=(weight, 1.0), **how).fit(swings).events(swings[:1])[0])
+        len(srvp(delays=True, delay_penalty=(weight, 1.0), **how).fit(swings).events(swings[:1])[0])
         for weight in (0.0, 300)
     ]
     assert counts[1] < counts[0] / 2
@@ -716,4 +655,4 @@ def test_a_haste_that_costs_much_makes_delays_longer(swings):
 )
 def test_options_that_exclude_each_other_are_refused(swings, options, said):
     with pytest.raises(ValueError, match=said):
-        tl.SRVP(**SMALL | options).fit(swings)
+        srvp(**SMALL | options).fit(swings)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
+from latent_options import separation, srvp
 from timelike.forecast import latent_forecaster
 from timelike.forecast.training_errors import TrainingErrors, measure_training_errors
 from timelike.train import NotLearnedWarning
@@ -36,7 +37,7 @@ def said(model, X):
 def test_errors_are_those_of_loops(swings):
     """Of every window there is, in deviations of each channel."""
     X = tl.Sequences([swings[0][:9], swings[1][:7]])
-    model = tl.Separation(conditioning=3, chunk=5, max_steps=2, **SEPARATION).fit(X)
+    model = separation(conditioning=3, chunk=5, max_steps=2, **SEPARATION).fit(X)
     found = measure_training_errors(model, X, X)
     every = np.concatenate([x.copy() for x in X])
     mean, deviation = every.mean(axis=0), every.std(axis=0)
@@ -56,7 +57,7 @@ def test_errors_are_those_of_loops(swings):
 def test_the_error_of_a_mean_of_few_draws_is_that_of_the_mean_of_all(swings, monkeypatch):
     """Draws around the mean of the data with four times its deviation: their own mean has the error of `Mean`."""
     X = tl.Sequences(swings)
-    model = tl.SRVP(conditioning=3, chunk=9, max_steps=2, **SRVP).fit(X)
+    model = srvp(conditioning=3, chunk=9, max_steps=2, **SRVP).fit(X)
     middle, deviation = swings.mean(axis=(0, 1)), swings.std(axis=(0, 1))
 
     def futures(self, past, request):
@@ -70,12 +71,12 @@ def test_the_error_of_a_mean_of_few_draws_is_that_of_the_mean_of_all(swings, mon
 
 def test_channels_that_never_change_do_not_count(swings):
     X = tl.Sequences(np.concatenate([swings[:5], np.full((5, 40, 1), 0.1)], axis=2))
-    model = tl.Separation(conditioning=3, chunk=6, max_steps=2, **SEPARATION).fit(X)
+    model = separation(conditioning=3, chunk=6, max_steps=2, **SEPARATION).fit(X)
     assert measure_training_errors(model, X, X).mean == pytest.approx(np.sqrt(2 / 3), rel=0.1)  # as if its error were 0
 
 
 def test_a_model_that_blows_up_is_worse_than_anything(swings, monkeypatch):
-    model = tl.Separation(conditioning=3, chunk=6, max_steps=2, **SEPARATION).fit(swings)
+    model = separation(conditioning=3, chunk=6, max_steps=2, **SEPARATION).fit(swings)
 
     def wild(*_):
         raise ArithmeticError("not finite")
@@ -104,7 +105,7 @@ def test_worse_than_the_last_frame_or_the_mean_is_a_complaint(errors, alike, wor
 # --- the warning -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "how"), [(tl.SRVP, SRVP), (tl.Separation, SEPARATION)])
+@pytest.mark.parametrize(("kind", "how"), [(srvp, SRVP), (separation, SEPARATION)])
 def test_a_training_that_came_nowhere_says_so(kind, how, swings):
     words = said(kind(learning_rate=1e-9, max_steps=50, **how), swings)
     assert "has learned little or nothing" in words
@@ -118,8 +119,8 @@ def test_one_that_learned_says_nothing(swings):
 
 
 def test_a_few_steps_are_judged_only_where_time_was_over(swings):
-    assert said(tl.Separation(learning_rate=1e-9, max_steps=10, **SEPARATION), swings) == ""
-    words = said(tl.Separation(learning_rate=1e-9, max_time=1e-9, **SEPARATION), swings)
+    assert said(separation(learning_rate=1e-9, max_steps=10, **SEPARATION), swings) == ""
+    words = said(separation(learning_rate=1e-9, max_time=1e-9, **SEPARATION), swings)
     assert "made one step only" in words
     assert "its error is" in words
 
@@ -131,7 +132,7 @@ def test_clips_that_came_out_worse_than_the_mean_frame_are_told_of():
         np.tile([0.1, 0.9, 0.9, 0.1], 3)[None, None, None, None] + 0.02 * rng.standard_normal((20, 8, 1, 12, 12)), 0, 1
     )
     how = SRVP | {"conditioning": 2, "filters": 2, "learning_rate": 1e-9, "max_steps": 50}
-    words = said(tl.SRVP(**how), clips)
+    words = said(srvp(**how), clips)
     assert "SRVP has learned little or nothing" in words
     assert "6 steps of" in words
 
@@ -145,14 +146,14 @@ def test_what_is_only_learned_by_heart_is_told_of_too(swings, monkeypatch):
         return TrainingErrors(0.1 if len(asked) == 1 else 2.0, 0.5, 1.0, None, 10, 5)
 
     monkeypatch.setattr("timelike.forecast.training_errors.measure_training_errors", errors)
-    words = said(tl.Separation(validation=0.2, max_steps=50, **SEPARATION), swings)
+    words = said(separation(validation=0.2, max_steps=50, **SEPARATION), swings)
     assert asked == [20, 5]
     assert "windows held out its error is 2 standard deviations" in words
 
 
 def test_warnings_come_from_the_line_that_fits(swings):
     with pytest.warns(NotLearnedWarning) as seen:
-        tl.Separation(learning_rate=1e-9, max_steps=50, **SEPARATION).fit(swings)
+        separation(learning_rate=1e-9, max_steps=50, **SEPARATION).fit(swings)
     assert {one.filename for one in seen} == {__file__}
 
 
@@ -181,16 +182,16 @@ def test_states_do_not_explode_over_a_week_of_conditioning(offset):
 
 
 def test_the_gain_of_a_usual_chunk_is_as_given_and_that_of_a_longer_one_divided(monkeypatch):
-    model = tl.Separation(gain=0.6)
+    model = tl.Separation()
     for chunk, offset, expected in ((25, False, 0.6), (193, False, 0.3), (198, True, 0.3), (30, True, 0.6)):
         model.chunk_, model.offset = chunk, offset  # of five conditioning frames
-        assert model._scaled_gain() == pytest.approx(expected)
+        assert model._scaled_gain(0.6) == pytest.approx(expected)
 
 
 def test_a_week_of_conditioning_learns_within_a_few_steps():
     X = hourly(40, np.random.default_rng(0))
     sizes = {"hidden": 32, "dynamics_hidden": 32, "n_content": 8, "n_state": 8, "batch_size": 32}
-    model = tl.Separation(conditioning=168, known_channels=list(range(1, 6)), max_steps=60, random_state=0, **sizes)
+    model = separation(conditioning=168, known_channels=list(range(1, 6)), max_steps=60, random_state=0, **sizes)
     assert said(model, [X]) == ""
     errors = measure_training_errors(model, tl.Sequences([X]), tl.Sequences([X]))
     assert errors.model < 0.75 * min(errors.persistence, errors.mean)
@@ -200,5 +201,5 @@ def test_errors_are_asked_for_once_the_model_can_answer(swings, monkeypatch):
     """States of Separation are renewed or not by then."""
     seen = []
     monkeypatch.setattr(latent_forecaster, "warn_if_no_better", lambda model, *_: seen.append(model.reencode_))
-    tl.Separation(max_steps=2, **SEPARATION).fit(swings)
+    separation(max_steps=2, **SEPARATION).fit(swings)
     assert len(seen) == 1

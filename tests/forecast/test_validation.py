@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
+from latent_options import srvp
 from timelike.forecast.validation import find_unequal_rates
 
 RNG = np.random.default_rng(0)
@@ -16,12 +17,12 @@ SMALL = {"max_steps": 1, "conditioning": 3, "n_state": 3, "n_code": 4, "filters"
 
 @pytest.fixture(scope="module")
 def pictured() -> tl.SRVP:
-    return tl.SRVP(**SMALL).fit(PICTURES)
+    return srvp(**SMALL).fit(PICTURES)
 
 
 @pytest.fixture(scope="module")
 def plain() -> tl.SRVP:
-    return tl.SRVP(**SMALL).fit(SERIES)
+    return srvp(**SMALL).fit(SERIES)
 
 
 class TestPicturesWithChannelsLast:
@@ -102,12 +103,12 @@ class TestASingleSequence:
             tl.forecast.Persistence().fit(SERIES).predict(SERIES[0])
 
     def test_of_one_channel_too(self):
-        model = tl.SRVP(**SMALL).fit(SERIES[..., :1])
+        model = srvp(**SMALL).fit(SERIES[..., :1])
         with pytest.raises(ValueError, match=r"past has shape \(\d+, 1\).*or \[x\] around its array"):
             model.predict(SERIES[0, :, :1], 3)
 
     def test_short_sequences_are_short(self, plain):
-        with pytest.raises(ValueError, match=r"has 2 time steps: .* to go on from$"):
+        with pytest.raises(ValueError, match=r"has 2 time steps: .* needs at least 3$"):
             plain.predict(SERIES[:, :2], 3)
 
 
@@ -132,7 +133,7 @@ class TestInterpolation:
 
 class TestSwaps:
     def test_without_a_content_there_is_nothing_to_swap(self):
-        model = tl.SRVP(**SMALL, n_content=0).fit(SERIES)
+        model = srvp(**SMALL, n_content=0).fit(SERIES)
         with pytest.raises(ValueError, match="n_content=0 leaves it out"):
             model.swap(SERIES[:1], SERIES[1:2], 3)
 
@@ -170,20 +171,21 @@ class TestSwaps:
 class TestOptionsFromWhichNothingComes:
     def test_patience_needs_something_held_out(self):
         with pytest.warns(UserWarning, match=r"patience=2 has nothing to wait for with validation=0"):
-            tl.SRVP(**SMALL, patience=2).fit(SERIES)
+            srvp(**SMALL, patience=2).fit(SERIES)
 
     def test_skips_need_convolutions(self):
+        with pytest.raises(TypeError, match="skips"):
+            tl.forecast.codecs.MLP(skips=True)
         for method in (tl.SRVP, tl.Separation):
-            how = {name: value for name, value in SMALL.items() if name != "n_code"} | {"skips": True}
-            with pytest.warns(UserWarning, match=r"skips=True is about convolutions.*\(2,\)"):
-                method(**how).fit(SERIES)
+            with pytest.raises(ValueError, match=r"codec=DCGAN\(.* is for images, and X has frames of shape \(2,\)"):
+                method(codec=tl.forecast.codecs.DCGAN(skips=True), conditioning=3, max_steps=1).fit(SERIES)
 
 
 def test_a_deviation_that_is_too_small_is_blamed_before_the_learning_rate():
     with pytest.raises(
         tl.train.DivergenceError, match=r"observation_std=1e-30 is so small.*; else lower the learning rate"
     ):
-        tl.SRVP(**SMALL, observation_std=1e-30).fit(SERIES)
+        srvp(**SMALL, observation_std=1e-30).fit(SERIES)
 
 
 def test_more_numbers_than_the_machine_holds_are_refused_by_name(plain):
@@ -212,7 +214,7 @@ def test_a_backtest_of_a_small_level_takes_two_samples():
 
 def test_a_checkpoint_where_no_folder_can_be_made_is_named():
     with pytest.raises(OSError, match=r"checkpoint='/proc/zz': no folder can be made there"):
-        tl.SRVP(**SMALL, checkpoint="/proc/zz").fit(SERIES)
+        srvp(**SMALL, checkpoint="/proc/zz").fit(SERIES)
     model = tl.forecast.Mean().fit(SERIES)
     with pytest.raises(OSError, match=r"checkpoint='/proc/zz': no folder can be made there"):
         tl.forecast.backtest(model, SERIES, 2, n_windows=1, checkpoint="/proc/zz")

@@ -2,14 +2,12 @@
 
 import pytest
 
-from timelike.core import interrupts
 from toys import MAKERS, turning
 
 
 @pytest.fixture(autouse=True)
-def no_ctrl_c_before(monkeypatch):
-    """One test's Ctrl-C is not the first of two of another."""
-    monkeypatch.setattr(interrupts, "_last_interrupt", float("-inf"))
+def alone(no_ctrl_c_before):
+    """A Ctrl-C of another test does not matter here."""
 
 
 @pytest.fixture(scope="session")

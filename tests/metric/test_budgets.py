@@ -1,6 +1,7 @@
 """How long a learned metric trains: steps, epochs and seconds, and what the papers had."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import timelike as tl
 from timelike.metric import losses
 from timelike.sequences.augment import Jitter
 from timelike.train import NotLearnedWarning, clock
+from toys import trained
 
 SMALL = {"hidden": 4, "random_state": 0}
 
@@ -31,25 +33,10 @@ def test_the_smallest_set_gets_several_hundred_steps(kind):
 def test_more_sequences_get_more_steps_but_not_without_end():
     metric = tl.SiameseGRU()
     for n, steps in ((10, 500), (1200, 2000), (1_000_000, 2000), (420, 700)):
-
-        class Sized:
-            validates = False
-
-            def n_batches(self, n=n):
-                return n / 12
-
-        metric_limits = fit_options(metric, Sized())
-        assert metric_limits["max_steps"] == steps
-        assert metric_limits["max_time"] == 120
-
-
-def fit_options(metric, objective):
-    from timelike.metric.objectives.base import MetricObjective
-
-    kind = type(
-        "Known", (type(objective), MetricObjective), {"loss": None, "batches": None, "__init__": lambda self: None}
-    )
-    return metric._fit_options(kind())
+        objective = SimpleNamespace(has_validation=False, n_batches=lambda n=n: n / 12)
+        limits = metric._fit_options(objective)
+        assert limits["max_steps"] == steps
+        assert limits["max_time"] == 120
 
 
 @pytest.mark.parametrize(
@@ -62,7 +49,7 @@ def fit_options(metric, objective):
     ],
 )
 def test_the_first_limit_ends_it(given, stopped, steps):
-    history = tl.SiameseGRU(**SMALL, **given).fit(*toy()).history_
+    history = trained(tl.SiameseGRU, **SMALL, **given).fit(*toy()).history_
     assert (history.stop_reason, history.n_steps) == (stopped, steps)
 
 
@@ -78,9 +65,9 @@ def test_seconds_end_it_too():
 def test_patience_counts_steps_or_the_epochs_of_a_budget_of_epochs():
     X, y = toy(40)
     worse = {"learning_rate": 1e-9, "validation": 0.3, "perturb": False}  # nothing gets better
-    by_steps = tl.SiameseGRU(**SMALL, **worse, max_steps=200, patience=50).fit(X, y).history_
+    by_steps = trained(tl.SiameseGRU, **SMALL, **worse, max_steps=200, patience=50).fit(X, y).history_
     assert (by_steps.stop_reason, by_steps.n_steps) == ("patience", 60)  # a look every ten steps, the first at ten
-    by_epochs = tl.SiameseGRU(**SMALL, **worse, max_epochs=200, patience=5).fit(X, y).history_
+    by_epochs = trained(tl.SiameseGRU, **SMALL, **worse, max_epochs=200, patience=5).fit(X, y).history_
     assert (by_epochs.stop_reason, len(by_epochs.scores)) == ("patience", 6)
 
 
@@ -88,20 +75,23 @@ def test_few_sequences_are_all_learned_from_and_many_are_not():
     X, y = toy(400, 5)
     assert len(tl.SiameseGRU(**SMALL, max_steps=2).fit(X, y).history_.scores) == 2
     assert len(tl.SiameseGRU(**SMALL, max_steps=2).fit(X[:399], y[:399]).history_.scores) == 0
-    assert len(tl.SiameseGRU(**SMALL, max_steps=2, validation=0.2).fit(X[:40], y[:40]).history_.scores) == 2
+    assert (
+        len(tl.SiameseGRU(**SMALL, max_steps=2, trainer=tl.Trainer(validation=0.2)).fit(X[:40], y[:40]).history_.scores)
+        == 2
+    )
 
 
 @pytest.mark.parametrize("kind", [tl.SiameseGRU, tl.CoupledGRU, tl.TAP, tl.metric.AlignedFrames])
 def test_the_papers_settings_go_by_a_name(kind):
     metric = kind.preset("paper", random_state=0)
-    assert (metric.front, metric.max_frames, metric.optimizer) == (None, None, "adam")
+    assert (metric.front, metric.max_frames, metric.trainer_.optimizer) == (None, None, "adam")
     assert metric.random_state == 0
     with pytest.raises(ValueError, match="has 'paper'"):
         kind.preset("papre")
 
 
 def test_the_papers_twins_are_plain_grus():
-    network = tl.SiameseGRU.preset("paper", max_epochs=1).fit(*toy()).network_
+    network = tl.SiameseGRU.preset("paper", trainer=tl.Trainer(max_epochs=1)).fit(*toy()).network_
     assert {name for name, _ in network.named_parameters()} == {
         f"cells.{kind}_{of}_l0" for kind in ("weight", "bias") for of in ("ih", "hh")
     }
@@ -138,7 +128,7 @@ def test_long_sequences_cost_no_more_than_short_ones():
 
 def test_an_alignment_is_of_the_steps_that_were_given():
     X, y = toy(12, 100)
-    metric = tl.TAP(hidden=8, n_kernels=2, max_frames=40, max_steps=2, random_state=0).fit(X, y)
+    metric = tl.TAP(hidden=8, max_frames=40, max_steps=2, random_state=0).fit(X, y)
     found = metric.align(X[0], X[1, :33])
     assert found.plan.shape == (100, 33)
     assert found.plan.sum() == pytest.approx(1)
@@ -164,14 +154,14 @@ def test_the_supervised_contrastive_loss_is_the_published_one():
 @pytest.mark.parametrize("n_classes", [2, 13])
 def test_a_cycle_over_epochs_ends_with_the_last_of_them(n_classes):
     X, _ = toy(26)
-    rates = tl.SiameseGRU(**SMALL, max_epochs=6).fit(X, np.arange(26) % n_classes).history_["rate"]
+    rates = tl.SiameseGRU(**SMALL, trainer=tl.Trainer(max_epochs=6)).fit(X, np.arange(26) % n_classes).history_["rate"]
     assert rates[-1] > 0
     assert rates[-1] < 0.25 * rates.max()
 
 
 def test_patience_holds_something_out_to_be_patient_about():
     X, y = toy(40)
-    assert len(tl.SiameseGRU(**SMALL, max_steps=20, patience=20).fit(X, y).history_.scores) > 0
+    assert len(tl.SiameseGRU(**SMALL, max_steps=20, trainer=tl.Trainer(patience=20)).fit(X, y).history_.scores) > 0
 
 
 def test_a_training_without_time_for_a_second_step_says_so():
@@ -191,4 +181,4 @@ def test_classes_that_the_sequences_do_not_show_are_not_learned_and_it_is_said()
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((120, 12)), np.arange(120) % 4
     with pytest.warns(NotLearnedWarning, match="with shuffled labels it would be 0.2"):
-        tl.SiameseGRU(**SMALL, max_steps=60, validation=0.3).fit(X, y)
+        tl.SiameseGRU(**SMALL, max_steps=60, trainer=tl.Trainer(validation=0.3)).fit(X, y)

@@ -247,11 +247,6 @@ def test_vectors_of_one_are_those_of_many_to_the_bit(waves, fitted):
         np.testing.assert_array_equal(fitted.encode(waves[i : i + 1])[0], many[i])
 
 
-def test_a_saved_one_gives_the_same_bits(waves, fitted, tmp_path):
-    fitted.save(tmp_path / "model")
-    np.testing.assert_array_equal(tl.load_model(tmp_path / "model").encode(waves), fitted.encode(waves))
-
-
 def test_any_encoder_will_do(waves):
     encoder = tl.CausalEncoder(n_features=8, channels=4, depth=2, max_steps=2, random_state=0)
     metric = tl.Discriminant(encoder, random_state=0).fit(waves)

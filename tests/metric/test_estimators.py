@@ -120,13 +120,6 @@ def test_any_aligner_with_a_gradient_takes_the_place_of_tap(aligner, train, test
     assert isinstance(metric, align.Aligner)
 
 
-def test_tap_with_another_aligner_is_refused_and_the_error_names_what_to_use(train):
-    with pytest.raises(ValueError, match=r"aligner='opw': TAP predicts.*AlignedFrames\(aligner='opw'\)"):
-        MAKERS["tap"](aligner="opw").fit(train)
-    with pytest.raises(ValueError, match="TAP predicts its alignments"):
-        MAKERS["tap"](aligner=tl.SoftDTW(), loss="contrastive").fit_pairs(train, [[0, 3], [0, 1]], [True, False])
-
-
 def test_a_distance_network_of_the_users_own_compares():
     class Means(tl.metric.DistanceNetwork):
         def features(self, x, lengths):
@@ -167,6 +160,6 @@ def test_alignments_are_learned_without_classes(supervision):
 
 
 def test_few_shot_tasks_are_learned_from(train, test):
-    metric = MAKERS["tap"](supervision="episodes", n_way=3, k_shot=2, n_query=3, max_epochs=1).fit(train)
+    metric = MAKERS["tap"](supervision=tl.metric.Episodes(n_way=3, k_shot=2, n_query=3), max_epochs=1).fit(train)
     assert metric.history_.n_steps == 100
     assert evaluate(metric, train, test)[0] > 0.75

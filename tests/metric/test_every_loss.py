@@ -5,6 +5,7 @@ import pytest
 from pytorch_metric_learning.losses import ContrastiveLoss, TripletMarginLoss
 from pytorch_metric_learning.miners import BatchHardMiner
 
+import timelike as tl
 from timelike.metric import losses
 from timelike.metric.losses.registry import losses_by_name
 from toys import MAKERS
@@ -40,5 +41,5 @@ def test_pairs_are_learned_from_with_the_losses_that_can(name, loss, train):
 
 
 def test_without_augmentation_there_is_no_consistency(train):
-    metric = MAKERS["tap"](augment=False, max_epochs=1, validation=0.0).fit(train[:12])
+    metric = MAKERS["tap"](supervision=tl.metric.Labels(augment=False), max_epochs=1, validation=0.0).fit(train[:12])
     np.testing.assert_allclose(metric.history_["loss"], metric.history_["metric"], rtol=1e-6)

@@ -1,5 +1,6 @@
 """Fits that repeat, fail, pause, continue and stop."""
 
+import math
 import signal
 
 import numpy as np
@@ -9,7 +10,6 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import cross_val_score
 
 import timelike as tl
-from timelike.metric import base
 from timelike.metric.objectives import supervised
 from timelike.train import DivergenceError, base as trained_base
 from toys import MAKERS, turning
@@ -146,29 +146,33 @@ def held(metric, sequences):
 
 
 def test_the_share_held_out_is_of_every_class(train):
-    chosen = held(tl.SiameseGRU(validation=0.25), train)
+    chosen = held(tl.SiameseGRU(trainer=tl.Trainer(validation=0.25)), train)
     assert np.unique(train.labels[chosen], return_counts=True)[1].tolist() == [3, 3, 3]
 
 
 @pytest.mark.parametrize("validation", [0.01, 0.9])
 def test_extreme_shares_leave_two_of_every_class_and_take_one(validation, train):
-    chosen = held(tl.SiameseGRU(validation=validation), train)
+    chosen = held(tl.SiameseGRU(trainer=tl.Trainer(validation=validation)), train)
     assert np.unique(train.labels[chosen], return_counts=True)[1].min() >= 1
     assert np.unique(np.delete(train.labels, chosen), return_counts=True)[1].min() >= 2
 
 
 def test_many_small_classes_are_no_failure_and_small_ones_are_kept_whole():
     labels = np.r_[np.repeat(np.arange(30), 4), 30, 31, 31]
-    chosen = held(tl.SiameseGRU(validation=0.2), tl.Sequences(np.zeros((len(labels), 2)), labels=labels))
+    chosen = held(
+        tl.SiameseGRU(trainer=tl.Trainer(validation=0.2)), tl.Sequences(np.zeros((len(labels), 2)), labels=labels)
+    )
     assert sorted(labels[chosen].tolist()) == list(range(30))
 
 
 def test_groups_are_held_out_whole_unless_a_class_would_be_gone(train):
     groups = np.repeat(np.arange(6), 6)
-    chosen = held(tl.SiameseGRU(validation=0.2), train.replace(groups=groups))
+    chosen = held(tl.SiameseGRU(trainer=tl.Trainer(validation=0.2)), train.replace(groups=groups))
     assert not set(groups[chosen]) & set(np.delete(groups, chosen))
     own = train.replace(groups=np.unique(train.labels, return_inverse=True)[1])  # one group for each class
-    assert set(np.delete(train.labels, held(tl.SiameseGRU(validation=0.2), own))) == set(train.labels)
+    assert set(np.delete(train.labels, held(tl.SiameseGRU(trainer=tl.Trainer(validation=0.2)), own))) == set(
+        train.labels
+    )
 
 
 def test_the_best_weights_are_kept_with_and_without_patience(train, monkeypatch):
@@ -212,7 +216,7 @@ def test_a_training_that_diverges_names_the_sequences_as_they_were_given(train):
         metric.fit(train)
     assert set(caught.value.ids) <= set(range(36)) - set(held_out.tolist())
     assert max(caught.value.ids) > 36 - len(held_out)  # so they are not counted among those that are left
-    assert "gradient_clip" not in str(caught.value)  # which no metric takes
+    assert "gradient_clip" not in str(caught.value)  # which `fit` of train takes as an argument, and no metric
 
 
 @pytest.mark.parametrize("name", ["elements", "deep"])
@@ -249,7 +253,7 @@ def test_a_checkpoint_that_is_further_than_asked_for_is_kept_with_a_warning(trai
 
 
 def test_the_rate_is_halved_after_ten_epochs_without_a_smaller_loss(train):
-    metric = MAKERS["siamese-paper"](max_epochs=40, patience=None, learning_rate=3e-4).fit(train)
+    metric = MAKERS["siamese-paper"](max_epochs=40, patience=math.inf, learning_rate=3e-4).fit(train)
     history, optimizer = metric.history_, torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=3e-4)
     rival = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=9, threshold=0.0, eps=0.0)
     expected, each = [], history.n_steps // 40
@@ -305,27 +309,40 @@ def test_ctrl_c_stops_the_training_and_keeps_what_there_is(train, monkeypatch):
     assert np.isfinite(metric.pairwise(train[:3])).all()
 
 
-def test_batches_have_as_many_classes_as_there_is_room_for():
-    options = tl.SiameseGRU(n_per_class=6)._objective_options(100)
-    assert options["batch_size"] == 6 * (base._MAX_BATCH_SEQUENCES // 6)
-    assert tl.SiameseGRU(n_per_class=40)._objective_options(100)["batch_size"] == 80  # two classes in any case
-
-
-def test_training_is_judged_by_the_average_precision_of_those_held_out(train):
+@pytest.mark.parametrize("score", ["average_precision", "loss"])
+def test_training_is_validated_by_the_precision_or_the_loss_of_those_held_out(score, train):
     classes, held_out = np.asarray(train.labels), np.arange(0, len(train), 4)
-    network = MAKERS["siamese"]().fit(train).network_
+    codes = np.unique(classes, return_inverse=True)[1]
+    network, loss = MAKERS["siamese"]().fit(train).network_, tl.metric.losses.Triplet()
     ready = tl.Sequences([np.asarray(one, np.float32) for one in train])
-    judged = supervised.ValidatedSupervisedObjective(
-        network, ready, classes, held_out, tl.metric.losses.Triplet(), np.random.default_rng(0)
+    objective = supervised.ValidatedSupervisedObjective(
+        network, ready, codes, held_out, loss, np.random.default_rng(0), score=score
     )
     others = np.setdiff1d(np.arange(len(train)), held_out)
     with torch.no_grad():
         sides = [network.features(*ready[ids].to_tensor()) for ids in (held_out, others)]
         apart = network.distance_matrix(*sides).numpy()
-    each = [
-        average_precision_score(classes[others] == classes[q], -row) for q, row in zip(held_out, apart, strict=True)
-    ]
-    np.testing.assert_allclose(judged.validate(), np.mean(each), rtol=1e-6)
+    each = []
+    for q, row in zip(held_out, apart, strict=True):
+        same = codes[others] == codes[q]
+        if score == "average_precision":
+            each.append(average_precision_score(same, -row))
+        else:  # equation 4 of Su and Wen
+            near, far = row[same], row[~same]
+            each.append(np.maximum(near - far.min() + 0.1, 0).sum() + np.maximum(near.max() + 0.1 - far, 0).sum())
+    np.testing.assert_allclose(objective.validate(), np.mean(each), rtol=1e-5)
+    assert objective.higher_is_better == (score == "average_precision")
+
+
+def test_the_weights_with_the_smallest_held_out_loss_are_kept(train):
+    common = {"max_epochs": 6, "learning_rate": 0.1, "schedule": "constant"}
+    by_loss, by_search = (short("siamese", validation_score=score, **common).fit(train) for score in ("loss", None))
+    assert not by_loss.history_.higher_is_better
+    assert by_search.history_.higher_is_better
+    assert len(by_loss.history_.scores) == 6
+    codes = np.unique(train.labels, return_inverse=True)[1]
+    objective = by_loss._make_objective(by_loss._standardize(train), codes)
+    assert objective.validate() == pytest.approx(by_loss.history_.scores.min(), rel=1e-5)
 
 
 @pytest.mark.parametrize("rate", [1e12, 1e20])

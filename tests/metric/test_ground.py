@@ -22,9 +22,7 @@ def tiny():
 @pytest.mark.parametrize(("aligner", "ridge"), [("dtw", None), ("dtw", 0.1), ("opw", None), ("opw", 0.1)])
 def test_the_map_is_that_of_the_plain_sums(aligner, ridge, tiny):
     some, kinds, plain = tiny
-    metric = metrics.RVSML(
-        aligner=aligner, n_virtual_frames=3, regularization=ridge, max_iterations=30, standardize=False
-    )
+    metric = metrics.RVSML(aligner=aligner, n_virtual_frames=3, regularization=ridge, max_steps=30, standardize=False)
     metric.fit(some)
     used = {"dtw": 5e-4, "opw": 5e-5}[aligner] if ridge is None else ridge
     plan_of = rvsml.dtw_plan if aligner == "dtw" else lambda x, v: tl.OPW().align(x, v).plan
@@ -36,13 +34,13 @@ def test_the_map_is_that_of_the_plain_sums(aligner, ridge, tiny):
 
 @pytest.mark.parametrize("aligner", ["dtw", "opw", tl.DTW(cost="euclidean"), tl.Sinkhorn()])
 def test_what_is_minimised_never_rises(aligner, train):
-    errors = metrics.RVSML(aligner=aligner, max_iterations=15).fit(train).errors_
+    errors = metrics.RVSML(aligner=aligner, max_steps=15).fit(train).errors_
     assert len(errors) >= 1
     assert (np.diff(errors) <= 0).all()
 
 
 def test_a_turn_is_made_as_often_as_asked_at_most(train):
-    assert len(metrics.RVSML(max_iterations=1).fit(train).errors_) == 1
+    assert len(metrics.RVSML(max_steps=1).fit(train).errors_) == 1
 
 
 @pytest.mark.parametrize("name", ["rvsml", "rvsml-opw", "deep"])
@@ -100,9 +98,9 @@ def test_maps_of_long_collections_are_made_a_part_at_a_time(fitted, test, monkey
 
 
 def test_a_training_that_has_settled_is_returned_as_it_is(train, tmp_path):
-    first = metrics.RVSML(checkpoint=tmp_path / "kept").fit(train)
+    first = metrics.RVSML(trainer=tl.Trainer(checkpoint=tmp_path / "kept")).fit(train)
     for _ in range(3):
-        again = metrics.RVSML(checkpoint=tmp_path / "kept").fit(train)
+        again = metrics.RVSML(trainer=tl.Trainer(checkpoint=tmp_path / "kept")).fit(train)
         assert again.history_.n_steps == first.history_.n_steps
         np.testing.assert_array_equal(again.errors_, first.errors_)
         assert torch.equal(again.network_.weight, first.network_.weight)
@@ -111,7 +109,9 @@ def test_a_training_that_has_settled_is_returned_as_it_is(train, tmp_path):
 
 @pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
 def test_the_precision_of_the_loop_does_not_touch_the_regression(precision, train):
-    plain, other = (metrics.RVSML(precision=one).fit(train).network_.weight for one in ("32-true", precision))
+    plain, other = (
+        metrics.RVSML(trainer=tl.Trainer(precision=one)).fit(train).network_.weight for one in ("32-true", precision)
+    )
     assert torch.equal(plain, other)
 
 

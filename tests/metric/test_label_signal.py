@@ -9,7 +9,8 @@ from sklearn.linear_model import Ridge
 from torch import nn
 
 import timelike as tl
-from timelike.encode.objectives.crop_objectives import NTXentObjective, TLossObjective
+from timelike.encode import NTXent, TLoss
+from timelike.encode.objectives.crop_objectives import CropPairObjective, TLossObjective
 from timelike.metric import label_signal
 from timelike.metric.objectives.supervised import _compare_with_shuffled
 from timelike.train import History, NotLearnedWarning
@@ -111,11 +112,11 @@ def test_a_collapsed_encoder_whose_loss_is_that_of_guessing_is_found_out(kind):
     X, history = tl.Sequences(waves(36)[0].astype(np.float32)), History()
     for step in range(1, 81):
         history.record("loss", step, 9 - 0.08 * step)
-    common = {"batch_size": 6, "learning_rate": 1e-3, "is_low_memory": False}
+    trainer = tl.Trainer(batch_size=6, learning_rate=1e-3)
     if kind == "softmax":
-        objective = NTXentObjective(Constant(), X, temperature=0.1, min_crop=0.5, **common)
+        objective = CropPairObjective(Constant(), X, trainer, NTXent(temperature=0.1, augment=False))
     else:
-        objective = TLossObjective(Constant(), X, n_negatives=3, **common)
+        objective = TLossObjective(Constant(), X, trainer, TLoss(), n_negatives=3)
     with pytest.warns(NotLearnedWarning, match="labels or partners exchanged, which is chance") as seen:
         warn_if_not_learned(history, objective)
     if kind == "softmax":

@@ -107,7 +107,7 @@ def test_gradients_agree_with_finite_differences(loss, m):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_values_and_gradients_are_finite_for_distances_up_to_ten_thousand(loss, data):
     n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))

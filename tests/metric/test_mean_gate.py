@@ -217,27 +217,13 @@ def test_given_pairs_tell_the_coupling_too(train):
     assert metric.coupling(x, y) == pytest.approx(metric.coupling(y, x), rel=1e-6)
 
 
-@pytest.mark.parametrize("penalty_term", ["gate", "norm"])
-def test_a_checkpoint_of_another_penalty_is_refused_and_one_of_before_there_was_a_choice(
-    penalty_term, train, tmp_path, monkeypatch
-):
-    def fitted(folder, **options):
-        return MAKERS["coupled"](max_epochs=1, checkpoint=folder, **options).fit(train)
-
-    fitted(tmp_path / "new", penalty_term="norm")
-    with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 of the norm there and 0.01 of the gate here"):
-        fitted(tmp_path / "new", penalty_term="gate")
-    now = tl.CoupledGRU._checkpoint_settings
-
-    def before(self, sequences, targets):
-        known = now(self, sequences, targets) | {"coupling_penalty": "0.01"}
-        return {name: value for name, value in known.items() if name != "penalty_term"}
-
-    with monkeypatch.context() as older:
-        older.setattr(tl.CoupledGRU, "_checkpoint_settings", before)
-        fitted(tmp_path / "old")
-    with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 there"):
-        fitted(tmp_path / "old", penalty_term=penalty_term)
+def test_a_checkpoint_of_another_penalty_is_refused(train, tmp_path):
+    common = {"max_epochs": 1, "checkpoint": tmp_path}
+    MAKERS["coupled"](penalty_term="norm", **common).fit(train)
+    with pytest.raises(ValueError, match="another penalty_term, 'norm' there and 'gate' here"):
+        MAKERS["coupled"](penalty_term="gate", **common).fit(train)
+    with pytest.raises(ValueError, match=r"another coupling_penalty, 0.01 there and 0.02 here"):
+        MAKERS["coupled"](penalty_term="norm", coupling_penalty=0.02, **common).fit(train)
 
 
 def test_an_option_that_a_folder_does_not_name_has_its_default(fitted, test, tmp_path):

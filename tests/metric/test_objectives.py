@@ -19,6 +19,8 @@ from timelike.metric import (
 )
 from timelike.train import fit, use_seed
 
+SIX, EIGHT = tl.Trainer(batch_size=6), tl.Trainer(batch_size=8)
+
 
 def contrast(distances, labels, gallery_labels, valid=None):
     """A stand-in for the losses: −log of the share of its own class (neighbourhood components)."""
@@ -76,7 +78,7 @@ def test_consistency_is_equation_10():
 @pytest.mark.parametrize("dual", [False, True])
 def test_the_training_loss_is_the_metric_loss_and_equation_10_as_often_as_its_weight_says(waves, weight, share, dual):
     net = network().double()
-    objective = SupervisedObjective(net, waves, waves.labels, contrast, consistency=weight, dual=dual, batch_size=6)
+    objective = SupervisedObjective(net, waves, waves.labels, contrast, consistency=weight, dual=dual, trainer=SIX)
     batch = next(iter(objective.batches(0, np.random.default_rng(0)))).match_module(net)
     new, old = net.features(batch["new"], batch["new_lengths"]), net.features(batch["x"], batch["lengths"])
     codes = np.unique(waves.labels[batch.ids], return_inverse=True)[1]
@@ -133,7 +135,8 @@ def test_labels_are_learned_with_any_aligner_with_and_without_augmentation(waves
     net = network(kind)
     how = {} if augmentation == "on" else {"augmentation": None}
     how |= {} if kind == "tap" else {"alignment": 0.0}
-    objective = SupervisedObjective(net, waves, waves.labels, contrast, batch_size=12, learning_rate=1e-2, **how)
+    trainer = tl.Trainer(batch_size=12, learning_rate=1e-2)
+    objective = SupervisedObjective(net, waves, waves.labels, contrast, trainer=trainer, **how)
     history = fit(objective, max_epochs=15, random_state=0)
     assert history.losses[-4:].mean() < 0.7 * history.losses[:4].mean()
     assert nearest(net, waves) >= 0.9
@@ -148,7 +151,7 @@ def test_without_augmentation_no_sequence_is_compared_with_itself(waves):
 
     for augmentation in (None, tl.sequences.augment.Merge()):
         loss = watching if augmentation is None else contrast
-        objective = SupervisedObjective(network(), waves, waves.labels, loss, augmentation=augmentation, batch_size=6)
+        objective = SupervisedObjective(network(), waves, waves.labels, loss, augmentation=augmentation, trainer=SIX)
         for batch in objective.batches(0, np.random.default_rng(0)):
             objective.loss(batch)
     assert all(torch.equal(valid, ~torch.eye(6, dtype=torch.bool)) for valid in seen)
@@ -156,13 +159,13 @@ def test_without_augmentation_no_sequence_is_compared_with_itself(waves):
 
 @pytest.mark.parametrize("augmentation", [None, tl.sequences.augment.Blur()])
 def test_a_batch_with_nothing_to_learn_is_no_failure(waves, augmentation):
-    objective = SupervisedObjective(network(), waves, np.zeros(24), nothing, augmentation=augmentation, batch_size=8)
+    objective = SupervisedObjective(network(), waves, np.zeros(24), nothing, augmentation=augmentation, trainer=EIGHT)
     fit(objective, max_steps=2, random_state=0)
     assert all(torch.isfinite(p).all() for p in objective.module.parameters())
 
 
 def test_batches_per_class_hold_as_many_of_each(waves):
-    objective = SupervisedObjective(network(), waves, waves.labels, contrast, n_per_class=3, batch_size=6)
+    objective = SupervisedObjective(network(), waves, waves.labels, contrast, n_per_class=3, trainer=SIX)
     for batch in objective.batches(0, np.random.default_rng(0)):
         assert sorted(np.unique(batch["labels"], return_counts=True)[1]) == [3, 3]
 
@@ -180,7 +183,7 @@ def test_alignments_are_learned_from_augmentations_alone(waves, distance):
 
     before = error()
     fit(
-        SelfSupervisedObjective(net, waves, distance=distance, batch_size=8, learning_rate=3e-3),
+        SelfSupervisedObjective(net, waves, distance=distance, trainer=EIGHT.replace(tl.Trainer(learning_rate=3e-3))),
         max_epochs=12,
         random_state=0,
     )
@@ -191,7 +194,7 @@ def test_only_the_prediction_is_learned_from_augmentations_unless_told_otherwise
     for joint in (False, True):
         net = network()
         before = {name: p.detach().clone() for name, p in net.named_parameters()}
-        fit(SelfSupervisedObjective(net, waves, batch_size=8, joint=joint), max_steps=2, random_state=0)
+        fit(SelfSupervisedObjective(net, waves, trainer=EIGHT, joint=joint), max_steps=2, random_state=0)
         moved = {name.split(".")[0] for name, p in net.named_parameters() if not torch.equal(p, before[name])}
         assert moved == ({"scores", "transformation"} if joint else {"scores"})
     with pytest.raises(ValueError, match="joint=True"):
@@ -229,4 +232,5 @@ def test_few_shot_tasks_are_learned_and_shared_among_processes(waves):
     with torch.no_grad():
         after = np.mean([float(objective.loss(b)) for b in objective.batches(0, np.random.default_rng(1))])
     assert after < 0.7 * before
-    assert isinstance(EpisodeObjective(net, waves, waves.labels, optimizer="sgd").optimizers(), torch.optim.SGD)
+    plain = EpisodeObjective(net, waves, waves.labels, trainer=tl.Trainer(optimizer="sgd"))
+    assert isinstance(plain.optimizers(), torch.optim.SGD)

@@ -2,11 +2,15 @@
 
 import copy
 import inspect
+import math
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 import timelike as tl
 from timelike import metric as metrics
@@ -15,10 +19,9 @@ from timelike.train import Plateau
 from toys import MAKERS
 
 LEAST = {  # two classes and two members are the fewest that anything can be learned from
-    **dict.fromkeys(["n_per_class", "n_way", "batch_size"], 2),
-    **dict.fromkeys(["hidden", "n_outputs", "n_virtual_frames", "n_kernels", "k_shot", "n_query"], 1),
-    **dict.fromkeys(["max_epochs", "max_steps", "max_iterations", "patience", "devices"], 1),
-    **dict.fromkeys(["weight_decay", "validation", "coupling_penalty"], 0),
+    "n_per_class": 2,
+    **dict.fromkeys(["hidden", "n_outputs", "n_virtual_frames", "max_steps"], 1),
+    "coupling_penalty": 0,
 }
 KINDS = sorted({type(make()) for make in MAKERS.values()}, key=lambda kind: kind.__name__)
 
@@ -30,37 +33,70 @@ def test_the_least_of_every_option_is_accepted_and_no_less(kind):
         assert declared[name].check(LEAST[name], name) == LEAST[name]
         with pytest.raises(ValueError, match=f"{name}=.*expected"):
             declared[name].check(LEAST[name] - 1, name)
-    for name in {"learning_rate", "regularization"} & declared.keys():
-        assert declared[name].check(1e-12, name) == 1e-12
-        with pytest.raises(ValueError, match=f"{name}=0.*expected"):
-            declared[name].check(0, name)
-    if "validation" in declared:
-        assert declared["validation"].check(0.9, "validation") == 0.9
-        with pytest.raises(ValueError, match=r"validation=0\.91"):
-            declared["validation"].check(0.91, "validation")
+    if "regularization" in declared:
+        assert declared["regularization"].check(1e-12, "regularization") == 1e-12
+        with pytest.raises(ValueError, match=r"regularization=0.*expected"):
+            declared["regularization"].check(0, "regularization")
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"),
+    [
+        (metrics.Episodes, {"n_way": 2, "k_shot": 1, "n_query": 1, "n_episodes": 1}),
+        (metrics.SelfSupervision, {"distance_weight": 0}),
+        (metrics.Labels, {"consistency": 0}),
+        (metrics.AlignmentPredictor, {"n_kernels": 1}),
+        (tl.Trainer, {"max_epochs": 1, "patience": 1, "devices": 1, "weight_decay": 0, "validation": 0}),
+    ],
+)
+def test_the_least_of_every_field_of_a_value_is_accepted_and_no_less(kind, least):
+    for name, value in least.items():
+        assert getattr(kind(**{name: value}), name) == value
+        with pytest.raises(ValueError, match=f"{name}=.*expected"):
+            kind(**{name: value - 1})
+
+
+def test_a_batch_has_a_pair_to_compare(train):
+    with pytest.raises(ValueError, match=r"trainer.batch_size=1: expected at least 2"):
+        tl.TAP(trainer=tl.Trainer(batch_size=1)).fit(train)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_device_and_no_bar_unless_told_otherwise(kind):
     given = inspect.signature(kind).parameters
-    assert (given["devices"].default, given["standardize"].default) == (1, True)
+    assert (kind().trainer_.devices, given["standardize"].default) == (1, True)
     assert not given["progress"].default
+
+
+def test_words_have_the_options_of_the_values_they_stand_for():
+    tasks = tl.TAP(supervision="episodes").set_params(supervision__n_way=3, alignment__n_kernels=4)
+    assert tasks.supervision == metrics.Episodes(n_way=3)
+    assert tasks.alignment == metrics.AlignmentPredictor(n_kernels=4)
+    assert tl.TAP(supervision="alignment").get_params()["supervision__distance_weight"] == 0.0
+    search = GridSearchCV(tl.TAP(), {"supervision__augment": [False, True], "trainer__learning_rate": [1e-3]}, cv=2)
+    assert clone(search).estimator.set_params(supervision__augment=True).supervision == metrics.Labels(augment=True)
 
 
 @pytest.mark.parametrize("name", ["siamese-paper", "coupled-paper"])
 def test_the_rate_is_halved_after_ten_epochs_in_which_the_loss_does_not_fall(name):
-    limits = MAKERS[name]()._fit_options(None)
+    objective = SimpleNamespace(has_validation=True, n_batches=lambda: 3)
+    limits = MAKERS[name]()._fit_options(objective)
     assert limits["schedule"] == Plateau(patience=10, gamma=0.5, minimum=0.0, monitor="loss")
     assert limits["gradient_clip"] == 6.0
-    assert (
-        tl.SiameseGRU.preset("paper", patience=None, max_epochs=17)._fit_options(None)["patience"] == 17
-    )  # the best weights are kept anyhow
+    patient = MAKERS[name](patience=math.inf, max_epochs=17)
+    assert patient._fit_options(objective)["patience"] == 17  # the best weights are kept anyhow
 
 
 @pytest.mark.parametrize(("size", "classes", "expected"), [(6, 3, 18), (6, 100, 60), (40, 5, 80), (2, 100, 64)])
 def test_a_batch_has_up_to_64_sequences_and_two_classes_at_least(size, classes, expected):
-    assert tl.SiameseGRU(n_per_class=size)._objective_options(classes)["batch_size"] == expected
-    assert tl.SiameseGRU(n_per_class=size)._objective_options(classes)["n_per_class"] == size
+    options = tl.SiameseGRU(n_per_class=size)._objective_options()
+    labels = np.repeat(np.arange(classes), size)
+    objective = metrics.SupervisedObjective(
+        None, tl.Sequences(np.zeros((len(labels), 2))), labels, losses.Triplet(), **options
+    )
+    batch = next(iter(objective.batches(0, np.random.default_rng(0))))
+    assert len(batch) == objective.step_sequences() == expected
+    assert set(np.unique(labels[batch.ids], return_counts=True)[1]) == {size}
 
 
 # --- losses
@@ -96,7 +132,8 @@ def test_an_adapted_loss_can_be_copied_and_pickled():
 
 def test_whether_order_matters_is_known_before_and_after_the_fit(train):
     for symmetrize in (False, True):
-        metric = tl.TAP(hidden=4, n_kernels=2, symmetrize=symmetrize, max_epochs=1, random_state=0)
+        alignment = metrics.AlignmentPredictor(n_kernels=2, symmetrize=symmetrize)
+        metric = tl.TAP(hidden=4, alignment=alignment, max_steps=1, random_state=0)
         assert metric.symmetric is symmetrize
         assert metric.fit(train).symmetric is symmetrize
     assert metrics.AlignedFrames(aligner="softdtw").symmetric is True
@@ -111,7 +148,7 @@ def test_it_tells_scikit_learn_whether_it_needs_classes(supervision, needed):
 
 
 def test_pairs_of_positions_that_are_not_there_are_named(train):
-    metric = tl.SiameseGRU(hidden=2, max_epochs=1, loss="contrastive")
+    metric = tl.SiameseGRU(hidden=2, trainer=tl.Trainer(max_epochs=1), loss="contrastive")
     for wrong, at in (([[0, 1], [-1, 2]], 1), ([[0, len(train)], [1, 2]], 0)):
         with pytest.raises(ValueError, match=rf"pairs\[{at}\] is .*: expected positions 0 to {len(train) - 1} in X"):
             metric.fit_pairs(train, wrong, [True, False])

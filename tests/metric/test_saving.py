@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pytest
@@ -47,8 +48,11 @@ def test_losses_and_aligners_with_options_are_kept(name, options, train, test, t
     metric.save(tmp_path / "model")
     again = tl.load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.pairwise(test[:4]), metric.pairwise(test[:4]))
-    for key, value in options.items():
-        assert getattr(again, key) == (None if key == "random_state" else value)
+    fields = ("random_state", "max_epochs")
+    assert again.random_state is (None if "random_state" in options else metric.random_state)
+    assert again.trainer == metric.trainer
+    for key in options.keys() - set(fields):
+        assert getattr(again, key) == options[key]
 
 
 def test_a_module_as_aligner_is_refused_with_the_value_to_use_instead(train, tmp_path):
@@ -72,16 +76,6 @@ def test_diagnostics_work_on_a_loaded_model(fitted, test, tmp_path):
         again.synchronization(test[0], test[1]), fitted("coupled").synchronization(test[0], test[1])
     )
     assert again.lyapunov_exponent(steps=20) == fitted("coupled").lyapunov_exponent(steps=20)
-
-
-@EVERY
-def test_parameters_are_read_set_and_cloned(name, fitted):
-    metric = MAKERS[name]()
-    copy = clone(metric)
-    assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in metric.get_params().items()}
-    assert not hasattr(clone(fitted(name)), "scaler_")
-    assert copy.set_params(standardize=False).standardize is False
-    assert repr(metric).startswith(f"{type(metric).__name__}(")
 
 
 def test_neighbours_fit_a_metric_that_has_learned_nothing_and_keep_one_that_has(fitted, train, test):
@@ -119,7 +113,7 @@ def test_learned_distances_cluster_and_make_kernels(name, fitted, train):
     [
         ("siamese", {"hidden": 5}),
         ("coupled", {"sync": "last"}),
-        ("tap", {"symmetrize": True}),
+        ("tap", {"alignment": tl.metric.AlignmentPredictor(symmetrize=True)}),
         ("tap", {"normalize": False}),
         ("rvsml", {"aligner": "opw"}),
         ("deep", {"hidden": 5}),
@@ -130,7 +124,8 @@ def test_a_parameter_that_was_set_after_the_fit_is_not_saved(name, changed, fitt
     (option,) = changed
     before = getattr(metric, option)
     metric.set_params(**changed)
-    with pytest.raises(ValueError, match=rf"{option}=.* was {before!r} when .* set_params\({option}={before!r}\)"):
+    was = re.escape(repr(before))
+    with pytest.raises(ValueError, match=rf"{option}=.* was {was} when .* set_params\({option}={was}\)"):
         metric.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
     metric.set_params(**{option: before}).save(tmp_path / "model")
@@ -139,7 +134,7 @@ def test_a_parameter_that_was_set_after_the_fit_is_not_saved(name, changed, fitt
 
 
 def test_what_only_training_depends_on_may_be_set_before_saving(fitted, tmp_path):
-    copy.deepcopy(fitted("siamese")).set_params(learning_rate=0.5, loss="lifted").save(tmp_path / "model")
+    copy.deepcopy(fitted("siamese")).set_params(trainer__learning_rate=0.5, loss="lifted").save(tmp_path / "model")
 
 
 def test_a_loss_of_your_own_is_not_saved_and_the_way_out_works(train, tmp_path):
@@ -147,7 +142,7 @@ def test_a_loss_of_your_own_is_not_saved_and_the_way_out_works(train, tmp_path):
         def query_losses(self, pairs):
             return (pairs.largest_positive - pairs.smallest_negative)[:, 0]
 
-    metric = tl.SiameseGRU(hidden=3, loss=Gap(), max_epochs=1, random_state=0).fit(train)
+    metric = tl.SiameseGRU(hidden=3, loss=Gap(), trainer=tl.Trainer(max_epochs=1), random_state=0).fit(train)
     with pytest.raises(TypeError, match="loss is a Gap"):
         metric.save(tmp_path / "model")
     metric.set_params(loss="triplet").save(tmp_path / "model")

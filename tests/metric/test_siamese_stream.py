@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.metric.readout import POOLINGS
+from timelike.metric.siamese.network import POOLINGS
 
 SMALL = {"hidden": 5, "n_outputs": 3, "max_steps": 2, "random_state": 0}
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from timelike.metric.readout import POOLINGS, Readout
+from timelike.metric.siamese.network import POOLINGS, Readout
 from timelike.metric.strided_convolutions import ConvolutionSpec, MaskedBatchNorm, StridedConvolutions
 
 

@@ -6,7 +6,7 @@ import torch
 
 from naive import tap as naive
 from timelike import native
-from timelike.metric import AlignedFramesNetwork, Features, TAPNetwork, pairwise
+from timelike.metric import AlignedFramesNetwork, Features, TAPNetwork, distance_network
 from timelike.metric.frame_transform import paired_frame_distances, pairwise_frame_distances
 from timelike.metric.tap import network as tap_network
 from timelike.native import convolve
@@ -174,7 +174,7 @@ def test_tiles_of_any_size_give_the_same_values_and_gradients(tile_numbers, max_
     results = []
     for how in ({}, {"tile_numbers": tile_numbers, "max_kept": max_kept}):
         x, y = (side.requires_grad_() for side in batch())
-        found = pairwise.compute_in_tiles(
+        found = distance_network.compute_in_tiles(
             net.distance_tile, net.features(x, N), net.features(y, M), net.numbers_per_pair, **how
         )
         results.append((found, *torch.autograd.grad(found.square().sum(), [x, y, *net.parameters()])))

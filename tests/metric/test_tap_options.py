@@ -1,16 +1,24 @@
 """Options of TAP's training and its verbs: each changes what it says, and nothing else."""
 
+import math
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
 import timelike as tl
 from naive import tap as naive
+from timelike.metric import AlignmentPredictor, Episodes, Labels, SelfSupervision
 from timelike.metric.losses import Loss
 from timelike.sequences.augment import Blur, Merge, RandomCrop, TimeWarp, choose
+from timelike.train import Plateau
+from toys import trained
 
-SMALL = {"hidden": 8, "n_kernels": 2, "max_epochs": 2, "validation": 0.0, "random_state": 0}
-UNLABELLED = ("augmentation", "alignment")
+ALIGNED = {"hidden": 8, "max_epochs": 2, "validation": 0.0, "random_state": 0}
+SMALL = ALIGNED | {"alignment": AlignmentPredictor(n_kernels=2)}
+UNLABELLED = {"augmentation": SelfSupervision, "alignment": partial(SelfSupervision, distance_weight=0.0)}
+TASKS = partial(Episodes, n_way=2, n_query=2, n_episodes=2)
 
 
 class Silent(Loss):
@@ -41,61 +49,62 @@ def moved(metric):
 
 @pytest.mark.parametrize(("weight", "share"), [(2.0, 2.0), ("paper", 1 / 8), (1, 1.0)])
 def test_the_loss_of_every_step_has_equation_10_with_its_weight(waves, weight, share):
-    history = tl.TAP(consistency=weight, augment=True, batch_size=8, **SMALL).fit(waves).history_
+    supervision = Labels(augment=True, consistency=weight)
+    history = trained(tl.TAP, supervision=supervision, batch_size=8, **SMALL).fit(waves).history_
     assert (history["consistency"] > 0).all()
     np.testing.assert_allclose(history["loss"], history["metric"] + share * history["consistency"], rtol=1e-5)
 
 
 def test_without_its_weight_or_without_augmentation_there_is_no_equation_10(waves):
-    for options in ({"consistency": 0, "augment": True}, {"augment": False}, {}):
-        history = tl.TAP(**options, **SMALL).fit(waves).history_
+    for supervision in (Labels(augment=True, consistency=0), Labels(augment=False), "labels"):
+        history = trained(tl.TAP, supervision=supervision, **SMALL).fit(waves).history_
         np.testing.assert_array_equal(history["loss"], history["metric"])
         assert "consistency" not in history.names
 
 
 def test_a_weight_is_a_number_or_the_papers_and_may_not_change_in_a_pause(waves, tmp_path):
-    for wrong in ("authors", -1.0, None, True):
+    for wrong in ("authors", -1.0, True):
         with pytest.raises((TypeError, ValueError), match=r"consistency=.*: expected a"):
-            tl.TAP(consistency=wrong, **SMALL).fit(waves)
-    tl.TAP(checkpoint=tmp_path, consistency="paper", **SMALL).fit(waves)
+            Labels(consistency=wrong)
+    trained(tl.TAP, checkpoint=tmp_path, **SMALL).fit(waves)
     with pytest.raises(ValueError, match="another consistency, 'paper' there and 0.5 here"):
-        tl.TAP(checkpoint=tmp_path, consistency=0.5, **SMALL).fit(waves)
+        trained(tl.TAP, checkpoint=tmp_path, supervision=Labels(consistency=0.5), **SMALL).fit(waves)
 
 
 @pytest.mark.parametrize("augment", [Merge(even=True), RandomCrop(), choose([Blur(), TimeWarp()])])
-@pytest.mark.parametrize("supervision", ["labels", *UNLABELLED])
-def test_the_augmentation_that_is_given_is_the_one_that_is_learned_from(waves, augment, supervision, tmp_path):
-    metric = tl.TAP(augment=augment, supervision=supervision, **SMALL).fit(waves)
-    codes = None if supervision in UNLABELLED else waves.labels
+@pytest.mark.parametrize("word", ["labels", *UNLABELLED])
+def test_the_augmentation_that_is_given_is_the_one_that_is_learned_from(waves, augment, word, tmp_path):
+    supervision = UNLABELLED.get(word, Labels)(augment=augment)
+    metric = trained(tl.TAP, supervision=supervision, **SMALL).fit(waves)
+    codes = None if word in UNLABELLED else waves.labels
     assert metric._make_objective(metric._standardize(waves), codes).augmentation == augment
-    usual = tl.TAP(supervision=supervision, **SMALL).fit(waves)
+    usual = trained(tl.TAP, supervision=word, **SMALL).fit(waves)
     assert not np.array_equal(usual.history_["loss"], metric.history_["loss"])
     metric.save(tmp_path / "model")
     again = tl.load_model(tmp_path / "model")
-    assert again.augment == augment
+    assert again.supervision == supervision
     np.testing.assert_array_equal(again.pairwise(waves), metric.pairwise(waves))
 
 
-def test_what_is_no_augmentation_or_none_where_there_must_be_one_is_refused(waves):
-    assert tl.TAP(augment=Merge()).set_params(augment__even=True).augment == Merge(even=True)
+def test_what_is_no_augmentation_or_none_where_there_must_be_one_is_refused():
+    metric = tl.TAP(supervision=Labels(augment=Merge())).set_params(supervision__augment__even=True)
+    assert metric.supervision.augment == Merge(even=True)
     with pytest.raises(TypeError, match=r"augment='merge': expected True, False, or an augmentation of timelike"):
-        tl.TAP(augment="merge", **SMALL).fit(waves)
-    for supervision in UNLABELLED:
+        Labels(augment="merge")
+    for make in UNLABELLED.values():
         with pytest.raises(ValueError, match="augment=False leaves nothing to learn from"):
-            tl.TAP(augment=False, supervision=supervision, **SMALL).fit(waves)
+            make(augment=False)
 
 
 @pytest.mark.parametrize("kind", [tl.TAP, tl.metric.AlignedFrames])
 def test_an_epoch_has_as_many_tasks_as_it_is_told(waves, kind):
-    given = {"supervision": "episodes", "n_way": 2, "n_query": 2, "hidden": 8, "validation": 0.0, "random_state": 0}
-    assert kind(n_episodes=3, max_epochs=2, **given).fit(waves).history_.n_steps == 6
+    assert trained(kind, supervision=TASKS(n_episodes=3), **ALIGNED).fit(waves).history_.n_steps == 6
 
 
 def test_dual_says_whether_both_directions_are_learned_from(waves):
-    tasks = {"n_way": 2, "n_query": 2, "n_episodes": 2}
-    for supervision in ("labels", "episodes", *UNLABELLED):
+    for make in (partial(Labels, augment=True), TASKS, *UNLABELLED.values()):
         both, one = (
-            tl.TAP(dual=dual, augment=True, supervision=supervision, **tasks, **SMALL).fit(waves).history_["loss"][0]
+            trained(tl.TAP, supervision=make(dual=dual), **SMALL).fit(waves).history_["loss"][0]
             for dual in (True, False)
         )
         assert both != one
@@ -103,22 +112,21 @@ def test_dual_says_whether_both_directions_are_learned_from(waves):
 
 @pytest.mark.parametrize("supervision", UNLABELLED)
 def test_frames_are_learned_from_augmentations_only_where_joint_is_asked_for(waves, supervision, tmp_path):
-    alone = tl.TAP(supervision=supervision, **SMALL).fit(waves)
+    alone = trained(tl.TAP, supervision=supervision, **SMALL).fit(waves)
     assert not any(name.startswith("transformation.") for name in weights(alone))
-    joint = tl.TAP(supervision=supervision, joint=True, **SMALL).fit(waves)
+    joint = trained(tl.TAP, supervision=UNLABELLED[supervision](joint=True), **SMALL).fit(waves)
     steps = moved(joint)
     assert all(step > 0 for name, step in steps.items() if name.endswith("weight"))
     assert any(name.startswith("transformation.") for name in steps)
     joint.save(tmp_path / "model")
     np.testing.assert_array_equal(tl.load_model(tmp_path / "model").pairwise(waves), joint.pairwise(waves))
-    with pytest.raises(ValueError, match="joint=False was True when this TAP was fitted"):
-        joint.set_params(joint=False).save(tmp_path / "other")
+    with pytest.raises(ValueError, match=r"joint=False.* was .*joint=True.* when this TAP was fitted"):
+        joint.set_params(supervision__joint=False).save(tmp_path / "other")
 
 
-@pytest.mark.parametrize("supervision", ["labels", "episodes"])
+@pytest.mark.parametrize("supervision", [Labels(joint=False), TASKS(joint=False)])
 def test_without_joint_classes_teach_the_alignment_alone(waves, supervision):
-    options = {"supervision": supervision, "n_way": 2, "n_query": 2, "n_episodes": 2, "standardize": False}
-    metric = tl.TAP(joint=False, **options, **SMALL).fit(waves)
+    metric = trained(tl.TAP, supervision=supervision, standardize=False, **SMALL).fit(waves)
     assert all(name.startswith("scores.") for name in weights(metric))
     plan = metric.align(waves[0], waves[1])
     apart = naive.distances(waves[0], waves[1])
@@ -126,24 +134,29 @@ def test_without_joint_classes_teach_the_alignment_alone(waves, supervision):
 
 
 def test_a_short_clip_keeps_weights_where_they_are_and_none_does_not(waves):
-    options = SMALL | {"weight_decay": 0.0, "learning_rate": 1e-3, "schedule": "constant"}
-    for kind in (tl.TAP, lambda **more: tl.metric.AlignedFrames(**{k: v for k, v in more.items() if k != "n_kernels"})):
-        far, near = (max(moved(kind(gradient_clip=clip, **options).fit(waves)).values()) for clip in (None, 1e-12))
+    options = ALIGNED | {"weight_decay": 0.0, "learning_rate": 1e-3, "schedule": "constant"}
+    for kind in (tl.TAP, tl.metric.AlignedFrames):
+        far, near = (
+            max(moved(trained(kind, gradient_clip=clip, **options).fit(waves)).values()) for clip in (math.inf, 1e-12)
+        )
         assert far > 1e-3  # Adam makes a step of the rate of any gradient …
         assert near < 1e-5  # … that is above the 1e-8 in its denominator
 
 
-@pytest.mark.parametrize(("halving", "expected"), [(2, [1, 1, 1, 0.5, 0.5, 0.25]), (None, [1] * 6)])
-def test_the_rate_is_halved_after_as_many_epochs_without_progress_as_it_is_told(waves, halving, expected):
-    options = SMALL | {"max_epochs": 6, "learning_rate": 1e-3, "schedule": "plateau"}
-    history = tl.TAP(loss=Silent(), consistency=0, halving=halving, batch_size=16, n_per_class=8, **options).fit(waves)
-    rates = history.history_["rate"]
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [(Plateau(patience=2, monitor="loss"), [1, 1, 1, 0.5, 0.5, 0.25]), ("plateau", [1] * 6), ("constant", [1] * 6)],
+)
+def test_the_rate_is_halved_after_as_many_epochs_without_progress_as_it_is_told(waves, schedule, expected):
+    options = SMALL | {"max_epochs": 6, "learning_rate": 1e-3, "schedule": schedule}
+    metric = trained(tl.TAP, loss=Silent(), batch_size=16, n_per_class=8, **options).fit(waves)
+    rates = metric.history_["rate"]
     assert len(rates) == 6
     np.testing.assert_allclose(rates, 1e-3 * np.array(expected))
 
 
 def test_norm_ratios_are_those_of_g_and_the_distances_of_every_pair(waves):
-    metric = tl.TAP(supervision="augmentation", standardize=False, **SMALL).fit(waves)
+    metric = trained(tl.TAP, supervision="augmentation", standardize=False, **SMALL).fit(waves)
     layers = [
         (layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy())
         for layer in metric.network_.scores.layers
@@ -161,7 +174,7 @@ def test_norm_ratios_are_those_of_g_and_the_distances_of_every_pair(waves):
 
 @pytest.mark.parametrize("kind", [tl.TAP, tl.metric.AlignedFrames])
 def test_mean_pooled_is_the_mean_of_the_frames_of_each_sequence_alone(waves, kind):
-    metric = kind(hidden=8, front=None, max_epochs=1, random_state=0).fit(waves)
+    metric = kind(hidden=8, front=None, max_steps=1, random_state=0).fit(waves)
     mean, scale = waves.values.mean(0), waves.values.std(0)
     perceptron = [layer for layer in metric.network_.transformation.perceptron if isinstance(layer, torch.nn.Linear)]
     for x, found in zip(waves, metric.pool_frames(waves), strict=True):

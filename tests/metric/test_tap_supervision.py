@@ -5,8 +5,10 @@ import pytest
 import torch
 
 import timelike as tl
+from timelike.metric import AlignmentPredictor, Episodes
+from toys import trained
 
-SMALL = {"n_kernels": 2, "max_epochs": 1, "standardize": False, "random_state": 0}
+SMALL = {"alignment": AlignmentPredictor(n_kernels=2), "max_epochs": 1, "standardize": False, "random_state": 0}
 
 
 def waves(n_classes, members, channels=2):
@@ -19,7 +21,7 @@ def waves(n_classes, members, channels=2):
 @pytest.mark.parametrize("supervision", ["augmentation", "alignment"])
 def test_without_labels_frames_are_compared_as_they_are(supervision, tmp_path):
     x = waves(2, 8)
-    metric = tl.TAP(supervision=supervision, **SMALL).fit(x)
+    metric = trained(tl.TAP, supervision=supervision, **SMALL).fit(x)
     lengths = torch.full((1,), 9)
     frames = metric.network_.features(torch.tensor(x[:1]), lengths).values[0, :, :2]
     np.testing.assert_array_equal(frames, x[0])
@@ -32,7 +34,7 @@ def test_without_labels_frames_are_compared_as_they_are(supervision, tmp_path):
 
 def test_a_share_smaller_than_the_classes_still_holds_out_one_of_each():
     x, y = waves(10, 5), np.repeat(np.arange(10), 5)
-    metric = tl.TAP(hidden=8, validation=0.1, **SMALL).fit(x, y)
+    metric = trained(tl.TAP, hidden=8, validation=0.1, **SMALL).fit(x, y)
     assert len(metric.history_.scores) == 1
 
 
@@ -42,7 +44,7 @@ def test_classes_are_asked_for_where_they_are_needed(supervision):
     assert tags.target_tags.required == (supervision == "labels")
 
 
-HELD = {"n_kernels": 2, "hidden": 8, "random_state": 0, "max_epochs": 3, "learning_rate": 1e-2}
+HELD = {"hidden": 8, "random_state": 0, "max_epochs": 3, "learning_rate": 1e-2}
 
 
 def labelled(n_classes, members):
@@ -52,10 +54,10 @@ def labelled(n_classes, members):
 @pytest.mark.parametrize("supervision", ["augmentation", "alignment"])
 def test_without_labels_it_is_judged_by_augmentations_of_what_is_held_out(supervision, monkeypatch):
     X = labelled(2, 10)
-    metric = tl.TAP(supervision=supervision, **HELD).fit(X)
+    metric = trained(tl.TAP, supervision=supervision, **HELD).fit(X)
     assert len(metric.history_.scores) == 3
     assert not metric.history_.higher_is_better
-    unjudged = tl.TAP(supervision=supervision, validation=0.0, **HELD).fit(X)
+    unjudged = trained(tl.TAP, supervision=supervision, validation=0.0, **HELD).fit(X)
     assert len(unjudged.history_.scores) == 0
     objective = metric._make_objective(metric._standardize(X), None)
     assert set(objective.source_positions) == set(range(20)) - set(objective.held_out)
@@ -68,8 +70,8 @@ def test_without_labels_it_is_judged_by_augmentations_of_what_is_held_out(superv
 
 def test_few_shot_tasks_are_judged_by_queries_that_take_no_part():
     X = labelled(3, 12)
-    metric = tl.TAP(supervision="episodes", n_way=3, k_shot=2, n_query=3, **HELD).fit(X)
-    assert len(metric.history_.scores) == 3
+    metric = trained(tl.TAP, supervision=Episodes(n_way=3, k_shot=2, n_query=3), **HELD | {"max_epochs": 1}).fit(X)
+    assert len(metric.history_.scores) == 1
     assert not metric.history_.higher_is_better
     codes = np.unique(X.labels, return_inverse=True)[1]
     objective = metric._make_objective(metric._standardize(X), codes)
@@ -93,16 +95,18 @@ def test_patience_ends_a_training_that_gets_no_better(supervision, monkeypatch):
 
     for kind in (self_supervised.ValidatedSelfSupervisedObjective, episodes.ValidatedEpisodeObjective):
         monkeypatch.setattr(kind, "validate", lambda self: 1.0)
-    metric = tl.TAP(supervision=supervision, n_way=2, n_query=2, patience=2, **HELD | {"max_epochs": 9})
+    if supervision == "episodes":
+        supervision = Episodes(n_way=2, n_query=2)
+    metric = trained(tl.TAP, supervision=supervision, patience=2, **HELD | {"max_epochs": 9})
     assert metric.fit(labelled(2, 12)).history_.stop_reason == "patience"
     assert len(metric.history_["epoch_loss"]) == 3
 
 
 def test_too_few_sequences_to_hold_some_out_are_all_learned_from_and_it_is_said():
-    tasks = tl.TAP(supervision="episodes", n_way=2, k_shot=2, n_query=2, **HELD)
+    tasks = trained(tl.TAP, supervision=Episodes(n_way=2, k_shot=2, n_query=2), **HELD | {"max_epochs": 1})
     with pytest.warns(UserWarning, match=r"validation=0.2, but there are fewer than two classes of 5 members"):
         assert len(tasks.fit(labelled(2, 4)).history_.scores) == 0
-    alone = tl.TAP(supervision="augmentation", **HELD)
+    alone = trained(tl.TAP, supervision="augmentation", **HELD)
     with pytest.warns(UserWarning, match="fewer than 4 sequences: nothing is held out"):
         assert len(alone.fit(labelled(1, 3)).history_.scores) == 0
-    alone.set_params(validation=0.0).fit(labelled(1, 3))  # which says that it is meant
+    alone.set_params(trainer__validation=0.0).fit(labelled(1, 3))  # which says that it is meant

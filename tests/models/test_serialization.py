@@ -13,9 +13,9 @@ from sklearn.svm import SVC
 import timelike as tl
 from tampering import read_config, write_config
 from timelike.core import files
+from timelike.core.files import json_checksum
 from timelike.core.parameters import store_parameters
 from timelike.models import Model, options, read_model, registry, save_model, schema, serialization
-from timelike.models.checksums import json_checksum
 from timelike.models.packer import Packer
 
 LEARNED = {"weight_": np.arange(6.0).reshape(2, 3), "count_": np.array([1, 2]), "none_": np.zeros(0)}
@@ -180,7 +180,7 @@ def test_a_path_that_no_system_takes_is_named(folder, tmp_path):
     for ask in (
         lambda: write(folder),
         lambda: tl.load_model(folder),
-        lambda: tl.CausalEncoder(checkpoint=folder).fit([[1]]),
+        lambda: tl.CausalEncoder(trainer=tl.Trainer(checkpoint=folder)).fit([[1]]),
     ):
         with pytest.raises(
             ValueError, match=f"(folder|checkpoint)=.*, {len(folder)} characters: expected the path of a fo"
@@ -283,12 +283,9 @@ def test_what_is_not_as_declared_is_not_saved_either(known, tmp_path):
         ({"tensors": ["a"]}, "model.safetensors does not belong to config.json: only one of them has 'a'"),
         ({"method": "load_model"}, "the method 'load_model' is unknown"),
         ({"method": "Matches"}, "the method 'Matches' is unknown"),
-        ({"learned": {"save": 1}}, "'save' is no name of something that Neighbors has learned"),
-        (
-            {"learned": {"_fitted_parameters": 1}},
-            "'_fitted_parameters' is no name of something that Neighbors has learned",
-        ),
-        ({"learned": {"gallery_": 1}}, "'gallery_' is no name of something that Neighbors has learned"),
+        ({"learned": {"save": 1}}, "'save' is not a learned attribute of Neighbors"),
+        ({"learned": {"_fitted_parameters": 1}}, "'_fitted_parameters' is not a learned attribute of Neighbors"),
+        ({"learned": {"gallery_": 1}}, "'gallery_' is not a learned attribute of Neighbors"),
         ({"learned": {"frame_": {"__tuple__": [1]}}}, "metric_ is missing: every fitted Neighbors has it"),
         (
             {"learned": {"metric_": {"__kind__": "record", "record": "ChannelScaler", "fields": {}}}},

@@ -78,7 +78,7 @@ def log_evidence(x, transition, noise, emission, observed):
 def looked_at(network, frames):
     """Codes of frames (time, …), one by one, and what the stages of a codec with skips saw of the last one."""
     looked = [network.encoder(frame[None]) for frame in frames]
-    if network.codec == "perceptron":
+    if not network.takes_images:
         return [one[0] for one in looked], None
     return [one[0][0] for one in looked], looked[-1][1] if network.skips else []
 

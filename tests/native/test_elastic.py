@@ -118,7 +118,7 @@ ALWAYS_OPEN = [WarpingBand("slanted", 1), WarpingBand("slanted", None, 0.3), War
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_every_instruction_set_agrees_with_the_torch_executor(name, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -159,7 +159,7 @@ def test_the_bands_of_both_executors_are_the_naive_one(shape, n, m, cells, share
 
 
 @pytest.mark.parametrize("name", MISSING)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_missing_values_mean_the_same_on_every_instruction_set_and_in_torch(name, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -266,7 +266,7 @@ def twe_along(x, y, path, nu, lmbda, s=None, t=None):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 2**32), longest=st.just(40))
 @example(seed=383300, longest=60)  # with TWE two deletions, which cost the same in either order: rounding decides
 def test_a_path_is_the_same_within_any_memory_and_on_torch(name, seed, longest):
@@ -347,7 +347,7 @@ def test_a_search_finds_what_all_distances_show_whatever_the_rule_says_of_itself
 @pytest.mark.parametrize("isa", kernels.isas())
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("rule", ["dtw", "symmetric2"])
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(
     seed=st.integers(0, 2**32),
     coarse=st.booleans(),

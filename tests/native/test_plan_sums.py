@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from timelike.distributions import sinkhorn_divergence
-from timelike.distributions.discrepancy import potentials
+from timelike.distributions.discrepancy import sinkhorn
 from timelike.native import transport
 from timelike.native.transport import fallback
 
@@ -65,9 +65,9 @@ def test_rows_at_the_top_of_a_larger_set_count_among_themselves_once(isa, n, m):
     found = np.zeros(n), np.zeros(m)
     both = {"by_row": found[0], "by_column": found[1]}
     kernels.transport_sums(costs, f, g, a, b, 1.7, symmetric=True, threads=1, isa=isa, **both)
-    sides = transport.Marginal(f, a, np.zeros(n)), transport.Marginal(g, b, np.zeros(m))
-    fallback.plan_sums(costs, *sides, 1.7, symmetric=True)
-    for rows, columns in (found, (sides[0].sums, sides[1].sums)):
+    plain = np.zeros(n), np.zeros(m)
+    fallback.add_plan_sums(costs, f, g, a, b, 1.7, symmetric=True, by_row=plain[0], by_column=plain[1])
+    for rows, columns in (found, plain):
         np.testing.assert_allclose(rows + columns[:n], by_row, rtol=1e-14)
         np.testing.assert_allclose(columns[n:], by_column[n:], rtol=1e-14)
 
@@ -76,11 +76,12 @@ def test_the_door_adds_to_what_is_there_with_kernels_and_without(monkeypatch):
     costs, f, g, a, b = problem(6, 9)
     for native in ("1", "0"):
         monkeypatch.setenv("TIMELIKE_NATIVE", native)
-        sides = transport.Marginal(f, a, np.ones(6)), transport.Marginal(g, b, np.full(9, 2.0))
-        transport.plan_sums(costs, *sides, 1.7, symmetric=False, threads=1)
+        row_sums, column_sums = np.ones(6), np.full(9, 2.0)
+        add_sums = transport.bind_plan_sums(symmetric=False, threads=1)
+        add_sums(costs, f, g, a, b, 1.7, by_row=row_sums, by_column=column_sums)
         by_row, by_column = formula(costs, f, g, a, b)
-        np.testing.assert_allclose(sides[0].sums, 1 + by_row, rtol=1e-14)
-        np.testing.assert_allclose(sides[1].sums, 2 + by_column, rtol=1e-14)
+        np.testing.assert_allclose(row_sums, 1 + by_row, rtol=1e-14)
+        np.testing.assert_allclose(column_sums, 2 + by_column, rtol=1e-14)
 
 
 def test_sums_do_not_depend_on_the_number_of_threads():
@@ -122,8 +123,8 @@ def test_the_divergence_is_the_same_with_kernels_and_without(monkeypatch, power)
     weights = rng.random(70)
     options = {"power": power, "blur": 0.01, "scaling": 0.8, "x_weights": weights}
     native = sinkhorn_divergence(x, y, **options)
-    monkeypatch.setattr(potentials, "MAX_KEPT_COSTS", 0)
-    monkeypatch.setattr(potentials, "STRIP_COSTS", 900)
+    monkeypatch.setattr(sinkhorn, "MAX_KEPT_COSTS", 0)
+    monkeypatch.setattr(sinkhorn, "STRIP_COSTS", 900)
     strips = sinkhorn_divergence(x, y, **options)
     monkeypatch.undo()
     monkeypatch.setenv("TIMELIKE_NATIVE", "0")

@@ -254,8 +254,8 @@ def test_channels_that_do_not_fit_are_refused_as_torch_refuses_them():
 
 
 def written_when_interrupted(work, into):
-    """Which numbers were written before an interruption; of some tries one, as a busy machine may wake the timer late."""
-    for _ in range(4):
+    """Which numbers were written before an interruption; of many tries one, as a busy machine may wake the timer late."""
+    for _ in range(100):
         into.fill(np.nan)
         timer = threading.Timer(0.02, _thread.interrupt_main)
         timer.start()

@@ -1,14 +1,10 @@
 """The compiled kernels of wide networks: every instruction set against mpmath and the fallback, for any batch."""
 
-import signal
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pytest
 from mpmath import mpf
 
+from interrupted import end_by_ctrl_c
 from naive import tangent as naive
 from timelike.native import tangent
 from timelike.native.tangent import SIGMOID, SINE, SLOPE, KernelSlopes, WideNetwork, fallback
@@ -211,17 +207,7 @@ def test_arrays_that_do_not_fit_are_refused():
     "job", ["tl.distributions.NTK()(x)", "tl.distributions.NTK()._weighted_sums(x, x, np.ones(len(x)))"]
 )
 def test_ctrl_c_stops_a_long_job(job):
-    program = (
+    end_by_ctrl_c(
         "import numpy as np, timelike as tl; x = np.random.default_rng(0).standard_normal((12000, 300));"
         f"tl.distributions.NTK()(x[:2]); print('ready', flush=True); {job}"
     )
-    call = [sys.executable, "-c", program]
-    worker = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert worker.stdout.readline().strip() == "ready"
-    time.sleep(0.3)
-    worker.send_signal(signal.SIGINT)
-    try:
-        _, said = worker.communicate(timeout=100)
-    finally:
-        worker.kill()
-    assert "KeyboardInterrupt" in said

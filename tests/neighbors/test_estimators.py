@@ -180,10 +180,7 @@ def test_it_works_in_a_pipeline_and_can_be_cloned(data):
         (lambda s: tl.Neighbors().fit(s[:0]), "X holds no sequences"),
         (lambda s: tl.Neighbors("cosine").fit(s, s.labels), "metric='cosine': expected a Metric"),
         (lambda s: tl.Neighbors().fit(s, [1, 2]), r"y has shape \(2,\) for 36 sequences"),
-        (
-            lambda s: tl.Neighbors().set_params(metric__wibble=1),
-            "metric has no option 'wibble': DTW has window, ",
-        ),
+        (lambda s: tl.Neighbors().set_params(metric__wibble=1), "metric has no option 'wibble': DTW has window, "),
     ],
 )
 def test_bad_input_is_named(call, words, data):

@@ -198,12 +198,12 @@ def test_what_cannot_be_is_said(waves, encoder, tmp_path):
     with pytest.raises(ValueError, match="metric is frozen, so its option 'n_features' cannot change"):
         tl.Neighbors(FrozenEstimator(encoder)).set_params(metric__n_features=3)
     with pytest.raises(
-        ValueError, match="metric has no option 'wibble': CausalEncoder has accelerator, augment, batch_size, "
+        ValueError, match="metric has no option 'wibble': CausalEncoder has channels, depth, geometry, "
     ):
         tl.Neighbors(encoder).set_params(metric__wibble=3)
     with pytest.raises(ValueError, match="metric has no option 'window__x': DTW has window, "):
         tl.Neighbors().set_params(metric__window__x=3)
-    resuming = tl.CausalEncoder(**SMALL, checkpoint=tmp_path / "run")
+    resuming = tl.CausalEncoder(**SMALL, trainer=tl.Trainer(checkpoint=tmp_path / "run"))
     once = tl.Neighbors(resuming).fit(waves)
     with pytest.raises(ValueError, match="has other sequences: it is from another training, so give another folder"):
         tl.Neighbors(resuming).fit(waves[:20])

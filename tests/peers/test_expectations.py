@@ -1,4 +1,4 @@
-"""What the tests of other libraries expect: our calls give it, or differ as docs/benchmarks/peers.md says, and why."""
+"""What the tests of other libraries expect: our calls give it, or differ as benchmarks/results/peers.md says, and why."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ import timelike as tl
 from naive import calls
 
 FACTS = json.loads(Path(__file__).with_name("expectations.json").read_text(encoding="utf-8"))
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "peers.md"
+PAGE = Path(__file__).parents[2] / "benchmarks" / "results" / "peers.md"
 ROWS = [(name, row) for name, fact in FACTS.items() for row in fact["rows"]]
 SERIES = {name: {k: np.array(v) for k, v in fact["series"].items()} for name, fact in FACTS.items()}
 

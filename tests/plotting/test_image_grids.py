@@ -139,7 +139,7 @@ def test_rows_that_do_not_fit_are_refused():
         ({"a": video(3)}, {"between": 2}),
         ({"a": video(3)}, {"past": video(2, 1, 5, 5)}),
     ):
-        with pytest.raises(ValueError, match="rows have the lengths and sizes .*expected pictures of one size"):
+        with pytest.raises(ValueError, match="rows have the lengths and sizes .*expected images of one size"):
             image_grids.plot_image_strips(rows, **options)
     with pytest.raises(ValueError, match="rows is empty"):
         image_grids.plot_image_strips({})
@@ -171,7 +171,7 @@ def test_a_grid_of_swaps_has_contents_at_the_left_motions_above_and_both_inside(
     for wrong in ([], [0], [6]):
         with pytest.raises(ValueError, match=r"at=.*expected steps from 1 to 5"):
             image_grids.plot_swaps(contents, motions, swapped, at=wrong)
-    with pytest.raises(ValueError, match="contents has 2 pictures"):
+    with pytest.raises(ValueError, match="contents has 2 images"):
         image_grids.plot_swaps(contents, motions[:2], swapped, at=[1])
 
 

@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from timelike.plotting import particles as drawing
-from timelike.plotting.signals import COLORS
+from timelike.plotting.style import COLORS
 
 MOVING = to_rgb(COLORS[1])
 

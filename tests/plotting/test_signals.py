@@ -107,8 +107,7 @@ def test_images_are_drawn_by_one_of_their_pixels():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [({"n": 0}, "n=0: expected at least 1"), ({"channel": 4}, "channel=4: expected 0 to 0")],
+    ("options", "message"), [({"n": 0}, "n=0: expected at least 1"), ({"channel": 4}, "channel=4: expected 0 to 0")]
 )
 def test_what_cannot_be_drawn_is_refused(options, message):
     with pytest.raises(ValueError, match=message):

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 
 import timelike as tl
 from timelike.plotting import sparklines
-from timelike.plotting.signals import COLORS
+from timelike.plotting.style import COLORS
 
 NAN = float("nan")
 

@@ -10,7 +10,7 @@ from tests.plotting.contrast import contrast, unseen
 
 import timelike as tl
 from timelike.plotting import classification, comparisons, curves, forecasts, maps, style
-from timelike.plotting.signals import COLORS
+from timelike.plotting.style import COLORS
 
 # what eyes without one kind of cone see of linear red, green and blue (Machado, Oliveira and Fernandes, 2009)
 EYES = {

@@ -92,11 +92,6 @@ class TestEveryPreparation:
         for name, value in before.items():
             np.testing.assert_array_equal(getattr(fitted, name), value)
 
-    def test_it_does_the_same_when_it_comes_back_from_a_folder(self, step, tmp_path):
-        fitted = clone(step).fit(recordings())
-        fitted.save(tmp_path / "step")
-        assert tl.load_model(tmp_path / "step").transform(recordings(1)).equals(fitted.transform(recordings(1)))
-
     def test_it_leaves_the_callers_sequences_as_they_are(self, step):
         X = recordings(missing=True)
         kept = X.copy()

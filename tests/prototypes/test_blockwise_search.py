@@ -4,15 +4,19 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.prototypes import array_scores, blockwise_search
+from timelike.prototypes import LearnedSimilarity, similarity
+
+WORDS = ("cosine", "learned", "fused")
 
 
-@pytest.fixture(scope="module", params=["learned", "cosine", "fused"])
+@pytest.fixture(scope="module", params=WORDS)
 def model(request):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 12)).cumsum(axis=1)
-    options = {"hidden": 16, "n_prototypes": 2, "max_steps": 2, "symmetrize": False, "random_state": 0}
-    return tl.Prototypes(similarity_fn=request.param, **options).fit(X, np.repeat(list("abcdefgh"), 5))
+    learned = {name: LearnedSimilarity(hidden=16, symmetrize=False, with_cosine=name == "fused") for name in WORDS[1:]}
+    similarity_fn = learned.get(request.param, "cosine")
+    model = tl.Prototypes(similarity_fn=similarity_fn, n_prototypes=2, max_steps=2, random_state=0)
+    return model.fit(X, np.repeat(list("abcdefgh"), 5))
 
 
 @pytest.fixture
@@ -26,8 +30,8 @@ def whole(model, asked):
 
 
 def test_answers_are_those_of_the_whole_table(model, asked, monkeypatch):
-    monkeypatch.setattr(blockwise_search, "MAX_SIMILARITIES", 23 * 3)  # blocks that cut classes
-    monkeypatch.setattr(array_scores, "MAX_HIDDEN_UNITS", 16 * 3)
+    monkeypatch.setattr(similarity, "MAX_SIMILARITIES", 23 * 3)  # blocks that cut classes
+    monkeypatch.setattr(similarity, "_MAX_SIDE_UNITS", 16 * 3)
     table = whole(model, asked)
     assert len(table) > len(model.classes_)
     of_class = np.stack([table[model.owners_ == c].max(axis=0) for c in range(8)], axis=1)

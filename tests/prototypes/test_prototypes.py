@@ -12,11 +12,11 @@ from torch import nn
 
 import timelike as tl
 from naive.verifier import accepted_at
-from timelike.prototypes.cosine import CosineSimilarity, FusedSimilarity, _fit_logistic
-from timelike.prototypes.members import canonical_order, cluster_centers
+from timelike.prototypes import LearnedSimilarity
+from timelike.prototypes.classes import canonical_order, cluster_centers
 from timelike.prototypes.network import PrototypeNetwork
 from timelike.prototypes.objective import PrototypeObjective, TrainingRecipe
-from timelike.prototypes.similarity import Similarity
+from timelike.prototypes.similarity import CosineSimilarity, FusedSimilarity, Similarity, _fit_logistic
 from timelike.prototypes.stream import min_probability
 from timelike.prototypes.thresholds import novelty_threshold
 from timelike.score import CalibrationWarning
@@ -24,11 +24,11 @@ from timelike.train import Batch
 
 SMALL = {
     "encoder": tl.SiameseGRU(hidden=6, n_outputs=5, random_state=0),
-    "similarity_fn": "learned",
-    "hidden": 7,
+    "similarity_fn": LearnedSimilarity(hidden=7),
     "max_steps": 8,
 }
 ROCKET = tl.Rocket(n_features=200, causal=True, random_state=0)
+OWN_TRAINER = tl.Prototypes().trainer_
 EXTRA = {"similarity_fn": None, "extra_encoders": [tl.Discriminant(ROCKET, random_state=0)]}
 
 
@@ -86,7 +86,8 @@ class TestAnswers:
     def test_similarity_is_symmetric_unless_told_otherwise(self, model):
         X = waves(seed=5)[:6]
         np.testing.assert_allclose(model.similarity(X, X), model.similarity(X, X).T, atol=1e-6)
-        other = tl.Prototypes(random_state=0, symmetrize=False, **SMALL).fit(waves())
+        similarity = LearnedSimilarity(hidden=7, symmetrize=False)
+        other = tl.Prototypes(random_state=0, **SMALL | {"similarity_fn": similarity}).fit(waves())
         assert np.abs(other.similarity(X, X) - other.similarity(X, X).T).max() > 1e-4
 
     def test_retrieval_is_a_sorted_row_of_similarities(self, model):
@@ -332,12 +333,14 @@ class TestLearning:
         found.append(np.mean([-float(torch.log_softmax(dense[i], 0)[labels[i]]) for i in range(n)]))
         return found
 
-    def objective(self, labels, **recipe):
+    def objective(self, labels, trainer=OWN_TRAINER, **recipe):
         torch.manual_seed(1)
         network = PrototypeNetwork(nn.Identity(), Similarity(3, hidden=5, symmetrize=True), 3, 3).double().eval()
         vectors = torch.randn(len(labels), 3, dtype=torch.float64)
         X = tl.Sequences(np.zeros((len(labels), 1, 3)))
-        learning = PrototypeObjective(network, X, np.asarray(labels), TrainingRecipe(**recipe), vectors=vectors.numpy())
+        learning = PrototypeObjective(
+            network, X, np.asarray(labels), trainer, TrainingRecipe(**recipe), vectors=vectors.numpy()
+        )
         batch = Batch(np.arange(len(labels)), vectors=vectors, labels=np.asarray(labels), order=np.zeros(len(labels)))
         return learning, batch, vectors
 
@@ -396,17 +399,18 @@ class TestLearning:
         np.testing.assert_allclose(hard._binary_losses(scores, same), torch.where(same, -yes, -no), rtol=1e-9)
 
     def test_the_papers_rate_drops_once_in_500_epochs(self):
-        learning, _, _ = self.objective([0, 0, 1, 1, 2, 2] * 30, n_per_class=5, batch_size=10)
+        learning, _, _ = self.objective([0, 0, 1, 1, 2, 2] * 30, tl.Trainer(batch_size=10), n_per_class=5)
         model, epoch = tl.Prototypes.preset("paper"), learning.n_batches()
         assert epoch > 1
         schedule, history = model._fit_options(learning)["schedule"], tl.train.History()
-        rates = [model.learning_rate * schedule.factor(step, None, history) for step in range(500 * epoch)]
+        rates = [model.trainer_.learning_rate * schedule.factor(step, None, history) for step in range(500 * epoch)]
         assert rates[: 200 * epoch] == [1e-4] * (200 * epoch)
         assert rates[200 * epoch :] == pytest.approx([1e-5] * (300 * epoch))
 
     @pytest.mark.parametrize("kind", ["adam", "adamw"])
     def test_the_optimiser_has_the_rate_and_the_decay_it_was_given(self, kind):
-        learning, _, _ = self.objective([0, 0, 1], optimizer=kind, learning_rate=0.25, weight_decay=0.125)
+        trainer = tl.Trainer(optimizer=kind, learning_rate=0.25, weight_decay=0.125)
+        learning, _, _ = self.objective([0, 0, 1], OWN_TRAINER.replace(trainer))
         found = learning.optimizers()
         assert type(found) is {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[kind]
         assert {(group["lr"], group["weight_decay"]) for group in found.param_groups} == {(0.25, 0.125)}
@@ -446,11 +450,11 @@ class TestLearning:
             EXTRA,
             EXTRA | {"inference": "both"},
             {"similarity_fn": "fused"},
-            {"symmetrize": False, "soft_pairs": True, "label_smoothing": 0.2},
+            {"similarity_fn": LearnedSimilarity(symmetrize=False), "soft_pairs": True, "label_smoothing": 0.2},
             {"n_prototypes": 3},
-            {"schedule": "milestones", "max_steps": None, "max_epochs": 2},
-            dict(tl.Prototypes.preset("paper", max_epochs=2).get_params(deep=False)) | {"encoder": SMALL["encoder"]},
-            {"perturb": False, "optimizer": "adam", "schedule": "constant"},
+            {"trainer": tl.Trainer(schedule="milestones", max_epochs=2), "max_steps": None},
+            tl.Prototypes.preset("paper", trainer__max_epochs=2, encoder=SMALL["encoder"]).get_params(deep=False),
+            {"perturb": False, "trainer": tl.Trainer(optimizer="adam", schedule="constant")},
         ],
         ids=lambda options: " ".join(options)[:60],
     )
@@ -461,8 +465,8 @@ class TestLearning:
         assert again.class_scores(X).tobytes() == model.class_scores(X).tobytes()
         assert np.isfinite(model.history_.losses).all()
 
-    def test_it_tells_waves_apart_at_a_few_hundred_steps(self):
-        model = tl.Prototypes(max_steps=250, random_state=0).fit(waves(n_each=20))
+    def test_it_tells_waves_apart_after_a_hundred_steps(self):
+        model = tl.Prototypes(max_steps=100, random_state=0).fit(waves(n_each=20))
         asked = waves(seed=3)
         assert (model.predict(asked) == asked.labels).mean() > 0.9
 
@@ -488,13 +492,14 @@ class TestLearning:
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((60, 12)), np.arange(60) % 3
         words = "its network, by the class averages that training keeps, recognizes .* `predict` uses exact means"
+        model = tl.Prototypes(**SMALL | {"max_steps": 60}, trainer=tl.Trainer(learning_rate=1e-12), random_state=0)
         with pytest.warns(tl.train.NotLearnedWarning, match=words):
-            tl.Prototypes(**SMALL | {"max_steps": 60}, learning_rate=1e-12, random_state=0).fit(X, y)
+            model.fit(X, y)
 
     def test_labels_that_only_memory_can_learn_are_complained_of(self):
         X = waves(n_each=15)
         shuffled = np.random.default_rng(1).permutation(X.labels)
-        options = SMALL | {"max_steps": 120, "learning_rate": 1e-2, "random_state": 0}
+        options = SMALL | {"max_steps": 120, "trainer": tl.Trainer(learning_rate=1e-2), "random_state": 0}
         with pytest.warns(tl.train.NotLearnedWarning, match="recognizes|shuffled labels"):
             tl.Prototypes(**options).fit(X, shuffled)
         tl.Prototypes(**options).fit(X)  # the true ones give no warning
@@ -524,7 +529,7 @@ class TestEncoders:
     CAUSAL = tl.CausalEncoder(n_features=8, channels=4, depth=2, reduced_size=5, max_steps=2, random_state=0)
 
     def test_one_that_is_not_fitted_is_trained_with_labels(self):
-        model = tl.Prototypes(encoder=self.CAUSAL, hidden=7, max_steps=3, random_state=0).fit(waves())
+        model = tl.Prototypes(encoder=self.CAUSAL, max_steps=3, random_state=0).fit(waves())
         assert isinstance(model.encoder_, tl.CausalEncoder)
         assert model.encode(waves()).shape == (32, 8)
         drawn = tl.CausalEncoder(
@@ -536,13 +541,13 @@ class TestEncoders:
     def test_a_fitted_one_goes_on_or_stays(self):
         fitted = self.CAUSAL.__sklearn_clone__().fit(waves())
         before = fitted.encode(waves())
-        moved = tl.Prototypes(encoder=fitted, hidden=7, max_steps=3, random_state=0).fit(waves())
-        kept = tl.Prototypes(encoder=fitted, freeze=True, hidden=7, max_steps=3, random_state=0).fit(waves())
+        moved = tl.Prototypes(encoder=fitted, max_steps=3, random_state=0).fit(waves())
+        kept = tl.Prototypes(encoder=fitted, freeze=True, max_steps=3, random_state=0).fit(waves())
         assert not np.allclose(moved.encode(waves()), before)
         assert kept.encode(waves()).tobytes() == before.tobytes() == fitted.encode(waves()).tobytes()
 
     def test_one_without_a_torch_module_is_used_as_it_is_and_whitened_if_wide(self, tmp_path):
-        model = tl.Prototypes(encoder=tl.Rocket(n_features=1000, random_state=0), hidden=7, max_steps=3, random_state=0)
+        model = tl.Prototypes(encoder=tl.Rocket(n_features=1000, random_state=0), max_steps=3, random_state=0)
         model.fit(waves())
         assert model.encode(waves()).shape[1] <= 128
         assert copied(model, tmp_path / "m").predict(waves()).tolist() == model.predict(waves()).tolist()
@@ -558,9 +563,9 @@ class TestEncoders:
 
     def test_vectors_of_a_single_number_are_learned_saved_and_compared(self, tmp_path):
         encoder = tl.SiameseGRU(hidden=4, n_outputs=1, random_state=0)
-        model = tl.Prototypes(encoder=encoder, similarity_fn="learned", hidden=1, max_steps=2, random_state=0).fit(
-            waves()
-        )
+        model = tl.Prototypes(
+            encoder=encoder, similarity_fn=LearnedSimilarity(hidden=1), max_steps=2, random_state=0
+        ).fit(waves())
         again = copied(model, tmp_path / "m")
         assert again.n_trained_features_ == again.encode(waves()).shape[1] == 1
         np.testing.assert_array_equal(again.class_scores(waves()), model.class_scores(waves()))
@@ -586,7 +591,7 @@ class TestEncoders:
 
     def test_a_torch_module_will_do_but_no_folder_holds_it(self, tmp_path):
         own = OwnNetwork()
-        model = tl.Prototypes(encoder=own, hidden=7, max_steps=5, random_state=0).fit(waves())
+        model = tl.Prototypes(encoder=own, max_steps=5, random_state=0).fit(waves())
         assert model.encode(waves()).shape == (32, 6)
         alone, together = model.encode(waves()[3:4])[0], model.encode(waves())[3]
         assert alone.tobytes() == together.tobytes()
@@ -598,21 +603,17 @@ class TestEncoders:
         rng = np.random.default_rng(0)
         y = np.repeat([0, 1], 20)
         vectors = tl.Sequences(rng.standard_normal((40, 7)) + 3 * y[:, None], layout="nc")
-        model = tl.Prototypes(encoder=tl.encode.VectorEncoder(), hidden=16, max_steps=60, random_state=0).fit(
-            vectors, y
-        )
+        model = tl.Prototypes(encoder=tl.encode.VectorEncoder(), max_steps=60, random_state=0).fit(vectors, y)
         assert (model.predict(vectors) == y).mean() > 0.9
         images = rng.random((40, 1, 12, 12)) + y[:, None, None, None] * (np.arange(12) > 5)
         pictures = tl.Sequences(images, layout="nchw")
-        model = tl.Prototypes(encoder=tl.encode.ImageEncoder(), hidden=16, max_steps=30, random_state=0).fit(
-            pictures, y
-        )
+        model = tl.Prototypes(encoder=tl.encode.ImageEncoder(), max_steps=30, random_state=0).fit(pictures, y)
         assert (model.predict(pictures) == y).mean() > 0.9
         assert isinstance(model.similarity(pictures[0], pictures[1]), float)
 
     def test_a_module_is_told_lengths_also_where_all_are_equal(self):
         X = np.random.default_rng(0).standard_normal((8, 9))
-        model = tl.Prototypes(encoder=NeedsLengths(), hidden=7, max_steps=2, random_state=0).fit(X, np.arange(8) % 2)
+        model = tl.Prototypes(encoder=NeedsLengths(), max_steps=2, random_state=0).fit(X, np.arange(8) % 2)
         assert model.predict(X).shape == (8,)
 
     def test_a_seed_repeats_what_is_fitted_beside(self):
@@ -644,7 +645,7 @@ class TestCheckpoints:
     def test_a_training_goes_on_with_the_encoder_that_it_began_with(self, tmp_path):
         causal = {"n_features": 8, "channels": 4, "depth": 2, "reduced_size": 5, "max_steps": 2}
         one, other = (tl.CausalEncoder(**causal, random_state=seed).fit(waves()) for seed in (0, 1))
-        how = {"hidden": 7, "checkpoint": tmp_path / "c", "random_state": 0}
+        how = {"trainer": tl.Trainer(checkpoint=tmp_path / "c"), "random_state": 0}
         tl.Prototypes(encoder=one, max_steps=3, **how).fit(waves())
         assert tl.Prototypes(encoder=one, max_steps=5, **how).fit(waves()).history_.n_steps == 5
         with pytest.raises(ValueError, match="encoder"):
@@ -818,7 +819,7 @@ class TestStreams:
         assert min_probability(np.ones((3, 5)), np.ones((3, 5), bool), 0.05) == np.inf
 
     def test_an_encoder_without_streams_says_so(self):
-        model = tl.Prototypes(encoder=OwnNetwork(), hidden=7, max_steps=2, random_state=0).fit(waves())
+        model = tl.Prototypes(encoder=OwnNetwork(), max_steps=2, random_state=0).fit(waves())
         with pytest.raises(TypeError, match="reads no streams"):
             model.stream()
         centred = tl.Prototypes(encoder=tl.Rocket(n_features=60, random_state=0), max_steps=2, random_state=0)
@@ -955,12 +956,11 @@ def test_an_encoder_of_thousands_of_features_is_used_by_128_whitened_components(
 
 
 RANGES = {  # the last value that is taken and the first that is refused
-    **dict.fromkeys(["hidden", "n_prototypes", "max_steps", "max_epochs"], ((1, 0),)),
-    **dict.fromkeys(["n_per_class", "batch_size"], ((2, 1),)),
-    **dict.fromkeys(["dropout", "label_smoothing"], ((0, -1), (0.99, 1))),
-    **dict.fromkeys(["learning_rate", "max_time"], ((1e-300, 0),)),
+    **dict.fromkeys(["n_prototypes", "max_steps"], ((1, 0),)),
+    "n_per_class": ((2, 1),),
+    "label_smoothing": ((0, -1), (0.99, 1)),
+    "max_time": ((1e-300, 0),),
     "momentum": ((0, -1), (1, 2)),
-    "weight_decay": ((0, -1),),
 }
 
 
@@ -973,13 +973,60 @@ def test_the_last_value_of_a_range_is_taken_and_the_next_one_refused(name, ends)
             check(beyond, name)
 
 
-DEFAULTS = {"n_prototypes": 1, "hidden": 512, "dropout": 0.25, "momentum": 0.9, "label_smoothing": 0.0,
-            "n_per_class": 6,
-            "batch_size": 64, "learning_rate": 3e-3, "weight_decay": 1e-3, "devices": 1, "freeze": False,
-            "symmetrize": True, "soft_pairs": False, "perturb": True, "standardize": True}  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "name", "taken", "refused"),
+    [
+        (LearnedSimilarity, "hidden", 1, 0),
+        (LearnedSimilarity, "dropout", 0, -1),
+        (LearnedSimilarity, "dropout", 0.99, 1),
+        (tl.Trainer, "max_epochs", 1, 0),
+        (tl.Trainer, "learning_rate", 1e-300, 0),
+        (tl.Trainer, "weight_decay", 0, -1),
+    ],
+)
+def test_values_take_the_last_value_of_a_range_and_refuse_the_next(kind, name, taken, refused):
+    assert getattr(kind(**{name: taken}), name) == taken
+    with pytest.raises(ValueError, match=rf"{name}={refused}\b.*: expected"):
+        kind(**{name: refused})
+
+
+def test_a_batch_is_of_two_sequences_or_more_and_nothing_is_held_out():
+    tl.Prototypes(trainer=tl.Trainer(batch_size=2))._refuse_options()
+    with pytest.raises(ValueError, match=r"trainer\.batch_size=1: expected at least 2"):
+        tl.Prototypes(trainer=tl.Trainer(batch_size=1)).fit(waves())
+    with pytest.raises(ValueError, match=r"trainer\.validation=0.2: Prototypes holds nothing out"):
+        tl.Prototypes(trainer=tl.Trainer(validation=0.2)).fit(waves())
+
+
+def test_the_perceptron_is_reached_through_its_word(tmp_path):
+    model = tl.Prototypes(**SMALL | {"similarity_fn": "fused"}, random_state=0)
+    assert model.get_params()["similarity_fn__with_cosine"] is True
+    model.set_params(similarity_fn__hidden=5).fit(waves())
+    assert copied(model, tmp_path / "m").similarity_fn == LearnedSimilarity(hidden=5, with_cosine=True)
+    assert model.network_.similarity.learned.first.out_features == 5
+    with pytest.raises(ValueError, match="similarity_fn='linear': expected one of 'cosine', 'learned', 'fused'"):
+        tl.Prototypes(similarity_fn="linear").fit(waves())
+
+
+DEFAULTS = {"n_prototypes": 1, "momentum": 0.9, "label_smoothing": 0.0, "n_per_class": 6, "freeze": False,
+            "soft_pairs": False, "perturb": True, "standardize": True}  # fmt: skip
 
 
 def test_defaults_are_those_of_the_decisions():
     """Typed once more, as every comparison of the pages is made with them: a change is a decision, not an accident."""
     known = {name: one.default for name, one in inspect.signature(tl.Prototypes).parameters.items()}
     assert {name: value for name, value in known.items() if isinstance(value, int | float)} == DEFAULTS
+    assert LearnedSimilarity() == LearnedSimilarity(hidden=512, dropout=0.25, symmetrize=True, with_cosine=False)
+    own = tl.Trainer(
+        batch_size=64,
+        learning_rate=3e-3,
+        optimizer="adamw",
+        betas=(0.9, 0.999),
+        weight_decay=1e-3,
+        gradient_clip=6.0,
+        schedule="one_cycle",
+        accelerator="cpu",
+        devices=1,
+        precision="32-true",
+    )
+    assert tl.Prototypes().trainer_ == own

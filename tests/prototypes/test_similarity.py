@@ -7,9 +7,8 @@ from torch.autograd import gradcheck
 
 import timelike as tl
 from naive import similarity as naive
-from timelike.prototypes import array_scores, blockwise_search, similarity as similarity_module
-from timelike.prototypes.cosine import CosineSimilarity, FusedSimilarity
-from timelike.prototypes.similarity import Similarity
+from timelike.prototypes import similarity as similarity_module
+from timelike.prototypes.similarity import CosineSimilarity, FusedSimilarity, Similarity
 
 FEATURES = 5
 
@@ -121,7 +120,7 @@ def test_blocks_batches_threads_and_known_vectors_change_no_bit(monkeypatch, sym
     s, (u, v) = similarity(symmetrize=symmetrize), vectors(300, 200)
     whole, starts = s.scores(u, v), np.array([0, 2, 50, 51, 299])
     few = s.top_k(u, v, 7), s.group_maxima(u, v, starts)
-    monkeypatch.setattr(array_scores, "MAX_HIDDEN_UNITS", 24 * 70)  # several blocks on either side
+    monkeypatch.setattr(similarity_module, "_MAX_SIDE_UNITS", 24 * 70)  # several blocks on either side
     for known in (u, s.precompute(u)):
         np.testing.assert_array_equal(s.scores(known, v), whole)
         np.testing.assert_array_equal(s.scores(known, v[13:14]), whole[:, 13:14])
@@ -135,7 +134,7 @@ def test_blocks_batches_threads_and_known_vectors_change_no_bit(monkeypatch, sym
 
 def test_more_are_asked_for_than_a_block_has(monkeypatch):
     s, (u, v) = similarity(), vectors(10, 3)
-    monkeypatch.setattr(array_scores, "MAX_HIDDEN_UNITS", 24 * 3)
+    monkeypatch.setattr(similarity_module, "_MAX_SIDE_UNITS", 24 * 3)
     np.testing.assert_array_equal(s.top_k(u, v, 10)[1], np.argsort(-s.scores(u, v), axis=0, kind="stable").T)
 
 
@@ -180,7 +179,7 @@ def test_prototypes_too_many_to_be_remembered_have_the_same_answers(first, secon
 def test_the_best_of_other_similarities_are_those_of_the_whole_table(monkeypatch, kind):
     s, (u, v), starts = kind(), vectors(60, 7), np.array([0, 1, 20, 59])
     whole = s.scores(u, v)
-    monkeypatch.setattr(blockwise_search, "MAX_SIMILARITIES", 7 * 9)  # blocks that cut groups
+    monkeypatch.setattr(similarity_module, "MAX_SIMILARITIES", 7 * 9)  # blocks that cut groups
     values, ids = s.top_k(u, v, 12)
     np.testing.assert_array_equal(ids, np.argsort(-whole, axis=0, kind="stable")[:12].T)
     np.testing.assert_allclose(values, np.take_along_axis(whole.T, ids, 1), rtol=1e-6)
@@ -227,8 +226,7 @@ def test_the_smallest_sizes_and_the_ends_of_every_range_are_taken(edge):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"n_features": 0}, {"hidden": 0}, {"dropout": 1}, {"dropout": -0.1}, {"slope": -1}, {"symmetrize": 1}],
+    "wrong", [{"n_features": 0}, {"hidden": 0}, {"dropout": 1}, {"dropout": -0.1}, {"slope": -1}, {"symmetrize": 1}]
 )
 def test_a_constructor_refuses_by_name(wrong):
     name = next(iter(wrong))

@@ -8,7 +8,9 @@ from scipy.special import expit
 from sklearn.svm import OneClassSVM
 
 import timelike as tl
-from timelike.prototypes import SimilarityMetric, gram_matrix, metric_violations, similarity_metric
+from timelike.prototypes import LearnedSimilarity, SimilarityMetric, gram_matrix, metric_violations, similarity_metric
+
+ONE_ORDER = LearnedSimilarity(hidden=64, symmetrize=False)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +23,7 @@ def data():
 @pytest.fixture(scope="module")
 def model(data):
     X, y = data
-    return tl.Prototypes(similarity_fn="learned", symmetrize=False, hidden=64, max_steps=80, random_state=0).fit(X, y)
+    return tl.Prototypes(similarity_fn=ONE_ORDER, max_steps=80, random_state=0).fit(X, y)
 
 
 def symmetric(model, X):
@@ -68,7 +70,7 @@ def test_large_similarities_are_told_apart():
 
 def test_a_model_that_changes_afterwards_changes_no_metric_that_was_taken_of_it(data):
     X, y = data
-    model = tl.Prototypes(similarity_fn="learned", hidden=8, max_steps=3, random_state=0).fit(X, y)
+    model = tl.Prototypes(similarity_fn=LearnedSimilarity(hidden=8), max_steps=3, random_state=0).fit(X, y)
     metric = model.metric()
     before = metric.pairwise(X)
     model.fit(X[::-1].copy(), y)
@@ -77,7 +79,7 @@ def test_a_model_that_changes_afterwards_changes_no_metric_that_was_taken_of_it(
 
 def test_a_metric_that_is_fitted_is_that_of_prototypes_that_are(data):
     X, y = data
-    options = {"similarity_fn": "learned", "hidden": 8, "max_steps": 3, "random_state": 0}
+    options = {"similarity_fn": LearnedSimilarity(hidden=8), "max_steps": 3, "random_state": 0}
     fitted = SimilarityMetric(tl.Prototypes(**options)).fit(X, y)
     expected = tl.Prototypes(**options).fit(X, y).metric()
     np.testing.assert_array_equal(fitted.pairwise(X), expected.pairwise(X))

@@ -31,8 +31,7 @@ def futures(frame, n_samples=None, seed=0):
 
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize(
-    ("ours", "error"),
-    [(score.mse, lambda x, z: (z - x) ** 2), (score.mae, lambda x, z: abs(z - x))],
+    ("ours", "error"), [(score.mse, lambda x, z: (z - x) ** 2), (score.mae, lambda x, z: abs(z - x))]
 )
 def test_errors_are_means_over_cells_then_over_items_and_steps(frame, ours, error):
     truth, answer = futures(frame)
@@ -56,7 +55,7 @@ def test_ensemble_scores_are_their_double_sums(frame, n_samples):
 def test_items_in_blocks_have_the_same_crps(monkeypatch):
     truth, samples = futures((3,), 6)
     whole = score.crps(truth, samples, per="each")
-    monkeypatch.setattr("timelike.score.ensembles._MAX_NUMBERS", 1)
+    monkeypatch.setattr("timelike.score.forecasting._MAX_NUMBERS", 1)
     np.testing.assert_array_equal(score.crps(truth, samples, per="each"), whole)
 
 
@@ -272,7 +271,7 @@ def test_a_picture_smaller_than_the_window_has_a_smaller_one_and_says_so():
 def test_equal_pictures_are_equal():
     flat = np.full((1, 1, 1, 11, 11), 0.3)
     assert score.ssim(flat, flat) == 1.0
-    with pytest.raises(ValueError, match=r"frames of shape \(3,\): expected pictures"):
+    with pytest.raises(ValueError, match=r"frames of shape \(3,\): expected images"):
         score.ssim(np.zeros((1, 1, 3)), np.zeros((1, 1, 3)))
     with pytest.raises(ValueError, match="window=4: expected an odd number"):
         score.ssim(flat, flat, window=4)

@@ -233,7 +233,7 @@ def test_the_interval_of_a_distance_does_not_depend_on_its_unit():
 
     np.testing.assert_allclose(found(0.1), found(1000.0))
     with pytest.raises(
-        ValueError, match=r"statistic gives .* and shares=True: expected numbers from 0 to 1; say shares"
+        ValueError, match=r"statistic gives .* and shares=True: expected numbers from 0 to 1; use shares"
     ):
         score.errors_interval(1000 * matrix, labels, lambda errors: errors.threshold(0.2), random_state=0)
 

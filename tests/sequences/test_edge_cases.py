@@ -27,12 +27,7 @@ def test_one_array_of_times_may_have_a_row_for_every_sequence():
 
 @pytest.mark.parametrize(
     "times",
-    [
-        [timedelta(seconds=1), 2.0],
-        [1.0, timedelta(seconds=2)],
-        [datetime(2024, 1, 1), "2024-01-02"],
-        ["2024-01-01", 7],
-    ],
+    [[timedelta(seconds=1), 2.0], [1.0, timedelta(seconds=2)], [datetime(2024, 1, 1), "2024-01-02"], ["2024-01-01", 7]],
 )
 def test_times_of_two_kinds_are_refused(times):
     with pytest.raises((TypeError, ValueError), match="times"):

@@ -100,7 +100,8 @@ def main(name, folder):
     different = [key for key in expected if not torch.equal(expected[key], found[key])]
     leftovers = [entry.name for entry in saved["checkpoint"].iterdir()]
     print(
-        f"{name}: {kills} kills, different: {different}, left: {len(leftovers)}, odd: {[n for n in leftovers if n[0] == '.']}"
+        f"{name}: {kills} kills, different: {different}, left: {len(leftovers)}, odd: "
+        f"{[n for n in leftovers if n[0] == '.']}"
     )
 
 

@@ -57,11 +57,10 @@ class Linear(Trained):
         rate=0.01,
         patient=False,
         standardize=True,
-        checkpoint=None,
+        max_steps=4,
+        max_time=None,
         progress=False,
-        accelerator="cpu",
-        devices=1,
-        precision="32-true",
+        trainer=None,
         random_state=None,
     ):
         store_parameters(self, locals())
@@ -75,9 +74,6 @@ class Linear(Trained):
 
     def _validate_targets(self, sequences, y):
         return None if y is None else np.asarray(y)
-
-    def _fit_options(self, objective):
-        return {"max_steps": 4, "patience": 3}
 
 
 rng = np.random.default_rng(0)
@@ -113,7 +109,7 @@ def test_a_seed_gives_the_same_first_weights_and_leaves_torchs_generator_alone()
 
 
 def test_a_trained_network_answers_in_float32_and_not_as_in_training():
-    model = Linear(precision="64-true").fit(X)
+    model = Linear(trainer=tl.Trainer(precision="64-true")).fit(X)
     assert model.network_.weight.dtype == torch.float32
     assert not model.network_.training
     assert model.history_.n_steps == 4
@@ -130,9 +126,9 @@ def test_messages_name_the_estimator_and_not_its_objective(capsys):
 
 
 def test_a_checkpoint_is_continued_with_the_same_data_targets_and_options_only(tmp_path):
-    folder = str(tmp_path / "kept")
-    first = Linear(random_state=0, checkpoint=folder).fit(X, [0, 1, 0])
-    again = Linear(random_state=0, checkpoint=folder, rate=0.5, progress=False).fit(X, [0, 1, 0])  # its rate may change
+    trainer = tl.Trainer(checkpoint=tmp_path / "kept")
+    first = Linear(random_state=0, trainer=trainer).fit(X, [0, 1, 0])
+    again = Linear(random_state=0, trainer=trainer, rate=0.5, progress=False).fit(X, [0, 1, 0])  # its rate may change
     assert torch.equal(weights(first), weights(again))
     for options_now, given, targets, named in [
         ({"width": 2}, X, [0, 1, 0], "another width, 1 there and 2 here"),
@@ -142,17 +138,18 @@ def test_a_checkpoint_is_continued_with_the_same_data_targets_and_options_only(t
         ({}, X, [1, 1, 0], "other labels"),
     ]:
         with pytest.raises(ValueError, match=named):
-            Linear(random_state=0, checkpoint=folder, **options_now).fit(given, targets)
+            Linear(random_state=0, trainer=trainer, **options_now).fit(given, targets)
 
 
 def test_what_is_drawn_before_training_is_the_same_where_it_may_be_continued():
     def draws(**given):
         return [Linear(**given)._rng().random() for _ in range(2)]
 
-    assert len(set(draws(checkpoint="folder"))) == 1
+    continued = tl.Trainer(checkpoint="folder")
+    assert len(set(draws(trainer=continued))) == 1
     assert len(set(draws(random_state=4))) == 1
     assert len(set(draws())) == 2
-    assert draws(random_state=4, checkpoint="folder")[0] == np.random.default_rng(4).random()
+    assert draws(random_state=4, trainer=continued)[0] == np.random.default_rng(4).random()
 
 
 def test_weights_come_back_from_a_file_and_the_state_that_was_read_stays_as_it_is():

@@ -278,7 +278,7 @@ LEARNED = [
     (tl.SiameseGRU, {}, 12**2),  # six of each of two classes in a batch
     (tl.CoupledGRU, {}, 12**2),
     (tl.TAP, {"supervision": "labels"}, 12**2),
-    (tl.TAP, {"supervision": "episodes", "n_way": 2, "k_shot": 1, "n_query": 2}, 2 * 2**2 * 2),  # both ways
+    (tl.TAP, {"supervision": tl.metric.Episodes(n_way=2, k_shot=1, n_query=2)}, 2 * 2**2 * 2),  # both ways
     (tl.TAP, {"supervision": "augmentation"}, 12),
     (tl.metric.AlignedFrames, {"supervision": "labels"}, 12**2),
 ]
@@ -288,7 +288,7 @@ LEARNED = [
 def test_a_learned_metric_keeps_its_budget_with_the_check_of_its_labels(kind, how, step_pairs, slow_steps, monkeypatch):
     """Nothing is held out, so that labels are checked by the data alone."""
     slow_distances(monkeypatch, slow_steps, step_pairs)
-    more = {"n_per_class": None, "batch_size": 12} if issubclass(kind, tl.metric.AlignedFrames) else {"n_per_class": 6}
+    more = {"n_per_class": None, "batch_size": 12} if issubclass(kind, tl.align.Aligner) else {"n_per_class": 6}
     fit_quietly(small(kind, **BY_TIME | {"max_epochs": None, "validation": 0.0} | more | how), *two_paces())
     assert 85 <= slow_steps.seconds - 1000 <= 105 + 1
 
@@ -362,12 +362,26 @@ def test_an_encoder_keeps_its_budget_with_what_is_held_out_and_with_all_vectors(
     assert 0.8 * limit <= slow_steps.seconds - 1000 <= 1.05 * limit + 1
 
 
+GROUND = [tl.metric.RVSML, tl.metric.DeepRVSML, tl.metric.ElementWise]
+
+
+@pytest.mark.parametrize("kind", GROUND)
+def test_a_ground_metric_keeps_its_budget(kind, slow_steps):
+    model = small(kind, **BY_TIME | {"max_steps": 10_000, "max_epochs": None})
+    if kind is tl.metric.RVSML:  # which settles before
+        assert model.fit(*two_paces()).history_.stop_reason == "nothing more to gain"
+        return
+    fit_quietly(model, *two_paces())
+    assert 85 <= slow_steps.seconds - 1000 <= 105 + 1
+
+
 def test_no_method_that_has_a_budget_of_time_is_left_out():
     """Prototypes and the forecasters have tests of their own above."""
     own = {tl.Prototypes, tl.SRVP, tl.Separation}
     assert {kind for kind in MODELS if "max_time" in kind.options()} == {
         *own,
         *ENCODERS,
+        *GROUND,
         *(kind for kind, *_ in LEARNED),
     }
 

@@ -7,9 +7,9 @@ import pytest
 
 import timelike as tl
 from timelike.train import History, NotLearnedWarning, fit
+from timelike.train.budget import Budget
 from timelike.train.callbacks import DurationNotice
 from timelike.train.learning_check import warn_if_not_learned
-from timelike.train.trainer import Budget
 from train.objectives import Judged, Line
 
 

@@ -510,7 +510,7 @@ def test_trainings_in_several_threads_repeat_and_leave_the_generators_alone():
     X, y = np.random.default_rng(0).standard_normal((8, 10, 2)), [0, 1] * 4
 
     def learned(_):
-        return tl.CoupledGRU(hidden=3, max_epochs=2, random_state=0).fit(X, y).pairwise(X)
+        return tl.CoupledGRU(hidden=3, max_steps=2, random_state=0).fit(X, y).pairwise(X)
 
     def seeded_anew():
         torch.manual_seed(3)

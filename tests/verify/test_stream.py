@@ -5,7 +5,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import timelike as tl
-from timelike.verify.stream_boundaries import Claims, compute_boundaries
+from timelike.verify.stream import compute_boundaries
+from timelike.verify.trials import Claims
 
 # eight people can promise little, which is not what most tests are about
 pytestmark = pytest.mark.filterwarnings("ignore::timelike.score.CalibrationWarning")

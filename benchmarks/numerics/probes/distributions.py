@@ -25,13 +25,7 @@ def gantk() -> Outputs:
         found[f"{name}: step"] = [settings.thesis_step(loss, name) for loss in ("IPM", "LSGAN")]
         for loss in ("IPM", "LSGAN"):
             flow = ds.descend(
-                fake,
-                real,
-                settings.thesis_discriminator(loss, name),
-                steps=3,
-                step=0.5,
-                record_every=1,
-                progress=False,
+                fake, real, settings.thesis_discriminator(loss, name), steps=3, step=0.5, record_every=1, progress=False
             )
             found[f"{name}: flow, {loss}"] = summarize(flow.particles)
     found["sine: kernel"] = summarize(ds.NTK(activation="sine", bias=1.0, depth=3)(fake, real))

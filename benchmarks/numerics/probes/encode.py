@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import timelike as tl
+from benchmarks.model_options import build_model, build_preset
 from benchmarks.numerics.probes.small_data import TRAINING, Outputs, pictures, summarize, waves
 
 
@@ -44,12 +45,12 @@ def tloss() -> Outputs:
     X = waves(6, shortest=16)
     small: dict[str, Any] = {"channels": 4, "depth": 2, "reduced_size": 4, "n_features": 6}
     settings: dict[str, tl.CausalEncoder | tl.RecurrentEncoder] = {
-        "default": tl.CausalEncoder(**small, max_steps=3, **TRAINING),
-        "untrained": tl.CausalEncoder(**small, max_steps=0, **TRAINING),
-        "softmax": tl.CausalEncoder(**small, max_steps=2, loss="nt_xent", **TRAINING),
-        "thesis": tl.CausalEncoder.preset("thesis", **small, max_steps=3, n_negatives=5, **TRAINING),
-        "thesis, LSTM": tl.RecurrentEncoder.preset(
-            "thesis", hidden=4, n_features=6, max_steps=2, n_negatives=5, **TRAINING
+        "default": build_model("CausalEncoder", **small, max_steps=3, **TRAINING),
+        "untrained": build_model("CausalEncoder", **small, max_steps=0, **TRAINING),
+        "softmax": build_model("CausalEncoder", **small, max_steps=2, loss="nt_xent", **TRAINING),
+        "thesis": build_preset("CausalEncoder", "thesis", **small, max_steps=3, n_negatives=5, **TRAINING),
+        "thesis, LSTM": build_preset(
+            "RecurrentEncoder", "thesis", hidden=4, n_features=6, max_steps=2, n_negatives=5, **TRAINING
         ),
     }
     found: Outputs = {}
@@ -65,7 +66,7 @@ def tloss() -> Outputs:
 def image_encoder() -> Outputs:
     """Losses and vectors of single images."""
     X = tl.Sequences(pictures(12, 1)[:, 0], layout="nchw")
-    encoder = tl.encode.ImageEncoder(max_steps=2, **TRAINING).fit(X)
+    encoder = build_model("ImageEncoder", max_steps=2, **TRAINING).fit(X)
     return {"losses": summarize(encoder.history_["loss"]), "vectors": summarize(encoder.encode(X))}
 
 

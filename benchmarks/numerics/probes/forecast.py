@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import timelike as tl
+from benchmarks.model_options import build_model, build_preset
 from benchmarks.numerics.probes.small_data import TRAINING, Outputs, pictures, summarize
 from timelike.forecast import AR, DMD, Analog, Climatology, Mean, Persistence, Ridge, SeasonalNaive
 
@@ -31,7 +32,7 @@ def srvp() -> Outputs:
     }
     series, found = _series(), Outputs()
     for name, more in on_series.items():
-        model = tl.SRVP(max_steps=3, **(small | more)).fit(series)
+        model = build_model("SRVP", max_steps=3, **(small | more)).fit(series)
         found[f"{name}: losses"] = summarize(model.history_["loss"])
         found[f"{name}: bound"] = summarize(model.elbo(series[:2, :8], n_samples=2, random_state=0).elbo)
         futures = model.predict(series[:2, :_PAST], _AHEAD, n_samples=2, random_state=0)
@@ -48,7 +49,7 @@ def srvp() -> Outputs:
         "pictures, perceptron": {"codec": "perceptron", "n_content": 0, "motion_penalty": 0.0},
     }
     for name, more in on_pictures.items():
-        model = tl.SRVP(filters=2, max_steps=2, **(small | more)).fit(clips)
+        model = build_model("SRVP", filters=2, max_steps=2, **(small | more)).fit(clips)
         found[f"{name}: losses"] = summarize(model.history_["loss"])
         futures = model.predict(clips[:2, :_PAST], 3, n_samples=1, random_state=0)
         found[f"{name}: futures"] = summarize(np.asarray(futures.samples))
@@ -89,16 +90,16 @@ def separation() -> Outputs:
     }
     series, found = _series(), Outputs()
     for name, more in settings.items():
-        model = tl.Separation(max_steps=3, **(small | more)).fit(series)
+        model = build_model("Separation", max_steps=3, **(small | more)).fit(series)
         found[f"{name}: losses"] = summarize(model.history_["loss"])
         given: dict[str, Any] = {"known_covariates": series[:2, 6 : 6 + _AHEAD, 1:]} if name == "calendar" else {}
         found[f"{name}: forecast"] = summarize(np.asarray(model.predict(series[:2, :6], _AHEAD, **given).mean))
-    model = tl.Separation(max_steps=2, **small).fit(series)
+    model = build_model("Separation", max_steps=2, **small).fit(series)
     found["vectors"] = summarize(model.encode(series))
     found["swap"] = summarize(np.asarray(model.swap(series[:2, :_PAST], series[2:4, :_PAST], 4).mean))
-    longest = tl.Separation(max_steps=2, **(small | {"chunk": 34})).fit(_series(length=40))
+    longest = build_model("Separation", max_steps=2, **(small | {"chunk": 34})).fit(_series(length=40))
     found["long chunk: losses"] = summarize(longest.history_["loss"])
-    model = tl.Separation.preset("waves-100", scale=0.05, output="auto", max_steps=2, batch_size=4, **TRAINING)
+    model = build_preset("Separation", "waves-100", scale=0.05, output="auto", max_steps=2, batch_size=4, **TRAINING)
     longer = _series(channels=10, length=30)
     found["waves-100: forecast"] = summarize(np.asarray(model.fit(longer).predict(longer[:2, :5], 4).mean))
     found["waves-100: losses"] = summarize(model.history_["loss"])
@@ -108,7 +109,7 @@ def separation() -> Outputs:
         "maps": {"codec": "dcgan", "maps": True, "offset": True, "conditioning": 2, "chunk": 5},
     }
     for name, more in on_pictures.items():
-        model = tl.Separation(filters=2, max_steps=2, **(small | more)).fit(clips)
+        model = build_model("Separation", filters=2, max_steps=2, **(small | more)).fit(clips)
         found[f"{name}: losses"] = summarize(model.history_["loss"])
         found[f"{name}: forecast"] = summarize(np.asarray(model.predict(clips[:2, :_PAST], 3).mean))
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 import timelike as tl
+from benchmarks.model_options import build_model, build_preset
 from benchmarks.numerics.probes.small_data import TRAINING, Outputs, summarize, uneven_labels, waves
 from timelike.metric import AlignedFramesNetwork, SelfSupervisedObjective, alignment_error, augment_batch, losses
 from timelike.train import fit
@@ -22,18 +23,20 @@ def tap() -> Outputs:
     """TAP at its defaults, and as in the paper with every loss, network and supervision that programs use."""
     small: dict[str, Any] = {"hidden": 8, "n_kernels": 2} | TRAINING | _UNJUDGED
     paper = small | _PAPER | {"gradient_clip": 6.0, "schedule": "plateau"}
-    settings: dict[str, tl.TAP] = {"default": tl.TAP(max_steps=3, **small)}
-    settings |= {loss: tl.TAP.preset("paper", loss=loss, **paper) for loss in ("triplet", "lifted", "binomial")}
+    settings: dict[str, tl.TAP] = {"default": build_model("TAP", max_steps=3, **small)}
+    settings |= {loss: build_preset("TAP", "paper", loss=loss, **paper) for loss in ("triplet", "lifted", "binomial")}
     settings |= {
-        f"network {name}": tl.TAP.preset("paper", variant=variant, **paper) for name, variant in _VARIANTS.items()
+        f"network {name}": build_preset("TAP", "paper", variant=variant, **paper) for name, variant in _VARIANTS.items()
     }
-    settings |= {f"weight {one}": tl.TAP.preset("paper", consistency=one, **paper) for one in (1.0, 0.0)}
-    settings["plain"] = tl.TAP.preset("paper", augment=False, **paper)
+    settings |= {f"weight {one}": build_preset("TAP", "paper", consistency=one, **paper) for one in (1.0, 0.0)}
+    settings["plain"] = build_preset("TAP", "paper", augment=False, **paper)
     for supervision in ("augmentation", "alignment"):
-        settings[supervision] = tl.TAP.preset("paper", supervision=supervision, **paper)
+        settings[supervision] = build_preset("TAP", "paper", supervision=supervision, **paper)
     for attention in (False, True):
         name = "episodes, attention" if attention else "episodes"
-        settings[name] = tl.TAP(self_attention=attention, max_steps=2, standardize=False, **_EPISODES, **small)
+        settings[name] = build_model(
+            "TAP", self_attention=attention, max_steps=2, standardize=False, **_EPISODES, **small
+        )
     found = _compare_trained(settings)
     X = waves()
     found["norm ratio"] = summarize(settings["triplet"].norm_ratio(X[:3], X[3:], n_jobs=1))
@@ -46,11 +49,11 @@ def aligned_frames() -> Outputs:
     paper = small | _PAPER | {"gradient_clip": 6.0, "schedule": "plateau"}
     steep = {"lifted": losses.Lifted(alpha=2.0, beta=1.0), "binomial": losses.Binomial(alpha=2.0, beta=1.0)}
     settings: dict[str, Any] = {
-        name: tl.metric.AlignedFrames.preset("paper", aligner="softdtw", loss=loss, **paper)
+        name: build_preset("AlignedFrames", "paper", aligner="softdtw", loss=loss, **paper)
         for name, loss in {"triplet": "triplet", **steep}.items()
     }
-    settings["episodes"] = tl.metric.AlignedFrames(
-        aligner="softdtw", hidden=8, max_steps=2, standardize=False, **_EPISODES, **small
+    settings["episodes"] = build_model(
+        "AlignedFrames", aligner="softdtw", hidden=8, max_steps=2, standardize=False, **_EPISODES, **small
     )
     found = _compare_trained(settings)
     x, lengths = waves(equal=True).to_tensor()
@@ -64,7 +67,7 @@ def aligned_frames() -> Outputs:
         found[f"alignments, {gamma}"] = summarize(error)
     torch.manual_seed(0)
     network = AlignedFramesNetwork(2, aligner="softdtw", hidden=4, normalize=False).double()
-    joint = SelfSupervisedObjective(network, waves(), joint=True, alignment=0.0, batch_size=4)
+    joint = SelfSupervisedObjective(network, waves(), joint=True, alignment=0.0, trainer=tl.Trainer(batch_size=4))
     return found | {"joint: losses": summarize(fit(joint, max_epochs=2, random_state=0)["loss"])}
 
 
@@ -74,12 +77,12 @@ def siamese() -> Outputs:
     paper = small | {"max_steps": 3, "max_epochs": None, "n_per_class": 2}
     return _compare_trained(
         {
-            "default": tl.SiameseGRU(max_steps=3, n_outputs=4, **small),
-            "contrastive": tl.SiameseGRU(loss="contrastive", max_steps=3, n_outputs=4, **small),
-            "paper": tl.SiameseGRU.preset("paper", **paper),
-            "paper, LSTM": tl.SiameseGRU.preset("paper", cell="lstm", **paper),
-            "paper, epochs": tl.SiameseGRU.preset("paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
-            "paper, one cycle": tl.SiameseGRU.preset("paper", schedule="one_cycle", learning_rate=0.03, **paper),
+            "default": build_model("SiameseGRU", max_steps=3, n_outputs=4, **small),
+            "contrastive": build_model("SiameseGRU", loss="contrastive", max_steps=3, n_outputs=4, **small),
+            "paper": build_preset("SiameseGRU", "paper", **paper),
+            "paper, LSTM": build_preset("SiameseGRU", "paper", cell="lstm", **paper),
+            "paper, epochs": build_preset("SiameseGRU", "paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
+            "paper, one cycle": build_preset("SiameseGRU", "paper", schedule="one_cycle", learning_rate=0.03, **paper),
         }
     )
 
@@ -89,11 +92,11 @@ def coupled() -> Outputs:
     small: dict[str, Any] = {"hidden": 4} | TRAINING | _UNJUDGED
     paper = small | {"max_steps": 3, "max_epochs": None, "n_per_class": 2}
     settings: dict[str, Any] = {
-        "default": tl.CoupledGRU(max_steps=3, **small),
-        "paper": tl.CoupledGRU.preset("paper", **paper),
-        "paper, norm": tl.CoupledGRU.preset("paper", coupling_bias=-3.0, penalty_term="norm", **paper),
-        "paper, epochs": tl.CoupledGRU.preset("paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
-        "paper, bias 0": tl.CoupledGRU.preset("paper", coupling_bias=0.0, sync="last", **paper),
+        "default": build_model("CoupledGRU", max_steps=3, **small),
+        "paper": build_preset("CoupledGRU", "paper", **paper),
+        "paper, norm": build_preset("CoupledGRU", "paper", coupling_bias=-3.0, penalty_term="norm", **paper),
+        "paper, epochs": build_preset("CoupledGRU", "paper", hidden=4, max_epochs=2, **_HELD_OUT, **TRAINING),
+        "paper, bias 0": build_preset("CoupledGRU", "paper", coupling_bias=0.0, sync="last", **paper),
     }
     found = _compare_trained(settings)
     exponent = settings["default"].network_.lyapunov_exponent(steps=20, starts=2, random_state=0)
@@ -104,10 +107,10 @@ def ground() -> Outputs:
     """Ground metrics of frames under a fixed aligner."""
     kept: dict[str, Any] = {"random_state": 0, "progress": False, "standardize": False}
     settings: dict[str, Any] = {
-        "RVSML, DTW": tl.metric.RVSML(aligner="dtw", max_iterations=3, **kept),
-        "RVSML, OPW": tl.metric.RVSML(aligner="opw", max_iterations=2, **kept),
-        "DeepRVSML": tl.metric.DeepRVSML(hidden=8, max_epochs=2, precision="64-true", **kept),
-        "elements": tl.metric.ElementWise(hidden=8, max_steps=3, n_per_class=2, precision="64-true", **kept),
+        "RVSML, DTW": build_model("RVSML", aligner="dtw", max_iterations=3, **kept),
+        "RVSML, OPW": build_model("RVSML", aligner="opw", max_iterations=2, **kept),
+        "DeepRVSML": build_model("DeepRVSML", hidden=8, max_epochs=2, precision="64-true", **kept),
+        "elements": build_model("ElementWise", hidden=8, max_steps=3, n_per_class=2, precision="64-true", **kept),
     }
     X = waves()
     found: Outputs = {}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import timelike as tl
+from benchmarks.model_options import build_model, build_preset
 from benchmarks.numerics.probes.small_data import TRAINING, Outputs, pictures, summarize, uneven_labels, waves
 from timelike.attacks import FGSM, PGD
 
@@ -40,17 +41,20 @@ def prototypes() -> Outputs:
     for name, more in options.items():
         if "encoder" not in more:
             more = more | {"encoder": tl.CausalEncoder(**_SMALL)}
-        model = tl.Prototypes(batch_size=6, n_per_class=2, max_steps=3, **TRAINING, **more).fit(known, labels)
+        model = build_model("Prototypes", batch_size=6, n_per_class=2, max_steps=3, **TRAINING, **more).fit(
+            known, labels
+        )
         found[f"{name}: losses"] = summarize(model.history_["loss"])
         found[f"{name}: scores"] = summarize(model.predict_proba(asked))
         found[f"{name}: vectors"] = summarize(model.encode(asked))
         found[f"{name}: similarities"] = summarize(model.similarity(asked, known))
-    model = tl.Prototypes.preset("paper", encoder=tl.CausalEncoder(**_SMALL), max_epochs=4, hidden=8, **TRAINING)
+    model = build_preset("Prototypes", "paper", encoder=tl.CausalEncoder(**_SMALL), max_epochs=4, hidden=8, **TRAINING)
     model.fit(known, labels)
     found["paper: losses"] = summarize(model.history_["loss"])
     found["paper: similarities"] = summarize(model.similarity(asked, known))
     images, digits = _images()
-    model = tl.Prototypes(
+    model = build_model(
+        "Prototypes",
         encoder=tl.encode.ImageEncoder(architecture="lenet", dropout=0.1),
         similarity_fn="learned",
         hidden=8,
@@ -61,9 +65,9 @@ def prototypes() -> Outputs:
     ).fit(images, digits)
     found["images: losses"] = summarize(model.history_["loss"])
     newcomer = waves(3, shortest=16, seed=5)
-    model = tl.Prototypes(extra_encoders=[], encoder=tl.CausalEncoder(**_SMALL), max_steps=2, **TRAINING).fit(
-        known, labels
-    )
+    model = build_model(
+        "Prototypes", extra_encoders=[], encoder=tl.CausalEncoder(**_SMALL), max_steps=2, **TRAINING
+    ).fit(known, labels)
     model.enroll(newcomer, np.full(3, 3))
     found["enrolled: scores"] = summarize(model.predict_proba(asked))
     return found
@@ -72,8 +76,12 @@ def prototypes() -> Outputs:
 def attacks() -> Outputs:
     """What attacks make of images, on a network that was trained for two steps."""
     images, digits = _images()
-    model = tl.Prototypes(
-        encoder=tl.encode.ImageEncoder(architecture="lenet", dropout=0.1), max_steps=2, batch_size=6, **TRAINING
+    model = build_model(
+        "Prototypes",
+        encoder=tl.encode.ImageEncoder(architecture="lenet", dropout=0.1),
+        max_steps=2,
+        batch_size=6,
+        **TRAINING,
     ).fit(images, digits)
     limits: dict[str, Any] = {"bounds": (0.0, 1.0)}
     several: dict[str, Any] = {

@@ -26,9 +26,7 @@ def retrieval_scores() -> Outputs:
         "recall": summarize(score.recall_at_k(distances, asked, labels, k=2)),
         "nearest": [score.nearest_accuracy(distances, asked, labels)],
         "verification": [errors.equal_error_rate, errors.minimum_cost(0.01)],
-        "resampled": summarize(
-            score.resampled_errors(far, genuine, subjects, n_resamples=20, random_state=0),
-        ),
+        "resampled": summarize(score.resampled_errors(far, genuine, subjects, n_resamples=20, random_state=0)),
         "tasks": [tasks.accuracy, tasks.half_width],
     }
 

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from benchmarks.papers.cgru import coupling_report as report, few_users, gates, oscillators
+from benchmarks.papers.cgru import coupling_report, few_users, gates, oscillators
 from benchmarks.papers.cgru.data import FILE, Problem, parts
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found, Row
-from benchmarks.papers.resumable import Program
 
 BOTH, ABLATED = ("siamese", "coupled"), 3  # seeds of the gates
 
@@ -36,12 +36,14 @@ class Asked(Row):
     seed: int
 
 
-class Coupling(Program[Asked]):
+class Coupling(Experiment[Asked]):
     """Every case with both methods."""
 
     paper, table, holds, seeds = "cgru", "coupling", f"{FILE} and uea/*.npz", 6
     subject = ("siamese", "coupled")
     title = "Does coupling help? SiameseGRU and CoupledGRU, tuned alike"
+    question = "whether coupling helps when both networks are tuned alike"
+    report = coupling_report
 
     @cached_property
     def whole(self) -> Problem:
@@ -92,15 +94,6 @@ class Coupling(Program[Asked]):
             clean = {gate: by["clean"]["map"] for gate, by in found["scores"].items()}
             return "MAP " + ", ".join(f"{gate} {score:.3f}" for gate, score in clean.items())
         return f"accuracy {found['accuracy']:.3f}, MAP {found['map']:.3f}, rate {found['rate']:g}"
-
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats()
 
 
 if __name__ == "__main__":

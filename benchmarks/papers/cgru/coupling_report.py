@@ -7,9 +7,9 @@ from statistics import mean
 from typing import NamedTuple
 
 from benchmarks.papers.cgru import few_users, gates, oscillators
-from benchmarks.papers.cgru.equals import FRAMES, PER_CLASS, RATES, SCORES, STEPS
+from benchmarks.papers.cgru.equals import FRAMES, PER_CLASS, RATES, SCORES, STEPS  # noqa: F401 (in the template)
 from benchmarks.papers.markdown import count_of, format_difference, format_mean, join_words, table
-from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.page import MissingRows
 from benchmarks.papers.results import Found, Rows, having
 
 from timelike.score import interval
@@ -18,6 +18,8 @@ WORDS = {
     "labels": ("all {}", "all {} units", "all {} labels per class"),
     "oscillators": ("all {}", "all {} units", "all {} starts"),
 }
+CASES = {"labels": few_users.CASES, "oscillators": oscillators.CASES}
+LEARNING_RATES, KEPT = ", ".join(f"{rate:g}" for rate in RATES), f"{gates.KEPT:.0%}"  # as the page writes them
 TITLES = {"accuracy": "1-NN accuracy", "map": "MAP", "auc": "AUC"}
 
 
@@ -73,7 +75,7 @@ def headline(rows: Rows) -> str:
     found = {name: _differences(rows, *asked, "map") for name, asked in _parts().items()}
     found = {name: some for name, some in found.items() if some}
     if not found:
-        return no_rows_yet(rows, "whether coupling helps when both networks are tuned alike")
+        raise MissingRows("pairs of both networks")
     each = [
         f"{format_difference(some)} on {name} ({count_of(len(some), 'pair')} of rows)" for name, some in found.items()
     ]
@@ -92,70 +94,9 @@ def headline(rows: Rows) -> str:
     )
 
 
-def body(rows: Rows) -> str:
-    """Few labels, oscillators, other gates."""
-    if not rows:
-        return ""
-    return f"""## Few users and few labels
-
-{on_cases(rows, "labels", few_users.CASES)}
-
-UCI HAR; a case is named `channels-units-labels per class`. {few_users.USERS} of the 21 training users are learned from
-and searched, {few_users.USERS} others choose the learning rate of each network
-({", ".join(f"{rate:g}" for rate in RATES)}) by the MAP of {few_users.CHOOSING} sequences of every class, and
-{few_users.ASKED} sequences of every class of the nine test users are the queries. Users and labels are drawn again with
-every seed. {rates(rows, "labels")} {other_start(rows)}
-
-The two networks differ in nothing but the coupling: the paper's plain GRU (`preset("paper")`: no front end, last state,
-`losses.Structural`, Adam), {STEPS} steps with one cycle of the learning rate, the last weights, batches of {PER_CLASS}
-per class, sequences averaged to about {FRAMES} frames. `CoupledGRU` starts with bias 0 (c ≈ ½), as in the paper, and
-penalises the mean gate. Differences are CoupledGRU minus SiameseGRU on the same data and seed, with the 95 % interval
-of their mean (Student's t over pairs of rows).
-
-## In words
-
-{verdict(rows)}
-
-## Shared parameters, different starts
-
-{on_cases(rows, "oscillators", oscillators.CASES)}
-
-A case is named `system-units-start`. Each system has four classes, sequences of {oscillators.STEPS} steps, and noise
-of a tenth of the deviation; a class is a parameter, and every sequence begins somewhere else: `pendulums` (rods, any
-moment of any swing), `cycles` (Van der Pol's oscillator with a little driving noise), `maps` (the logistic map where
-it is chaotic). Both networks start from the same GRU. In `chaotic` its recurrent weights are larger (gates ×
-{oscillators.GAINS[0]:g}, new state × {oscillators.GAINS[1]:g}) and are drawn until the largest Lyapunov exponent
-without input is above {oscillators.LEAST}. {oscillators.LEARNED} sequences of every class are learned from and
-searched, {oscillators.CHOOSING} choose the learning rate, {oscillators.ASKED} are queries.
-
-{rates(rows, "oscillators")}
-
-{exponents(rows)}
-
-## Other gates
-
-A trained CoupledGRU answers with its own gates (`own`), without any (`zero`, c = 0), with their `mean` over training
-pairs and steps for each unit, and with those of another pair (`shuffled`); nothing is trained again. `plain` is the
-paper's network (20 units, rate {gates.RATE:g}), `front` the library's default with `coupling_bias=-2`, both {STEPS}
-steps. Queries are clean, have noise of ½ or 1 deviation of a channel, are cropped to {gates.KEPT:.0%} of their steps,
-or are shifted in a circle; at most {gates.ASKED} queries, and {gates.SEARCHED} sequences are searched. HAR: a fifth of
-the users, {gates.LABELS} labels per class. The `own` lines are scores, the others differences from them over all
-finished sets and seeds; `siamese` is a SiameseGRU with the same training.
-
-{on_gates(rows)}
-"""
-
-
-def caveats() -> list[str]:
-    return [
-        "Cases of one seed share their users or sequences, so intervals over cases are somewhat too narrow.",
-        "No test part chose anything; but the grid of learning rates (three times smaller at first) and the "
-        "parameters of two systems were set after trials of both networks with seed 0 whose scores were seen.",
-    ]
-
-
-def on_cases(rows: Rows, part: str, cases: list[str]) -> str:
+def on_cases(rows: Rows, part: str) -> str:
     """A line for all cases, one for all that share a word, and one for each case."""
+    cases = CASES[part]
     both = ["SiameseGRU", "CoupledGRU", "difference"]
     head = ["case", "pairs", *(f"{name}, {TITLES[score]}" for score in ("accuracy", "map") for name in both)]
     named = {"all": cases} | sharing(cases, WORDS[part]) | {case: [case] for case in cases}

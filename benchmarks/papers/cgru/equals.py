@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from benchmarks.model_options import build_preset
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
@@ -47,7 +48,7 @@ def budget(quick: bool = False) -> dict[str, Any]:
 def plain(method: str, *, rate: float, quick: bool = False, **options: Any) -> Any:
     """The paper's network, without a front end, and the paper's loss and optimiser."""
     kind, own = METHODS[method]
-    return getattr(tl, kind).preset("paper", learning_rate=rate, **budget(quick), **own, **options)
+    return build_preset(kind, "paper", learning_rate=rate, **budget(quick), **own, **options)
 
 
 def tuned(make: Callable[[float], Any], parts: Parts, rates: tuple[float, ...] = RATES) -> tuple[Any, dict[str, Any]]:

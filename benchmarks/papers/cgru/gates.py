@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from benchmarks.model_options import build_model
 from benchmarks.papers.cgru.data import Problem, positions
 from benchmarks.papers.cgru.equals import budget, judged, plain, scored
 from benchmarks.papers.cgru.few_users import drawn
@@ -151,7 +152,10 @@ def trained(network: str, learned: tl.Sequences, seed: int, *, quick: bool) -> d
         made = {name: plain(name, rate=RATE, quick=quick, random_state=seed) for name in ("siamese", "coupled")}
     else:
         given = budget(quick) | {"random_state": seed}
-        made = {"siamese": tl.SiameseGRU(**given), "coupled": tl.CoupledGRU(coupling_bias=-2.0, **given)}
+        made = {
+            "siamese": build_model("SiameseGRU", **given),
+            "coupled": build_model("CoupledGRU", coupling_bias=-2.0, **given),
+        }
     return {name: metric.fit(learned) for name, metric in made.items()}
 
 

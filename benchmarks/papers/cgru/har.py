@@ -18,20 +18,22 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.papers.cgru import figures, report
+from benchmarks.papers.cgru import figures, har_report
 from benchmarks.papers.cgru.data import FILE, FOLDS
 from benchmarks.papers.cgru.methods import CHOOSING, GROUND, METHODS, NETWORKS, RAW, SAMPLE, STANDARDIZED, TEST, Part
 from benchmarks.papers.cgru.workshop import Workshop
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found
-from benchmarks.papers.resumable import Program
 
 
-class Twins(Program[Part]):
+class Twins(Experiment[Part]):
     """Every method on every part of the data."""
 
     paper, table, holds = "cgru", "har", FILE
     subject = ("siamese", "coupled")
     title = "Siamese and coupled GRUs on UCI HAR, beside the paper"
+    question = "CoupledGRU on the test part of UCI HAR"
+    report = har_report
     draws = True
 
     @cached_property
@@ -73,15 +75,6 @@ class Twins(Program[Part]):
 
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in ("accuracy", "f1", "map"))
-
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats(self.rows)
 
     def draw(self, folder: Path) -> None:
         figures.draw(self.rows, self.workshop, folder)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.model_options import build_preset
 from benchmarks.papers.results import Row
 
 import timelike as tl
 
-SEEDS = 3
 TEST, SAMPLE, RAW, STANDARDIZED = "test", "sample", "raw", "standardized"
 
 
@@ -35,7 +35,7 @@ class Method(NamedTuple):
             return tl.metric.RVSML(**given)
         most = self.epochs if epochs is None else epochs
         given |= {"hidden": 20, "max_epochs": most, "patience": self.patience, "validation": 0.2}
-        return getattr(tl, self.kind).preset("paper", **given, checkpoint=checkpoint)
+        return build_preset(self.kind, "paper", **given, checkpoint=checkpoint)
 
 
 NORM = {"penalty_term": "norm"}  # as in the paper; the estimator's default is the mean gate

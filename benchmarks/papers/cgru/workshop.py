@@ -77,7 +77,7 @@ class Workshop:
         metric = method.estimator(row.seed, standardize=chosen, epochs=self.epochs(row), checkpoint=pause)
         metric.fit(given.gallery, given.gallery.labels)
         if row.method in NETWORKS and row.part == TEST:
-            metric.set_params(checkpoint=None).save(self.model(row))
+            metric.set_params(trainer__checkpoint=None).save(self.model(row))
         return metric
 
     @property

@@ -19,14 +19,14 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
-from benchmarks.papers.decdtw import report
+from benchmarks.papers.decdtw import alignment_report
 from benchmarks.papers.decdtw.constraints import OPEN, learn, validated
 from benchmarks.papers.decdtw.methods import METHODS, Base
 from benchmarks.papers.decdtw.music import FILE, score_task
 from benchmarks.papers.decdtw.tasks import THRESHOLDS, Pairs, Task, places_task, warped_task
 from benchmarks.papers.decdtw.training import WEIGHTS, Settings, errors, first_metric, select_weight, train
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found, Row, having
-from benchmarks.papers.resumable import Program
 
 TASKS = ("melspec", "chroma", "generated", "places")
 SCORES = TASKS[:2]
@@ -51,11 +51,13 @@ class Case(Row):
         return self.task.removeprefix("open-")
 
 
-class Learning(Program[Case]):
+class Learning(Experiment[Case]):
     """Every method on every task, and λ and constraints learned."""
 
     paper, table, holds = "decdtw", "alignment", FILE
     title = "Learning to align: DecDTW beside its rivals"
+    question = "how well features learned by DecDTW align"
+    report = alignment_report
     subject, without_data = ("decdtw",), True
 
     def __init__(self, given: argparse.Namespace) -> None:
@@ -91,16 +93,8 @@ class Learning(Program[Case]):
         return self._open(row) if row.task.startswith("open-") else self._compared(row)
 
     def said(self, found: Found) -> str:
-        return report.line(found)
-
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats(self.rows)
+        errors = ", ".join(f"{k} {v:.3g}" for k, v in found["test GDTW"].items() if "≤" not in k)
+        return f"λ={found['weight']:g}, epoch {found['epoch']}; test under GDTW: {errors}"
 
     def task(self, name: str) -> Task:
         """Made once."""

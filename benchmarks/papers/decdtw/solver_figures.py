@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.papers.canvas import blank
-from benchmarks.papers.decdtw.solver_report import INFERENCE, TRAINING, sizes
 from benchmarks.papers.decdtw.solving import STREAM
+from benchmarks.papers.page import MissingRows, need
 from benchmarks.papers.results import Found, Rows
 
 SHRINK = 0.125  # of the grid's width, from pass to pass
 
 
+INFERENCE = ("DTW", "grid alone, not refined", "grid alone", "GDTW", "GDTW, usual grid")
+TRAINING = ("Soft-DTW", "DILATE", "DecDTW")
+
+
+def sizes(rows: Rows, part: str) -> list[Found]:
+    """The rows of a part, which must have some, by size."""
+    return sorted(need(rows, part=part), key=lambda row: int(row["size"]))
+
+
 def draw(rows: Rows, folder: Path) -> None:
     """All that there are rows for."""
     folder.mkdir(parents=True, exist_ok=True)
-    if sizes(rows, "inference") and sizes(rows, "training"):
+    with suppress(MissingRows):
         times(rows, folder / "decdtw_time.png")
-    for row in sizes(rows, "passes")[:1]:
-        passes(row, folder / "decdtw_passes.png")
+    with suppress(MissingRows):
+        passes(sizes(rows, "passes")[0], folder / "decdtw_passes.png")
 
 
 def times(rows: Rows, path: Path) -> None:

@@ -9,16 +9,19 @@ beside the empirical tangent kernel of random networks, whose error falls like 1
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from statistics import linear_regression, mean
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.gantk import closed_forms_report as report, settings
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.gantk import settings
 from benchmarks.papers.gantk.networks import network
-from benchmarks.papers.results import Found, Row
-from benchmarks.papers.resumable import Program
+from benchmarks.papers.results import Found, Row, Rows, having
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
@@ -46,12 +49,13 @@ class Check(Row):
     seed: int
 
 
-class ClosedForms(Program[Check]):
+class ClosedForms(Experiment[Check]):
     """Differences from what was found in another way."""
 
     paper, table, holds, without_data = "gantk", "closed_forms", "nothing: points are drawn", True
     subject = ("gantk",)
     title = "GAN(TK)²: closed forms and other ways to the same numbers"
+    question = "the closed forms of infinitely wide discriminators"
 
     def planned(self) -> Iterator[Check]:
         yield from (Check("neural-tangents", name, "6 points", 0) for name in PEER)
@@ -103,12 +107,6 @@ class ClosedForms(Program[Check]):
     def said(self, found: Found) -> str:
         return f"error {found['error']:.2g}"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
 
 def _points(seed: int) -> tuple[Floats, Floats, Floats]:
     """Generated, real and other points: unequally many."""
@@ -131,6 +129,102 @@ def integrated(kernel: Any, fake: Floats, real: Floats, asked: Floats, time: flo
 
 def _relative(ours: Floats, theirs: Floats) -> float:
     return float(np.linalg.norm(ours - theirs) / np.linalg.norm(theirs))
+
+
+# --- the page
+
+MOST = {"IPM": 1e-12, "LSGAN": 1e-9, "neural-tangents": 1e-8}
+WORDS = {
+    "IPM": "IPM against the witness function of MMD, relative",
+    "LSGAN": "LSGAN against Runge-Kutta of order 8 (its own tolerance is 1e-12), relative",
+    "neural-tangents": "NTK against neural-tangents 0.6.5 (eight digits), absolute",
+}
+SHORT = {
+    "IPM": "IPM with the witness function of MMD",
+    "LSGAN": "LSGAN with numerical integration",
+    "neural-tangents": "tangent kernels with another library",
+}
+SLOPES = (-0.65, -0.35)  # powers of the width: −½ in theory
+
+
+def headline(rows: Rows) -> str:
+    """The largest errors of the closed forms, and how finite networks approach them."""
+    return page.sentences(lambda: _errors_sentence(worst_errors(rows)), lambda: _widths_sentence(fit_widths(rows)))
+
+
+def _errors_sentence(errors: dict[str, float]) -> str:
+    if not errors:
+        return ""
+    shown = markdown.join_words([f"{SHORT[part]} to {error:.0e}" for part, error in errors.items()])
+    agree = "agree" if all(error <= MOST[part] for part, error in errors.items()) else "do NOT all agree"
+    return f"The closed forms of infinitely wide discriminators {agree} with independent results: {shown}."
+
+
+def _widths_sentence(slopes: dict[str, float]) -> str:
+    if not slopes:
+        return ""
+    agrees = "agrees with" if _follow_theory(slopes) else "contradicts"
+    powers = markdown.format_range(slopes.values(), ".2f").replace("-", "−")
+    return (
+        f"The tangent kernel of random networks approaches the exact one like width^{powers} (theory: −0.5), which "
+        f"{agrees} the thesis."
+    )
+
+
+def _follow_theory(slopes: dict[str, float]) -> bool:
+    return all(SLOPES[0] <= slope <= SLOPES[1] for slope in slopes.values())
+
+
+def worst_errors(rows: Rows) -> dict[str, float]:
+    """The largest error of every comparison that has rows."""
+    return {part: max(row["error"] for row in found) for part in WORDS if (found := having(rows, part=part))}
+
+
+def fit_widths(rows: Rows) -> dict[str, float]:
+    """For every network, the power of the width that its error is proportional to; of two widths at least."""
+    means = {name: _mean_errors(found) for name, found in _networks(rows).items()}
+    return {name: _power(errors) for name, errors in means.items() if len(errors) > 1}
+
+
+def _networks(rows: Rows) -> dict[str, list[Found]]:
+    return page.group_by(having(rows, part="networks"), "architecture")
+
+
+def _mean_errors(found: list[Found]) -> dict[int, float]:
+    return {int(width): mean(row["error"] for row in some) for width, some in page.group_by(found, "width").items()}
+
+
+def _power(errors: dict[int, float]) -> float:
+    return linear_regression([*map(math.log, errors)], [*map(math.log, errors.values())]).slope
+
+
+def exact(rows: Rows) -> str:
+    """The largest error of every comparison, and whether it is small enough."""
+    lines = []
+    for part, error in worst_errors(rows).items():
+        found = having(rows, part=part)
+        worst = next(row for row in found if row["error"] == error)
+        met = "met" if error <= MOST[part] else "NOT MET"
+        where = f"{worst['architecture']}, {worst['setting']}"
+        lines.append([WORDS[part], str(len(found)), f"{error:.1e}", where, f"{MOST[part]:g}", f"**{met}**"])
+    return markdown.table(["comparison", "rows", "largest error", "where", "target", ""], lines) if lines else ""
+
+
+def widths(rows: Rows) -> str:
+    """The error of finite networks by their width."""
+    powers = fit_widths(rows)
+    columns = {f"width {width}": _width_cell(width) for width in page.names(having(rows, part="networks"), "width")}
+    columns["power"] = lambda found: f"{powers.get(found[0]['architecture'], math.nan):.2f}"
+    return page.tabulate("network", _networks(rows), columns)
+
+
+def _width_cell(width: Any) -> page.Cell:
+    return lambda found: f"{mean(row['error'] for row in found if row['width'] == width):.1e}"
+
+
+def width_target(rows: Rows) -> str:
+    """Whether errors fall as they should."""
+    return "met" if _follow_theory(fit_widths(rows)) else "NOT MET"
 
 
 if __name__ == "__main__":

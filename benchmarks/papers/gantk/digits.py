@@ -12,12 +12,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.gantk import digits_figures as figures, digits_report as report, problems, settings
-from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
+from benchmarks.papers import markdown
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.gantk import digits_figures as figures, problems, settings
+from benchmarks.papers.results import Found, Rows, Trial, having
 from scipy.spatial.distance import cdist
 
 from timelike.distributions import IPM, descend, mmd
@@ -27,12 +29,13 @@ STEPS = {"64 digits": 20000, "256 digits": 1500, "1024 digits": 250}
 KERNELS = ("ReLU", "RBF", "ReLU without bias")
 
 
-class Digits(Program[Trial]):
+class Digits(Experiment[Trial]):
     """How near particles come to pictures, and to how many of them."""
 
     paper, table, holds, draws, seeds = "gantk", "digits", FILE, True, 1
     subject = ("gantk",)
     title = "GAN(TK)²: noise that becomes digits"
+    question = "how near particles come to 64 digits under each kernel"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
@@ -79,15 +82,6 @@ class Digits(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"{found['final distance']:.3g} from the nearest digit, {found['final reached']:.0%} of digits reached"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats()
-
     def draw(self, folder: Path) -> None:
         first = [row for row in self.planned() if row.seed == 0 and row.dataset == next(iter(STEPS))]
         kept = {row.method: particles_file(self.scratch, row) for row in first}
@@ -103,6 +97,55 @@ def nearest(particles: np.ndarray[Any, Any], real: np.ndarray[Any, Any]) -> Foun
     """The mean distance of a particle to the nearest target, and the share of targets that are nearest to some."""
     distances = cdist(particles, real)
     return {"distance": float(distances.min(axis=1).mean()), "reached": len(set(distances.argmin(axis=1))) / len(real)}
+
+
+# --- the page
+
+SHARP = 0.5  # of the distance between neighbouring digits: nearer than this, a particle shows a digit
+THESIS = {"RBF": "blurry", "ReLU": "sharp", "ReLU without bias": "mostly sharp"}
+
+
+def headline(rows: Rows) -> str:
+    """How near particles come to 64 digits, kernel by kernel, beside the thesis's pictures."""
+    ends = {name: row for name in THESIS for row in having(rows, dataset="64 digits", method=name, seed=0)}
+    apart = mean(row["apart"] for row in ends.values())
+    sharp = {name: row["final distance"] < SHARP * row["apart"] for name, row in ends.items()}
+    agrees = all(sharp[name] == (THESIS[name] != "blurry") for name in ends)
+    shown = markdown.join_words([f"{name} {row['final distance']:.2g}" for name, row in ends.items()])
+    theirs = markdown.join_words([f"{name} {THESIS[name]}" for name in ends])
+    return (
+        f"64 particles moved onto 64 digits end at these mean distances from the nearest digit: {shown} (digits are "
+        f"{apart:.1f} apart). The thesis shows pictures only ({theirs}), and this "
+        f"{'agrees with' if agrees else 'contradicts'} them."
+    )
+
+
+def distances(rows: Rows) -> str:
+    """Where particles start and end, row by row."""
+    head = [
+        "particles onto",
+        "kernel",
+        "steps",
+        "distance at the start",
+        "at the end",
+        "digits reached",
+        "digits apart",
+    ]
+    return markdown.table([*head, "MMD² start → end", "seconds"], [_line(row) for row in rows.values()])
+
+
+def _line(row: Found) -> list[str]:
+    moved = f"{row['mmd'][0]:.2e} → {row['mmd'][-1]:.2e}"
+    ends = [f"{row['nearest'][0]:.2f}", f"{row['final distance']:.3g}", f"{row['final reached']:.0%}"]
+    return [
+        row["dataset"],
+        row["method"],
+        str(row["steps"][-1]),
+        *ends,
+        f"{row['apart']:.2f}",
+        moved,
+        f"{row['seconds']:.0f}",
+    ]
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from statistics import mean
 
 import numpy as np
-from benchmarks.papers.gantk import monotone_report as report, problems, settings
-from benchmarks.papers.results import Found, Row
-from benchmarks.papers.resumable import Program
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.gantk import problems, settings
+from benchmarks.papers.results import Found, Row, Rows, having
 
 from timelike.distributions import IPM, descend, mmd
 
@@ -34,12 +36,13 @@ class Falling(Row):
     seed: int
 
 
-class Monotone(Program[Falling]):
+class Monotone(Experiment[Falling]):
     """Rises of MMD² along the way."""
 
     paper, table, holds, without_data = "gantk", "monotone", "nothing: points are drawn", True
     subject = ("gantk",)
     title = "GAN(TK)²: does MMD fall at every step?"
+    question = "whether MMD² falls at every step"
 
     def planned(self) -> Iterator[Falling]:
         for seed in range(self.given.seeds):
@@ -85,11 +88,67 @@ class Monotone(Program[Falling]):
     def said(self, found: Found) -> str:
         return f"{found['rises']} rises, MMD² {found['start']:.3g} → {found['end']:.3g}"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
 
-    def body(self) -> str:
-        return report.body(self.rows)
+# --- the page
+
+SMOOTH = ("RBF", "sigmoid")
+
+
+def headline(rows: Rows) -> str:
+    """Where MMD² falls at every step, and where it does not."""
+    if not rows:
+        raise page.MissingRows("kernels")
+    rises = {name: [row["rises"] for row in some] for name, some in page.group_by(rows, "architecture").items()}
+    falling, rising = ([name for name in rises if any(rises[name]) == rose] for rose in (False, True))
+    parts = []
+    if falling:
+        parts.append(f"MMD² falls at every step, for every step size tried, with {markdown.join_words(falling)}")
+    if rising:
+        counts = [n for name in rising for n in rises[name] if n]
+        parts.append(
+            f"MMD² rises at {markdown.format_range(counts, '.0f')} of 3 000 steps with {markdown.join_words(rising)}"
+        )
+    smooth = [name for name in rises if name in SMOOTH]
+    verdict = (
+        "proposition 4 of the thesis, which is about smooth kernels, is not tested by these rows"
+        if not smooth
+        else "this agrees with proposition 4 of the thesis, which is about smooth kernels only; ReLU's has a cusp"
+        if all(name in falling for name in smooth)
+        else "this contradicts proposition 4 of the thesis"
+    )
+    return f"{'; '.join(parts)}: {verdict}."
+
+
+def rises(rows: Rows) -> str:
+    """Rises by kernel and step."""
+    lines = [
+        _line(found)
+        for name in page.names(rows, "architecture")
+        for share in SHARES
+        if (found := having(rows, architecture=name, share=share))
+    ]
+    head = ["kernel", "step", "rises, each seed", "largest rise", "rounding", "MMD² at the start", "at the end"]
+    return markdown.table(head, lines)
+
+
+def _line(found: list[Found]) -> list[str]:
+    counts = " · ".join(str(row["rises"]) for row in found)
+    most = [f"{max(row[key] for row in found):.1e}" for key in ("largest", "rounding")]
+    ends = [f"{mean(row[key] for row in found):.2e}" for key in ("start", "end")]
+    return [found[0]["architecture"], f"{found[0]['step']:g}", counts, *most, *ends]
+
+
+def proposition(rows: Rows) -> str:
+    """Up to which step MMD² falls always, of smooth kernels."""
+    lines = []
+    for name in SMOOTH:
+        if found := having(rows, architecture=name):
+            steps = sorted({row["step"] for row in found})
+            good = [step for step in steps if not any(row["rises"] for row in found if row["step"] <= step)]
+            most = f"at every step up to {max(good):g}" if good else "at no step tried"
+            met = "met" if good else "NOT MET"
+            lines.append(f"{name}: MMD² falls {most} (tried: {', '.join(f'{one:g}' for one in steps)}): **{met}**")
+    return page.bullets(lines)
 
 
 if __name__ == "__main__":

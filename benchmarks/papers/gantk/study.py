@@ -13,10 +13,8 @@ import hashlib
 import itertools
 import json
 import time
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, fields
 from pathlib import Path
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Any
@@ -25,24 +23,14 @@ import numpy as np
 from benchmarks.papers.gantk import settings
 from benchmarks.papers.gantk.problems import NAMED_PROBLEMS, FlowProblem
 from benchmarks.papers.gantk.settings import ARCHITECTURES, LOSSES
-from numpy.typing import NDArray
 
 from timelike.core import files, parameters
 from timelike.core.interrupts import immediate_interrupts
 from timelike.core.parameters import check_bool, check_choice, check_float, check_int, format_count
 from timelike.core.progress import ProgressMeter, check_progress
+from timelike.core.run_store import RunStore
 from timelike.distributions import FlowDiverged, descend, plot_particles
-from timelike.distributions.flows.step_size import step_factors
-from timelike.models.json_fields import (
-    array_parser,
-    dict_parser,
-    list_parser,
-    parse_any,
-    parse_integer,
-    parse_number,
-    read_fields,
-    read_json_file,
-)
+from timelike.distributions.flows.descent import step_factors
 from timelike.plotting import landscapes
 
 if TYPE_CHECKING:
@@ -121,9 +109,9 @@ def run_study(
     step_factors(listed, how["steps"])  # refuses what is none
     path = parameters.check_folder(folder, "folder")
     parameters.make_folder_for_option(path, "folder")
-    study = _StudyRun(grid, how | {"schedule": listed}, size, StudyStore(path), check_progress(progress))
-    rows, left = study.rows()
-    found = Study(tuple(rows), left, path)
+    store = RunStore(path / "flows", "study", option="folder")  # no identity: a later call may add seeds and names
+    rows, left = _StudyRun(grid, how | {"schedule": listed}, size, store, check_progress(progress)).rows()
+    found = Study(tuple(rows), left, path, store)
     found.save()
     if check_bool(figures, "figures") and rows:
         found.save_figures()
@@ -146,7 +134,7 @@ class StudyCell:
     @property
     def key(self) -> str:
         """Its name among the others."""
-        return "/".join((self.problem, self.loss, self.architecture, self.width, str(self.seed)))
+        return "/".join(map(str, astuple(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,15 +238,16 @@ class _StudyRun:
     """A study under way."""
 
     def __init__(
-        self, grid: StudyGrid, how: dict[str, Any], step: float | None, kept: StudyStore, shown: bool | None
+        self, grid: StudyGrid, how: dict[str, Any], step: float | None, store: RunStore, shown: bool | None
     ) -> None:
-        self.grid, self.how, self.size, self.store, self.progress = grid, how, step, kept, shown
+        self.grid, self.how, self.size, self.store, self.progress = grid, how, step, store, shown
 
     def rows(self) -> tuple[list[dict[str, Any]], int]:
         """Everything that is finished, and how many are not."""
         cells = self.grid.cells()
         settings = {cell.key: self._settings(cell) for cell in cells}
-        done = {cell.key: row for cell in cells if (row := self.store.find(cell, settings[cell.key])) is not None}
+        stored = {cell.key: self.store.find(cell.key, settings[cell.key]) for cell in cells}
+        done = {key: row for key, row in stored.items() if row is not None}
         todo = [cell for cell in cells if cell.key not in done]
         with immediate_interrupts(), ProgressMeter(len(todo), self.progress if todo else False, unit="flow") as bar:
             try:
@@ -291,10 +280,11 @@ class _StudyRun:
         except FlowDiverged as error:  # a result too: the others go on
             flow, diverged = error.flow, error.step
         numbers = {name: flow.history[name].tolist() for name in flow.score_names}
-        row = settings | {name: values[-1] for name, values in numbers.items()}
+        row = asdict(cell) | settings | {name: values[-1] for name, values in numbers.items()}
         row |= {"diverged": diverged, "seconds": time.perf_counter() - began}
         row |= {"history": numbers | {"steps": flow.frame_steps.tolist()}}
-        return self.store.keep(cell, row, {"frames": flow.frames, "real": np.asarray(problem.real)})
+        self.store.save(cell.key, row, settings, arrays={"frames": flow.frames, "real": np.asarray(problem.real)})
+        return row
 
 
 def _fingerprint(problem: FlowProblem) -> str:
@@ -303,91 +293,6 @@ def _fingerprint(problem: FlowProblem) -> str:
     for side in (problem.start, problem.real):
         found.update(np.ascontiguousarray(side, np.float64).tobytes())
     return found.hexdigest()
-
-
-# --- the folder -------------------------------------------------------------------------------------------------------
-
-
-class StudyStore:
-    """Finished flows by their cells; what was made with other settings is refused, not mixed in."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "flows"
-        self.folder.mkdir(exist_ok=True)
-
-    def find(self, cell: StudyCell, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The finished row of a cell."""
-        file = self._file(cell, "json")
-        if not file.exists():
-            return None
-        row = self._read(file, cell, settings)
-        for name, value in settings.items():
-            if row[name] != value:
-                raise ValueError(
-                    f"{name}={value!r}: the folder {str(self.folder.parent)!r} has {cell.key} with "
-                    f"{name}={row[name]!r:.60}; repeat its call, or give another folder"
-                )
-        self._check_particles(self.folder / row["particles"], len(row["history"]["steps"]), bool(row["diverged"]))
-        return row
-
-    def _read(self, file: Path, cell: StudyCell, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """A row with every entry of its kind."""
-        held = read_json_file(file, "folder")
-        history = held.get("history") if isinstance(held, dict) else None
-        scored = [name for name in history if name != "steps"] if isinstance(history, dict) else []
-        own = asdict(cell) | {"particles": self._file(cell, "npz").name}
-        numbers = dict.fromkeys({*scored, "sinkhorn", "seconds"}, parse_number) | {"diverged": parse_integer}
-        checks = dict.fromkeys([*own, *settings], parse_any) | numbers | {"history": _read_history}
-        row = read_fields(held, str(file), **checks)
-        for name, value in own.items():
-            if row[name] != value:
-                raise ValueError(f"{file} has {name}={row[name]!r:.60}: expected {value!r}; was the file edited?")
-        return row
-
-    def _check_particles(self, file: Path, n_frames: int, diverged: bool) -> None:
-        """An error where the particles of a flow are not what `keep` writes."""
-        try:
-            with file.open("rb") as opened, np.load(opened, allow_pickle=False) as held:
-                frames, real = held["frames"], held["real"]
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-            raise ValueError(
-                f"{file} does not hold the particles of a flow ({type(error).__name__}: {error}); delete it and the "
-                ".json beside it to have the flow computed again"
-            ) from None
-        plain = frames.dtype.kind == real.dtype.kind == "f" and frames.ndim == 3 and real.ndim == 2
-        if not plain or len(frames) != n_frames or frames.shape[2:] != real.shape[1:]:
-            raise ValueError(
-                f"{file} has frames of shape {frames.shape} and real of shape {real.shape}: expected ({n_frames}, "
-                "particle, coordinate) and (point, coordinate), both of floating-point numbers"
-            )
-        if not (np.isfinite(real).all() and (diverged or np.isfinite(frames).all())):
-            raise ValueError(f"{file} holds NaN or infinity: expected finite numbers, as the flow did not diverge")
-
-    def keep(self, cell: StudyCell, row: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-        """At once; the row last, so that one that is there is complete."""
-        with files.atomic_write(self._file(cell, "npz")) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, **dict[str, Any](arrays))
-        found = asdict(cell) | dict(row) | {"particles": self._file(cell, "npz").name}
-        files.write_lines(self._file(cell, "json"), iter([json.dumps(found, ensure_ascii=False)]))
-        return found
-
-    def _file(self, cell: StudyCell, ending: str) -> Path:
-        """A name that any system takes, and that no other cell has."""
-        letters = "".join(letter if letter.isalnum() else "-" for letter in cell.key)[:60]
-        mark = hashlib.blake2b(cell.key.encode(), digest_size=4).hexdigest()
-        return self.folder / f"{letters}-{mark}.{ending}"
-
-
-def _read_history(held: Any, where: str) -> dict[str, Any]:
-    """The steps that were looked at, and every score at each of them."""
-    steps = list_parser(parse_integer)(held.get("steps") if isinstance(held, dict) else held, f"{where}.steps")
-    dict_parser(array_parser(len(steps)))(held, where)
-    if not steps or "sinkhorn" not in held:
-        raise ValueError(
-            f"{where} has no {'sinkhorn' if steps else 'steps'}: every flow has some; was the file edited?"
-        )
-    found: dict[str, Any] = held
-    return found
 
 
 # --- the result -------------------------------------------------------------------------------------------------------
@@ -401,6 +306,7 @@ class Study:
     left: int
     """Flows that were not finished: the same call goes on."""
     folder: Path = field(repr=False)
+    store: RunStore = field(repr=False)
 
     def table(self) -> str:
         """The Sinkhorn divergence from the target, mean ± deviation over seeds, as Markdown: methods × problems."""
@@ -437,8 +343,8 @@ class Study:
         """Particles over time for each method of a problem in the plane, of the first seed."""
         flows, target = {}, np.zeros((0, 2))
         for row in self._first_seed_rows(problem)[:_MAX_METHODS]:
-            with np.load(self.folder / "flows" / row["particles"]) as held:
-                frames, target = held["frames"], held["real"]
+            arrays = self._load_particles(row)
+            frames, target = arrays["frames"], arrays["real"]
             some = np.unique(np.linspace(0, len(frames) - 1, _MAX_MOMENTS).round().astype(int))
             flows[", ".join(_method_key(row))] = {row["history"]["steps"][i]: frames[i] for i in some}
         return plot_particles(flows, target)
@@ -454,15 +360,17 @@ class Study:
         for problem in _unique_values(row["problem"] for row in self.rows):
             name = "".join(letter if letter.isalnum() else "-" for letter in problem)
             figures = {f"descent-{name}.png": self.plot(problem)}
-            with np.load(self.folder / "flows" / self._first_seed_rows(problem)[0]["particles"]) as held:
-                plane = held["real"].shape[1:] == (2,)
-            if plane:
+            if self._load_particles(self._first_seed_rows(problem)[0])["real"].shape[1:] == (2,):
                 figures[f"particles-{name}.png"] = self.plot_moments(problem)
             for file, figure in figures.items():
                 with files.atomic_write(self.folder / file) as temporary:
                     figure.savefig(temporary, dpi=110, metadata={"Software": None}, format="png")
                 written.append(self.folder / file)
         return written
+
+    def _load_particles(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Particles on their way, "frames", and the points of the target, "real"."""
+        return self.store.load_arrays(StudyCell(*(row[one.name] for one in fields(StudyCell))).key)
 
     def _first_seed_rows(self, problem: str) -> list[dict[str, Any]]:
         """The rows of a problem, one for each method."""

@@ -14,57 +14,39 @@ Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D and Cr
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
 from typing import Any
 
-from benchmarks.papers.prototypes import unseen
-from benchmarks.papers.prototypes.unseen_report import SHOTS, caveats, fewshot_body, fewshot_headline
-from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
+from benchmarks.papers.markdown import table as markdown_table
+from benchmarks.papers.prototypes.unseen import UnseenProgram, compare_with_dtw, list_readings, reading_name
+from benchmarks.papers.results import Found, Rows, Trial
 
 import timelike as tl
 from timelike.evaluate import few_shot
 
 TASKS = 600
+SHOTS: dict[str, dict[str, Any]] = {
+    "1-shot": {"k_shot": 1},
+    "5-shot": {"k_shot": 5},
+    "5-shot, nearest": {"k_shot": 5, "aggregation": "nearest"},
+}
 
 
-class FewShot(Program[Trial]):
-    """Every method on every data set."""
+class FewShot(UnseenProgram):
+    """Accuracies in tasks of unseen classes."""
 
-    paper, table, holds = "prototypes", "fewshot", unseen.HOLDS
-    subject = ("prototypes",)
-    title = "Prototypes: few-shot tasks of unseen classes"
-
-    def planned(self) -> Iterator[Trial]:
-        for seed in range(self.given.seeds):
-            yield from (Trial(name, method, seed) for name in unseen.SETS for method in unseen.METHODS)
-
-    def seconds(self, row: Trial) -> float:
-        return unseen.guess(row.method)
-
-    def kind(self, row: Trial) -> str:
-        return row.method
-
-    def systems(self, row: Trial) -> Iterable[str]:
-        return *unseen.SYSTEMS[row.method], "retrieval_scores"
+    table, title = "fewshot", "Prototypes: few-shot tasks of unseen classes"
+    question = "few-shot tasks of classes that were not learned"
 
     def work(self, row: Trial) -> Found:
-        seen, new = unseen.parts(self.data, row.dataset, row.seed, self.quick)
-        if self.quick:
-            model = unseen.learned(row.method, seen, row.seed, quick=True)
-        else:
-            model = unseen.kept(row, seen, self.scratch, self.commit)
-        counts = {"n_seen": len(seen), "n_new": len(new), "classes": unseen.SETS[row.dataset].unseen}
-        ways = unseen.readings(model).items()
-        return counts | {"tasks": TASKS, "readings": {name: self._scores(one, new, row.seed) for name, one in ways}}
+        return {"tasks": TASKS} | super().work(row)
 
-    def _scores(self, model: Any, new: tl.Sequences, seed: int) -> dict[str, tuple[float, float]]:
+    def scores(self, model: Any, new: tl.Sequences, seed: int) -> Found:
         compared = model if hasattr(model, "encode") else model.pairwise(new)  # once for both numbers of shots
-        found = {}
+        scores: Found = {}
         for name, how in SHOTS.items():
             tasks = few_shot(compared, new, **how, n_tasks=TASKS, random_state=seed)
-            found[name] = (tasks.accuracy, tasks.half_width)
-        return found
+            scores[name] = (tasks.accuracy, tasks.half_width)
+        return scores
 
     def said(self, found: Found) -> str:
         each = found["readings"].items()
@@ -72,14 +54,23 @@ class FewShot(Program[Trial]):
             f"{name} {100 * one['1-shot'][0]:.1f} {100 * one['5-shot'][0]:.1f}".strip() for name, one in each
         )
 
-    def headline(self) -> str:
-        return fewshot_headline(self.rows)
 
-    def body(self) -> str:
-        return fewshot_body(self.rows)
+# --- the page
 
-    def caveats(self) -> list[str]:
-        return caveats()
+
+def headline(rows: Rows) -> str:
+    """Accuracy with one shot beside DTW."""
+    return compare_with_dtw(rows, "1-shot", "accuracy with one shot", FewShot.question)
+
+
+def accuracies(rows: Rows) -> str:
+    """Accuracies with 1.96 s/√n over tasks."""
+    lines = []
+    for name, method, reading, found in list_readings(rows):
+        pairs = ([one[shots] for one in found] for shots in SHOTS)
+        cells = [", ".join(f"{100 * mean:.1f} ± {100 * half:.1f}" for mean, half in some) for some in pairs]
+        lines.append([name, reading_name(method, reading), *cells])
+    return markdown_table(["data set", "method", *(f"{shots} %" for shots in SHOTS)], lines)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from benchmarks.model_options import build_model
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -69,7 +70,8 @@ def prototypes(
         "label_smoothing": SMOOTHED,
         "soft_pairs": True,
     }
-    model = tl.Prototypes(
+    model: tl.Prototypes = build_model(
+        "Prototypes",
         encoder=encoder(),
         batch_size=BATCH,
         learning_rate=RATE,

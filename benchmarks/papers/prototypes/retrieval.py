@@ -12,69 +12,59 @@ Nothing was chosen on Omniglot and ArticularyWordRecognition; MSRAction3D is a d
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-from benchmarks.papers.prototypes import unseen
-from benchmarks.papers.prototypes.unseen_report import caveats, retrieval_body, retrieval_headline
-from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
+from benchmarks.papers.markdown import table as markdown_table
+from benchmarks.papers.prototypes.unseen import UnseenProgram, compare_with_dtw, list_readings, reading_name
+from benchmarks.papers.results import Found, Rows, Trial
 
+import timelike as tl
 from timelike import score
 
-SETS = ("ArticularyWordRecognition", "MSRAction3D", "Omniglot")
 RANKS = (1, 2, 4, 8)
 
 
-class Retrieval(Program[Trial]):
-    """Every method on every data set."""
+class Retrieval(UnseenProgram):
+    """Recall at several ranks, and MAP."""
 
-    paper, table, holds = "prototypes", "retrieval", unseen.HOLDS
-    subject = ("prototypes",)
-    title = "Prototypes: retrieval among unseen classes"
-
-    def planned(self) -> Iterator[Trial]:
-        for seed in range(self.given.seeds):
-            yield from (Trial(name, method, seed) for name in SETS for method in unseen.METHODS)
-
-    def seconds(self, row: Trial) -> float:
-        return unseen.guess(row.method)
-
-    def kind(self, row: Trial) -> str:
-        return row.method
+    table, title = "retrieval", "Prototypes: retrieval among unseen classes"
+    question = "retrieval among classes that were not learned"
+    sets = ("ArticularyWordRecognition", "MSRAction3D", "Omniglot")
 
     def systems(self, row: Trial) -> Iterable[str]:
-        return *unseen.SYSTEMS[row.method], "retrieval_scores", "score_intervals"
+        return *super().systems(row), "score_intervals"
 
-    def work(self, row: Trial) -> Found:
-        seen, new = unseen.parts(self.data, row.dataset, row.seed, self.quick)
-        if self.quick:
-            model = unseen.learned(row.method, seen, row.seed, quick=True)
-        else:
-            model = unseen.kept(row, seen, self.scratch, self.commit)
-        counts = {"n_seen": len(seen), "n_new": len(new), "classes": unseen.SETS[row.dataset].unseen}
-        found = {name: self._scores(one, new) for name, one in unseen.readings(model).items()}
-        return counts | {"readings": found}
-
-    def _scores(self, model: object, new: object) -> dict[str, float]:
-        distances = model.pairwise(new)  # type: ignore[attr-defined]
-        labels = new.labels  # type: ignore[attr-defined]
-        ranks = {f"recall@{k}": float(np.nanmean(score.recall_at_k(distances, labels, k=k))) for k in RANKS}
-        precision = score.interval(score.average_precision(distances, labels))
+    def scores(self, model: Any, new: tl.Sequences, seed: int) -> Found:
+        distances = model.pairwise(new)
+        ranks = {f"recall@{k}": float(np.nanmean(score.recall_at_k(distances, new.labels, k=k))) for k in RANKS}
+        precision = score.interval(score.average_precision(distances, new.labels))
         return ranks | {"map": precision.mean, "half": precision.half_width}
 
     def said(self, found: Found) -> str:
         each = found["readings"].items()
         return ", ".join(f"{name} R@1 {one['recall@1']:.3f} MAP {one['map']:.3f}".strip() for name, one in each)
 
-    def headline(self) -> str:
-        return retrieval_headline(self.rows, SETS)
 
-    def body(self) -> str:
-        return retrieval_body(self.rows, SETS, RANKS)
+# --- the page
 
-    def caveats(self) -> list[str]:
-        return caveats()
+
+def headline(rows: Rows) -> str:
+    """MAP beside DTW."""
+    return compare_with_dtw(rows, "map", "MAP", Retrieval.question)
+
+
+def recalls(rows: Rows) -> str:
+    """Recall at several ranks, and MAP with its interval over queries."""
+    lines = []
+    for name, method, reading, found in list_readings(rows):
+        *ranks, precision = (
+            f"{np.mean([one[score] for one in found]):.3f}" for score in (*(f"recall@{k}" for k in RANKS), "map")
+        )
+        half = f" ± {found[0]['half']:.3f}" if len(found) == 1 else ""
+        lines.append([name, reading_name(method, reading), *ranks, precision + half, str(len(found))])
+    return markdown_table(["data set", "method", *(f"R@{k}" for k in RANKS), "MAP", "seeds"], lines)
 
 
 if __name__ == "__main__":

@@ -16,20 +16,33 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
 from benchmarks.numerics.systems import DISCRIMINANT, PROTOTYPES
+from benchmarks.papers import markdown, page
 from benchmarks.papers.cgru.data import FILE, parts
-from benchmarks.papers.prototypes import shift_report as report
-from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Rows, Trial, having
 from numpy.typing import NDArray
 from torch import Tensor
 
 import timelike as tl
 from timelike.prototypes.objective import PrototypeObjective
 from timelike.train import Batch
+
+METHODS = ("Prototypes", "dense alone", "network", "Discriminant", "Rocket, ridge", "perceptron")
+LINES = {  # what the page calls it → the method and its head
+    "dense alone": ("dense alone", ""),
+    "network, dense head (DOL)": ("network", " dense"),
+    "network, similarity (SIM)": ("network", ""),
+    "perceptron, dense head (DOL)": ("perceptron", " dense"),
+    "perceptron, similarity (SIM)": ("perceptron", ""),
+    "Prototypes": ("Prototypes", ""),
+    "Discriminant": ("Discriminant", ""),
+    "Rocket, ridge": ("Rocket, ridge", ""),
+}
 
 FOLDS = 5
 STEPS = 500
@@ -66,7 +79,7 @@ class Classifier(tl.Prototypes):
 
     def _make_objective(self, sequences: tl.Sequences, targets: NDArray[np.int64]) -> PrototypeObjective:
         made = super()._make_objective(sequences, targets)
-        return DenseAlone(made.module, made.sequences, made.codes, made.recipe)
+        return DenseAlone(made.module, made.sequences, made.codes, self.trainer_, made.recipe)
 
 
 def windows(data: Path) -> tl.Sequences:
@@ -110,17 +123,18 @@ def answers(method: str, train: tl.Sequences, asked: list[tl.Sequences], seed: i
     return [[model.predict(part) for part in asked]]
 
 
-class Shift(Program[Trial]):
+class Shift(Experiment[Trial]):
     """Every method on people that it has not seen."""
 
     paper, table, holds = "prototypes", "shift", FILE
     subject = ("prototypes",)
     title, seeds = "Domain shift: activities of other people", 1
+    question = "activities of people left out of training"
 
     def planned(self) -> Iterator[Trial]:
         """All methods on one fold, then on the next."""
         for seed in range(self.given.seeds):
-            yield from (Trial(f"fold {n}", method, seed) for n in range(FOLDS) for method in report.METHODS)
+            yield from (Trial(f"fold {n}", method, seed) for n in range(FOLDS) for method in METHODS)
 
     def systems(self, row: Trial) -> Iterable[str]:
         return SYSTEMS[row.method]
@@ -149,14 +163,68 @@ class Shift(Program[Trial]):
     def said(self, found: Found) -> str:
         return ", ".join(f"{name} {found[name]:.3f}" for name in found if name.startswith(("shifted", "same")))
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
 
-    def body(self) -> str:
-        return report.body(self.rows, [f"fold {n}" for n in range(FOLDS)])
+# --- the page
 
-    def caveats(self) -> list[str]:
-        return report.caveats()
+
+def headline(rows: Rows) -> str:
+    """Whether the paper's similarity helps on people left out; first of all, whether it has rows."""
+    if not rows:
+        raise page.MissingRows("folds")
+    learned = having(rows, method="perceptron")
+    start = "" if learned else "The paper's similarity, a learned perceptron, has no rows on this page. "
+    name, words = ("perceptron", "the paper's similarity") if learned else ("network", "the same network with a cosine")
+    gains = shift_gains(rows, name)
+    if not gains:
+        return f"{start}No fold has both {words} and a plain classifier, so there is nothing to compare."
+    agrees = "agrees with" if mean(gains) > 0 else "contradicts"
+    verdict = f"which {agrees} the paper" if learned else "which says nothing about the paper's claim"
+    ours, plain = (100 * page.average(rows, "shifted", method=one) for one in (name, "dense alone"))
+    beside = page.clause(
+        lambda: (
+            " Ridge regression on Rocket features, the cheap rival, has "
+            f"{100 * page.average(rows, 'shifted', method='Rocket, ridge'):.1f} %."
+        )
+    )
+    return (
+        f"{start}On people left out of training {words} has an accuracy of {ours:.1f} % and a plain classifier of the "
+        f"same encoder {plain:.1f} % (difference {markdown.format_signed(mean(gains), '.1f')} points on "
+        f"{markdown.count_of(len(gains), 'fold')}), {verdict}.{beside}"
+    )
+
+
+def shift_gains(rows: Rows, method: str, head: str = "") -> list[float]:
+    """What a method gains over a plain classifier of the same encoder, in points, on folds that both have."""
+    plain = {(row["dataset"], row["seed"]): row["shifted"] for row in having(rows, method="dense alone")}
+    return [
+        100 * (row[f"shifted{head}"] - plain[row["dataset"], row["seed"]])
+        for row in having(rows, method=method)
+        if (row["dataset"], row["seed"]) in plain
+    ]
+
+
+def accuracies(rows: Rows) -> str:
+    """Accuracies fold by fold; an empty line says that a method was not measured."""
+    folds = [f"fold {n}" for n in range(FOLDS)]
+    lines = []
+    for name, (method, head) in LINES.items():
+        found = having(rows, method=method)
+        by_fold = [[row[f"shifted{head}"] for row in found if row["dataset"] == fold] for fold in folds]
+        ends = [[row[f"{part}{head}"] for row in found] for part in ("shifted", "same")]
+        lines.append([name, *(f"{100 * mean(some):.1f}" if some else "–" for some in (*by_fold, *ends))])
+    return markdown.table(["method", *folds, "mean", "people it learned from"], lines)
+
+
+def gains(rows: Rows) -> str:
+    """What every head gains over a plain classifier of the same encoder."""
+    words = []
+    for name, (method, head) in list(LINES.items())[1:6]:
+        if found := shift_gains(rows, method, head):
+            better = sum(gain > 0 for gain in found)
+            words.append(f"{name} {mean(found):+.1f} points, better in {better} of {len(found)}")
+    if not words:
+        return "No fold can be compared yet."
+    return f"Against `dense alone`, on the same folds: {'; '.join(words)}."
 
 
 if __name__ == "__main__":

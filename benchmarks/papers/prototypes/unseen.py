@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from benchmarks.numerics.systems import DISCRIMINANT, FUSED, PROTOTYPES
-from benchmarks.papers.results import Trial
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Rows, Trial, having
 from numpy.typing import NDArray
 
 import timelike as tl
-from timelike.prototypes.cosine import CosineSimilarity, FusedSimilarity
-from timelike.prototypes.similarity import Similarity
+from timelike.prototypes.similarity import CosineSimilarity, FusedSimilarity, Similarity
 
 HOLDS = "omniglot_strokes.npz, msr_action3d.npz, ucr/CricketX.npz and uea/ArticularyWordRecognition.npz"
 FRAMES = 40  # sequences that are longer are resampled to so many
@@ -148,3 +151,109 @@ def _frames(name: str, one: NDArray[Any]) -> NDArray[np.float32]:
         joints = np.asarray(one, np.float32).reshape(-1, JOINTS, 3)
         return np.delete(joints - joints[:, HIP, None], HIP, axis=1).reshape(len(one), -1)
     return np.asarray(one, np.float32)
+
+
+# --- the page
+
+CHEAP = "DTW"
+
+
+class UnseenProgram(Experiment[Trial]):
+    """Every method on every data set; a subclass scores what a method knows of unseen classes."""
+
+    paper, holds = "prototypes", HOLDS
+    subject = ("prototypes",)
+    sets: ClassVar[tuple[str, ...]] = tuple(SETS)
+
+    @abstractmethod
+    def scores(self, model: Any, new: tl.Sequences, seed: int) -> Found:
+        """The scores of one reading of a model."""
+
+    def planned(self) -> Iterator[Trial]:
+        for seed in range(self.given.seeds):
+            yield from (Trial(name, method, seed) for name in self.sets for method in METHODS)
+
+    def seconds(self, row: Trial) -> float:
+        return guess(row.method)
+
+    def kind(self, row: Trial) -> str:
+        return row.method
+
+    def systems(self, row: Trial) -> Iterable[str]:
+        return *SYSTEMS[row.method], "retrieval_scores"
+
+    def work(self, row: Trial) -> Found:
+        seen, new = parts(self.data, row.dataset, row.seed, self.quick)
+        if self.quick:
+            model = learned(row.method, seen, row.seed, quick=True)
+        else:
+            model = kept(row, seen, self.scratch, self.commit)
+        counts = {"n_seen": len(seen), "n_new": len(new), "classes": SETS[row.dataset].unseen}
+        return counts | {"readings": {name: self.scores(one, new, row.seed) for name, one in readings(model).items()}}
+
+    def page_values(self) -> dict[str, Any]:
+        return globals() | super().page_values()
+
+
+def compare_with_dtw(rows: Rows, score: str, words: str, about: str) -> str:
+    """The headline: the defaults beside DTW, and the paper's similarity beside the cosine of its own vectors."""
+    means = mean_scores(rows, score)
+    ours = {name: some["Prototypes", ""] for name, some in means.items() if ("Prototypes", "") in some}
+    if not ours:
+        raise page.MissingRows("Prototypes")
+    best = [name for name, value in ours.items() if value >= max(means[name].values())]
+    each = [
+        f"{value:.3f} on {name}" + (f" (DTW {means[name][CHEAP, '']:.3f})" if (CHEAP, "") in means[name] else "")
+        for name, value in ours.items()
+    ]
+    first = (
+        f"In {about}, `Prototypes` at its defaults has the best {words} on {len(best)} of {len(ours)} data sets: "
+        f"{markdown.join_words(each)}; DTW is the cheap rival."
+    )
+    pairs = {
+        name: (some[PERCEPTRON, "SIM"], some[PERCEPTRON, "cosine"])
+        for name, some in means.items()
+        if {(PERCEPTRON, "SIM"), (PERCEPTRON, "cosine")} <= some.keys()
+    }
+    if not pairs:
+        return f"{first} The paper's learned similarity has no rows."
+    shown = markdown.join_words([f"{a:.3f} against {b:.3f} on {name}" for name, (a, b) in pairs.items()])
+    worse = sum(a < b for a, b in pairs.values())
+    return (
+        f"{first} The paper's learned similarity is worse than the cosine of its own vectors on {worse} of "
+        f"{len(pairs)} ({shown}). The paper has pictures, so its numbers do not compare."
+    )
+
+
+def mean_scores(rows: Rows, score: str) -> dict[str, dict[tuple[str, str], float]]:
+    """{data set: {(method, how it is read): mean over seeds}}."""
+    means: dict[str, dict[tuple[str, str], float]] = {}
+    for name, method, reading, found in list_readings(rows):
+        each = [float(np.ravel(one[score])[0]) for one in found]
+        means.setdefault(name, {})[method, reading] = float(np.mean(each))
+    return means
+
+
+def list_readings(rows: Rows) -> Iterator[tuple[str, str, str, list[Found]]]:
+    """Data set, method, how it is read, and the scores of every seed."""
+    for name in SETS:
+        for method in METHODS:
+            found = having(rows, dataset=name, method=method)
+            for reading in ("", *READINGS):
+                if found and reading in found[0]["readings"]:
+                    yield name, method, reading, [row["readings"][reading] for row in found]
+
+
+def reading_name(method: str, reading: str) -> str:
+    """A method and how it is read."""
+    return f"{method}, {reading}" if reading else method
+
+
+def classes(rows: Rows) -> str:
+    """How many unseen classes and sequences there are, of the sets that have rows."""
+    words = []
+    for name, collection in SETS.items():
+        if found := having(rows, dataset=name):
+            development = " (development)" if collection.development else ""
+            words.append(f"{name}{development} {found[0]['classes']} with {found[0]['n_new']} sequences")
+    return "; ".join(words)

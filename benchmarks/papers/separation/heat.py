@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
-from benchmarks.papers.separation import heat_report as report
+from benchmarks.papers import page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Rows, Trial
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 
@@ -47,12 +47,13 @@ def explained(inputs: Halves, targets: Halves) -> float:
     return float(1 - left / np.square(targets[1] - targets[1].mean(axis=0)).sum())
 
 
-class HeatTable(Program[Trial]):
+class HeatTable(Experiment[Trial]):
     """Errors against the exact solution, and what w and y know."""
 
     paper, table, holds, without_data = "separation", "heat", "nothing: bars are made", True
     subject = ("separation",)
     title = "Separation of variables: the heat equation"
+    question = "how well Separation solves the heat equation"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
@@ -106,16 +107,53 @@ class HeatTable(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"{found['relative']:.3g} of the power of what came"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
 
 def _flat(rows: NDArray[Any]) -> NDArray[Any]:
     """Bars and times in one axis."""
     return np.asarray(rows.reshape(-1, rows.shape[-1]))
+
+
+# --- the page
+
+KNOWN = ("w space", "w time", "y space", "y time")
+
+
+def headline(rows: Rows) -> str:
+    """The error beside ridge regression, and whether w and y separate space from time."""
+    error = page.average(rows, "relative", method="Separation")
+    without = page.clause(lambda: f", {page.average(rows, 'relative', method='Separation, without w'):.0e} without w")
+    beside = page.clause(
+        lambda: f"; ridge regression, the cheap rival, has {page.average(rows, 'relative', method='Ridge'):.0e}"
+    )
+    return page.sentences(
+        lambda: (
+            f"`Separation` forecasts the heat equation with a relative squared error of {error:.0e}{without}{beside}."
+        ),
+        lambda: _verdict(rows),
+        lambda: "The thesis states the solution (eq. 5.4) but measures nothing.",
+    )
+
+
+def errors(rows: Rows) -> str:
+    """Errors against the exact solution, and what w and y explain."""
+    columns = {
+        "squared error": page.mean_cell("error", ".2e"),
+        "relative to the power of the future": page.mean_cell("relative", ".2e"),
+        "seeds": page.count,
+    }
+    return page.tabulate("method", page.group_by(rows), columns | {name: page.mean_cell(name, ".2f") for name in KNOWN})
+
+
+def _verdict(rows: Rows) -> str:
+    w, wrong_w, wrong_y, y = (page.average(rows, name, method="Separation, product") for name in KNOWN)
+    holds, moves = (
+        "explains" if right > max(wrong, 0.5) else "does NOT explain" for right, wrong in ((w, wrong_w), (y, wrong_y))
+    )
+    separated = "separated" if holds == moves == "explains" else "not separated"
+    return (
+        f"With the product of the thesis, w {holds} space better than time ({w:.2f} and {wrong_w:.2f}) and y {moves} "
+        f"time better than space ({y:.2f} and {wrong_y:.2f}), so the two are {separated}."
+    )
 
 
 if __name__ == "__main__":

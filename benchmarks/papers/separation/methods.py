@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.model_options import build_model
 from benchmarks.papers.results import Found, Rows, having
 from benchmarks.papers.separation.data import CONDITIONING
 
@@ -53,8 +54,8 @@ def separation(name: str, seed: int, preset: str, steps: int | None, chosen: dic
         return tl.Separation.preset(preset, scale=scale, output="auto", **more)  # noise leaves [0, 1]
     settings = {DEFAULT: {}, CHOSEN: {"max_steps": LONG} | chosen, f"{DEFAULT}, product": {"combine": "multiply"}}
     if name.startswith(HELD_OUT):
-        return tl.Separation(**({"max_steps": TRYING} | CANDIDATES[name.removeprefix(HELD_OUT)] | more))
-    return tl.Separation(**(settings[name] | more))
+        return build_model("Separation", **({"max_steps": TRYING} | CANDIDATES[name.removeprefix(HELD_OUT)] | more))
+    return build_model("Separation", **(settings[name] | more))
 
 
 def best(rows: Rows, version: str) -> str | None:

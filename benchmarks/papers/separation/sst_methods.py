@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from benchmarks.model_options import build_model
 from benchmarks.papers.separation.sst_data import HORIZON, YEAR, Floats, Sea, surrounding
 
 import timelike as tl
@@ -14,11 +15,7 @@ TEMPERATURES: dict[str, Forecaster] = {
     "Persistence of temperatures": Persistence(),
     "Seasonal naive": SeasonalNaive(YEAR),
 }
-ANOMALIES: dict[str, Forecaster] = {
-    "Ridge": Ridge(lags=2),
-    "Analog": Analog(window=2),
-    "DMD": DMD(),
-}
+ANOMALIES: dict[str, Forecaster] = {"Ridge": Ridge(lags=2), "Analog": Analog(window=2), "DMD": DMD()}
 REGRESSIONS = ("Regression, surroundings", "Regression, surroundings and globe")
 SIMPLE = ("Climatology", "Damped anomalies", "Damped anomalies, each cell", *REGRESSIONS, *TEMPERATURES, *ANOMALIES)
 
@@ -117,7 +114,7 @@ def _fields(model: Forecaster, field: Floats, sea: Sea) -> Floats:
 def separated(setting: str, sea: Sea, seed: int, steps: int | None) -> Floats:
     """Temperatures by Separation of maps, or of cells."""
     options = CANDIDATES[setting] | ({} if steps is None else {"max_steps": steps})
-    model = tl.Separation(**options, random_state=seed, progress=False)
+    model = build_model("Separation", **options, random_state=seed, progress=False)
     usual = sea.after(sea.temperatures - sea.anomalies)
     if setting == "fields":
         return usual + _fields(model, sea.anomalies.astype(np.float32), sea)

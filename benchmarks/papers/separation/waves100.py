@@ -19,9 +19,9 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.papers.results import Trial
-from benchmarks.papers.separation import methods, waves_report as report
+from benchmarks.papers.separation import methods
 from benchmarks.papers.separation.data import VERSIONS, Size
-from benchmarks.papers.separation.waves import Waves
+from benchmarks.papers.separation.waves import FULL, WAVES_100, Waves
 
 
 class Waves100(Waves):
@@ -29,10 +29,11 @@ class Waves100(Waves):
 
     table, title = "waves100", "Separation of variables: waves at 100 pixels"
     preset, size, preset_steps = "waves-100", Size(), 3000
-    about = report.WAVES_100
+    question = "how well Separation forecasts waves at 100 pixels"
+    about = WAVES_100
 
     def seconds(self, row: Trial) -> float:
-        if row.method.endswith(report.FULL):
+        if row.method.endswith(FULL):
             return 2.0 * 18750
         costs = {"Persistence": 1, "Ridge": 5, "DMD": 5, "held out": 20, "Separation": 60, methods.CHOSEN: 120}
         return float(costs[max((name for name in costs if row.method.startswith(name)), key=len, default="held out")])
@@ -55,7 +56,7 @@ class Waves100(Waves):
         yield from (Trial(version, name, 0) for version in VERSIONS for name in others)
         if self.given.full:
             for name in (methods.PRESET, methods.PRESET + without):
-                yield from (Trial(version, name + report.FULL, 0) for version in reversed(VERSIONS))
+                yield from (Trial(version, name + FULL, 0) for version in reversed(VERSIONS))
 
 
 if __name__ == "__main__":

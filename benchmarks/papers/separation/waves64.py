@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.papers.results import Trial
-from benchmarks.papers.separation import methods, waves_report as report
+from benchmarks.papers.separation import methods
 from benchmarks.papers.separation.data import Size
-from benchmarks.papers.separation.waves import Waves
+from benchmarks.papers.separation.waves import FULL, WAVES_64, Waves
 
 
 class Waves64(Waves):
@@ -25,10 +25,11 @@ class Waves64(Waves):
 
     table, title = "waves64", "Separation of variables: waves of 64 × 64"
     preset, size, steps, preset_steps = "waves", Size(60, 10, 150, 15, None), 300, 300
-    about = report.WAVES_64
+    question = "how well Separation forecasts waves of 64 × 64 pixels"
+    about = WAVES_64
 
     def seconds(self, row: Trial) -> float:
-        if row.method.endswith(report.FULL):
+        if row.method.endswith(FULL):
             return 2.0 * 18750
         return {"Persistence": 3.0, "nearest past": 60.0, "DMD": 60.0}.get(row.method, 150.0)
 
@@ -43,7 +44,7 @@ class Waves64(Waves):
             "DMD",
         ]
         if self.given.full:
-            names += [methods.PRESET + report.FULL, methods.PRESET + methods.WITHOUT + report.FULL]
+            names += [methods.PRESET + FULL, methods.PRESET + methods.WITHOUT + FULL]
         yield from (Trial("thesis", name, 0) for name in names)
 
 

@@ -17,13 +17,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.papers.results import Found, ResultFile, Trial
-from benchmarks.papers.srvp import digits_figures as figures, digits_report as report, methods
+from benchmarks.papers import markdown
+from benchmarks.papers.results import Found, ResultFile, Rows, Trial, having
+from benchmarks.papers.srvp import digits_figures as figures, methods
 from benchmarks.papers.srvp.clips import VERSIONS, horizons, stochastic
-from benchmarks.papers.srvp.common_report import HELD_OUT
+from benchmarks.papers.srvp.digits_figures import FIGURE, JUDGED, OURS, TITLES
+from benchmarks.papers.srvp.page_parts import (
+    HELD_OUT,
+    SCORES,
+    are_apart,
+    no_network_rows,
+    number,
+    seeded,
+    took,
+    with_time,
+)
 from benchmarks.papers.srvp.workshop import DigitsProgram, Horizons
 
 SAMPLES = {False: 10, True: 100}  # futures, of deterministic and stochastic clips
@@ -77,7 +88,7 @@ class Digits(DigitsProgram):
             return row.method.removeprefix(HELD_OUT)
         if row.method != "ConvLSTM":
             return None
-        chosen = report.best(ResultFile(self.given.results).rows)  # another process may have tried some
+        chosen = best(ResultFile(self.given.results).rows)  # another process may have tried some
         if chosen is None:
             raise ValueError(f"no ConvLSTM has been tried: run the rows '{HELD_OUT}…' first")
         return chosen
@@ -91,21 +102,127 @@ class Digits(DigitsProgram):
         reading, scores = next(iter(found["scores"].items()))
         return f"{reading}: PSNR {scores['psnr']['10'][0]:.2f}, SSIM {scores['ssim']['10'][0]:.4f} over t+1…t+10"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats()
-
     def draw(self, folder: Path) -> None:
         figures.draw(self.rows, folder)
 
 
 def _tries() -> list[Trial]:
     return [Trial(TRIED_ON, HELD_OUT + name, 0) for name in methods.CANDIDATES]
+
+
+# --- the page
+
+THESIS = {  # table 4.1: over t+1…t+95 and t+1…t+20
+    "two digits": [("SVG", 12.85, 0.6185), ("SRVP", 18.25, 0.8300)],
+    "two digits, stochastic": [("SVG", 14.50, 0.7090), ("SRVP", 16.93, 0.7799)],
+}
+MAIN = "two digits"  # the version of the thesis's main number
+
+
+def headline(rows: Rows) -> str:
+    """One sample of SRVP on two digits at the longest horizon, beside the thesis, a black frame and a ConvLSTM."""
+    name = next((one for one in OURS if having(rows, dataset=MAIN, method=one, seed=0)), None)
+    if name is None:
+        return no_network_rows(rows, "SRVP has no rows of two digits", "how well it forecasts them")
+    scores = having(rows, dataset=MAIN, method=name, seed=0)[0]["scores"][JUDGED[False][0]]
+    last = max(scores["psnr"], key=int)
+    psnr, ssim = (scores[score][last][0] for score in SCORES)
+    _, psnr_there, ssim_there = THESIS[MAIN][1]
+    words = {"black": "a black frame, the cheapest rival,", "ConvLSTM": "a ConvLSTM"}
+    rivals = {
+        rival: row["scores"]["forecast"]["psnr"][last][0]
+        for rival in words
+        for row in having(rows, dataset=MAIN, method=rival, seed=0)
+    }
+    beside = markdown.join_words([f"{words[rival]} {score:.2f} dB" for rival, score in rivals.items()])
+    beaten = all(psnr > score for score in rivals.values())
+    verdict = "agrees with" if psnr >= psnr_there and beaten else "falls short of" if beaten else "falls far short of"
+    start = "" if name == OURS[0] else "SRVP with the thesis's decoder has no rows on two digits. "
+    which = "SRVP" if name == OURS[0] else "SRVP with a decoder of our own (sprites)"
+    return (
+        f"{start}{which} reaches a PSNR of {psnr:.2f} dB and an SSIM of {ssim:.3f} on two moving digits over "
+        f"t+1…t+{last} (thesis, at twice the size: {psnr_there} and {ssim_there}); {beside}. This {verdict} the thesis."
+    )
+
+
+def _judged(rows: Rows, version: str) -> list[Found]:
+    return [row for row in having(rows, dataset=version) if not row["method"].startswith(HELD_OUT)]
+
+
+def scores(rows: Rows, version: str) -> str:
+    """PSNR and SSIM of every reading, and the thesis's."""
+    found = _judged(rows, version)
+    steps = {h for row in found for one in row["scores"].values() for h in one["psnr"]}
+    columns = [(score, h) for h in sorted(steps, key=int) for score in SCORES]
+    lines = [_line(row, reading, columns) for row in found for reading in row["scores"]]
+    lines += [_of_thesis(*known, columns) for known in THESIS.get(version, ()) if found]
+    return with_time([f"{score.upper()} t+{h}" for score, h in columns], lines) if lines else ""
+
+
+def _line(row: Found, reading: str, columns: Iterable[tuple[str, str]]) -> list[str]:
+    numbers = [number(row["scores"][reading][score].get(h), SCORES[score]) for score, h in columns]
+    name = row["method"] + ("" if reading == "forecast" else f", {reading.replace('N', str(row['n_samples']))}")
+    return [seeded(name + (f" ({row['setting']})" if "setting" in row else ""), row), *numbers, *took(row)]
+
+
+def _of_thesis(name: str, psnr: float, ssim: float, columns: list[tuple[str, str]]) -> list[str]:
+    last = columns[-1][1]
+    numbers = {("psnr", last): f"{psnr:.2f}", ("ssim", last): f"{ssim:.4f}"}
+    return [f"the thesis at 64 × 64, {name}", *(numbers.get(column, "–") for column in columns), "–", "–", "–"]
+
+
+def targets(rows: Rows) -> str:
+    """Every reading of a form of SRVP beside the best of the others, each of which has one forecast."""
+    lines = [line for version in (MAIN, *(one for one in TITLES if one != MAIN)) for line in _met(rows, version)]
+    head = ["version", "method", "reading", "score", "its mean", "best of the others", "", "met"]
+    return markdown.table(head, lines) if lines else ""
+
+
+def _met(rows: Rows, version: str) -> list[list[str]]:
+    others = [row for row in _judged(rows, version) if row["seed"] == 0 and not row["method"].startswith("SRVP")]
+    return [
+        _held_against(others, row, reading, score)
+        for method in OURS
+        for row in having(rows, dataset=version, method=method, seed=0)
+        for reading in JUDGED["stochastic" in version]
+        for score in SCORES
+        if others
+    ]
+
+
+def _held_against(others: list[Found], row: Found, reading: str, score: str) -> list[str]:
+    mine, form = row["scores"][reading][score]["10"], SCORES[score]
+    rival = max(others, key=lambda one: float(one["scores"]["forecast"][score]["10"][0]))
+    theirs = rival["scores"]["forecast"][score]["10"]
+    shown = [f"{mine[0]:{form}}", f"{rival['method']}, {theirs[0]:{form}}"]
+    apart = "apart" if are_apart(mine, theirs) else "not apart"
+    met = "met" if mine[0] > theirs[0] else "NOT MET"
+    return [TITLES[row["dataset"]], row["method"], reading, score.upper(), *shown, apart, met]
+
+
+def _tried(rows: Rows) -> list[Found]:
+    return [row for row in rows.values() if row["method"].startswith(HELD_OUT)]
+
+
+def best(rows: Rows) -> str | None:
+    """The ConvLSTM with the best PSNR on clips that were held out; None where none has been tried."""
+    chosen = max(_tried(rows), key=lambda row: float(row["scores"]["forecast"]["psnr"]["10"][0]), default=None)
+    return None if chosen is None else str(chosen["method"]).removeprefix(HELD_OUT)
+
+
+def held_out(rows: Rows) -> str:
+    """Scores of the forms of the ConvLSTM that were tried."""
+    lines = []
+    for row in _tried(rows):
+        numbers = [number(row["scores"]["forecast"][score]["10"], form) for score, form in SCORES.items()]
+        lines.append([row["method"].removeprefix(HELD_OUT), *numbers, *took(row)])
+    return with_time(["PSNR t+10", "SSIM t+10"], lines, first="form") if lines else ""
+
+
+def figure(rows: Rows) -> str:
+    """The figure, where it has been drawn."""
+    shown = f"![PSNR over time](../../docs/images/{FIGURE})"
+    return shown if (Path("docs/images") / FIGURE).exists() else ""
 
 
 if __name__ == "__main__":

@@ -6,8 +6,16 @@ from pathlib import Path
 
 from benchmarks.papers.canvas import blank
 from benchmarks.papers.results import Rows, having
-from benchmarks.papers.srvp.digits_report import FIGURE, JUDGED, OURS, TITLES
 
+OURS = ("SRVP", "SRVP, sprites")
+TITLES = {
+    "one digit": "One digit",
+    "two digits": "Two digits",
+    "one digit, stochastic": "One digit, random bounces",
+    "two digits, stochastic": "Two digits, random bounces",
+}
+JUDGED = {False: ("one sample", "mean of N"), True: ("best of N", "mean of N")}
+FIGURE = "srvp_digits.png"
 ENDS = 10  # steps after the past, in a clip of the training
 SHOWN = ("black", "persistence", "analog, k = 50", "ConvLSTM", "Separation", "SRVP", "SRVP, sprites")
 

@@ -17,17 +17,25 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from statistics import mean
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
-from benchmarks.papers.srvp import experimental_report as report
+from benchmarks.model_options import build_model
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Rows, Trial, having
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 
 import timelike as tl
 from timelike.forecast import Persistence, Ridge
+
+PARTICULAR = {  # scores of one kind of series alone
+    "bounces": ("elbo", "events", "bounce", "any"),
+    "fading": ("content",),
+    "strings": ("elbo", "swap"),
+}
 
 N_TRAIN, N_TEST, LENGTH, PAST, CHUNK, STEPS, SAMPLES = 400, 60, 40, 5, 17, 800, 50
 SIZES: dict[str, Any] = {
@@ -51,13 +59,13 @@ PLAN = {
     "fading": ("Persistence", "Ridge", "SRVP", "SRVP, drift 0.03", "SRVP, drift 0.1"),
     "strings": ("Persistence", "Ridge", "SRVP", "SRVP, merged", "Separation"),
 }
-Rows = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class World(NamedTuple):
     """Series (item, time, channel), and what is known about them, such as the times of bounces."""
 
-    series: Rows
+    series: Floats
     known: dict[str, NDArray[Any]]
 
 
@@ -102,12 +110,13 @@ WORLDS: dict[str, Callable[[int, np.random.Generator], World]] = {
 }
 
 
-class Experimental(Program[Trial]):
+class Experimental(Experiment[Trial]):
     """Forecasts of every form, and what its option is for."""
 
     paper, table, holds, without_data = "srvp", "experimental", "nothing: series are drawn", True
     subject = ("srvp",)
     title = "SRVP: what is experimental"
+    question = "SRVP's experimental options beside SRVP without them"
 
     def planned(self) -> Iterator[Trial]:
         for seed in range(self.given.seeds):
@@ -130,7 +139,7 @@ class Experimental(Program[Trial]):
         for name, span in (("within", slice(0, CHUNK - PAST)), ("after", slice(CHUNK - PAST, None))):
             found[f"mse {name}"] = float(tl.score.mse(truth[:, span], np.asarray(forecast.mean)[:, span]))
             found[f"crps {name}"] = float(tl.score.crps(truth[:, span], samples[:, :, span]))
-        if row.method in FORMS and "elbo" in report.PARTICULAR[row.dataset]:
+        if row.method in FORMS and "elbo" in PARTICULAR[row.dataset]:
             found["elbo"] = float(model.elbo(asked.series[:, :CHUNK], n_samples=2, random_state=0).elbo.mean())
         return found | self._particular(row, model, learned, asked) | took
 
@@ -142,7 +151,7 @@ class Experimental(Program[Trial]):
             "chunk": CHUNK,
         }
         if row.method in FORMS:
-            return tl.SRVP(**SIZES, **FORMS[row.method], **given)
+            return build_model("SRVP", **SIZES, **FORMS[row.method], **given)
         if row.method == "Separation":
             return tl.Separation(**given)
         return Persistence() if row.method == "Persistence" else Ridge(lags=PAST)
@@ -166,17 +175,8 @@ class Experimental(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"CRPS {found['crps within']:.4f} within the trained length, {found['crps after']:.4f} after it"
 
-    def headline(self) -> str:
-        return report.headline(self.rows)
 
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats()
-
-
-def event_scores(events: list[Rows], times: Rows) -> Found:
+def event_scores(events: list[Floats], times: Floats) -> Found:
     """How many draws of z a chunk has, and how far the nearest is from a bounce, and from any time."""
     grid = np.linspace(0, CHUNK - 1, 321)
     at_bounces, anywhere = [], []
@@ -204,6 +204,82 @@ def swap_error(model: Any, asked: World) -> float:
     more: dict[str, Any] = {"n_samples": SAMPLES, "random_state": 0} if isinstance(model, tl.SRVP) else {}
     swapped = model.swap(past[::-1], past, ahead, **more).mean
     return float(tl.score.mse(truth, np.asarray(swapped)))
+
+
+# --- the page
+
+SCORE_FORMS = {  # where they are measured, how they are written
+    "mse within": ("MSE t+1…t+12", ".4f"),
+    "crps within": ("CRPS t+1…t+12", ".4f"),
+    "crps after": ("CRPS t+13…t+35", ".4f"),
+    "elbo": ("ELBO", ".1f"),
+    "events": ("draws of z", ".1f"),
+    "bounce": ("from a bounce", ".2f"),
+    "any": ("from any time", ".2f"),
+    "content": ("w knows the brightness", ".2f"),
+    "swap": ("MSE of swaps", ".4f"),
+}
+SIMPLE = {"Persistence": 0, "Ridge": 1, "Separation": 3}  # where they stand; forms of SRVP in between
+
+
+def headline(rows: Rows) -> str:
+    """For every option, how its CRPS compares with SRVP's within the trained length."""
+    ratios = {f"`{n.removeprefix('SRVP, ')}`": _ratios(pairs, "crps within") for n, pairs in _pairs(rows).items()}
+    if not ratios:
+        raise page.MissingRows("forms of SRVP")
+    better = [name for name, some in ratios.items() if max(some) < 1]
+    helps = (
+        f"{markdown.join_words(better)} {'helps' if len(better) == 1 else 'help'} in every seed"
+        if better
+        else "none helps"
+    )
+    seeds = markdown.count_of(max(row["seed"] for row in rows.values()) + 1, "seed")
+    agrees = "contradicts" if any("delays" in name for name in better) else "agrees with"
+    words = markdown.join_words([f"{name} {mean(some):.2f}" for name, some in ratios.items()])
+    return (
+        f"Each experimental option of SRVP multiplies its error (CRPS, {seeds}) by this factor: {words}; {helps}. The "
+        f"thesis tried learned delays without success, which this {agrees}, and only proposes the other options."
+    )
+
+
+def _pairs(rows: Rows, *worlds: str) -> dict[str, list[tuple[Found, Found]]]:
+    """Rows of every form beside those of SRVP with the same seed."""
+    pairs: dict[str, list[tuple[Found, Found]]] = {}
+    for world in worlds or PARTICULAR:
+        plain = {row["seed"]: row for row in having(rows, dataset=world, method="SRVP")}
+        for row in having(rows, dataset=world):
+            if row["method"].startswith("SRVP,") and row["seed"] in plain:
+                pairs.setdefault(row["method"], []).append((row, plain[row["seed"]]))
+    return pairs
+
+
+def _ratios(pairs: list[tuple[Found, Found]], key: str) -> list[float]:
+    return [one[key] / other[key] for one, other in pairs]
+
+
+def scores(rows: Rows, world: str) -> str:
+    """What every method has, and what an option is for."""
+    found = sorted(page.need(rows, dataset=world), key=lambda row: (SIMPLE.get(row["method"], 2), row["method"]))
+    names = (*list(SCORE_FORMS)[:3], *PARTICULAR[world])
+    columns = {SCORE_FORMS[name][0]: page.spread_cell(name, SCORE_FORMS[name][1]) for name in names}
+    return page.tabulate(
+        "method", page.group_by(found), columns | {"processor seconds": page.spread_cell("processor seconds", ".0f")}
+    )
+
+
+def beside_srvp(rows: Rows, world: str) -> str:
+    """How each form compares with SRVP, seed by seed."""
+    words = {"crps within": "CRPS within the trained length", "crps after": "CRPS after it"}
+    words |= {"swap": "swaps"} if world == "strings" else {}
+    return page.bullets(
+        f"{name}: " + ", ".join(_compared(title, _ratios(pairs, key)) for key, title in words.items()) + "."
+        for name, pairs in _pairs(rows, world).items()
+    )
+
+
+def _compared(title: str, ratios: list[float]) -> str:
+    better = sum(ratio < 1 for ratio in ratios)
+    return f"{title} {markdown.format_mean(ratios, '.2f')} of SRVP's (less in {better} of {len(ratios)} seeds)"
 
 
 if __name__ == "__main__":

@@ -66,10 +66,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {  # of the ConvLSTM; the best on clips 
 
 def baseline(name: str) -> Forecaster:
     """What learns almost nothing, by name."""
-    made: dict[str, Forecaster] = {
-        "persistence": Persistence(),
-        "mean picture": Mean(),
-    }
+    made: dict[str, Forecaster] = {"persistence": Persistence(), "mean picture": Mean()}
     return made[name]
 
 

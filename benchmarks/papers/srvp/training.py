@@ -7,9 +7,11 @@ import inspect
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.model_options import build_model
 from benchmarks.numerics.ledger import Ledger
 from benchmarks.papers.srvp import convlstm
 from benchmarks.papers.srvp.clips import DRAWN, Part, source
@@ -47,7 +49,8 @@ def trained(
         limits["max_time"] = 60 * minutes
     place = folder / f"{kind}-{_word(options | limits)}-{numerics_word(kind)}"
     folder.mkdir(parents=True, exist_ok=True)
-    model = (ConvLSTM if kind == "ConvLSTM" else getattr(tl, kind))(**options, **limits, checkpoint=place)
+    make = ConvLSTM if kind == "ConvLSTM" else partial(build_model, kind)
+    model: Any = make(**options, **limits, checkpoint=place)
     clock, processor = time.perf_counter(), time.process_time()
     model.fit(clips)
     share = (time.process_time() - processor) / (time.perf_counter() - clock)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found, Trial
-from benchmarks.papers.resumable import Program
-from benchmarks.papers.srvp import methods, training
+from benchmarks.papers.srvp import methods, page_parts, training
 from benchmarks.papers.srvp.clips import FILE, TESTED, Clips, Part, asked, library
 from benchmarks.papers.srvp.judging import judged
 
@@ -19,7 +19,7 @@ RIVALS = ("black", "persistence", "mean picture")  # beside forms of a network, 
 Horizons = tuple[int, ...]
 
 
-class DigitsProgram(Program[Trial]):
+class DigitsProgram(Experiment[Trial]):
     """Baselines and networks on one version of the digits."""
 
     paper, holds, seeds = "srvp", FILE, 1
@@ -64,6 +64,9 @@ class DigitsProgram(Program[Trial]):
         folder = self.scratch / part / row.dataset
         model, took = training.trained(kind, options, clips, given, row.seed, folder, self.quick)
         return model, {"minutes": 0.0 if self.quick else given, "options": options, **took}
+
+    def page_values(self) -> dict[str, Any]:
+        return vars(page_parts) | super().page_values()
 
     def simple(self, row: Trial, horizons: Horizons) -> Found:
         """The scores of what learns nothing, as far as it reaches."""

@@ -23,11 +23,12 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from benchmarks.model_options import build_model
 from benchmarks.numerics.systems import DISCRIMINANT
-from benchmarks.papers.markdown import join_words, table
-from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.markdown import join_words, table as markdown_table
+from benchmarks.papers.page import MissingRows
 from benchmarks.papers.results import Found, Rows, Trial, having
-from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, few, labels_of, rebuilt, shortened
 from numpy.typing import NDArray
 
@@ -110,8 +111,8 @@ def distances(method: str, shots: int, seen: tl.Sequences, new: tl.Sequences, se
         how |= {"n_kernels": 2 if quick else 30} if method != "SoftDTW" else {"aligner": "softdtw"}
         how |= {"n_way": WAYS, "k_shot": shots, "n_query": 1 if quick else QUERIES, "validation": 0.0}
         how |= {"max_steps": 2 if quick else TRAINING[shots], "standardize": False, "random_state": seed}
-        kind = tl.metric.AlignedFrames if method == "SoftDTW" else tl.TAP
-        metric = kind(supervision="episodes", self_attention=method == "SA-TAP", **how)
+        kind = "AlignedFrames" if method == "SoftDTW" else "TAP"
+        metric = build_model(kind, supervision="episodes", self_attention=method == "SA-TAP", **how)
         one = metric.fit(seen, labels_of(seen)).pairwise(new, n_jobs=1)
     both: NDArray[np.float64] = one + one.T
     return both
@@ -128,12 +129,13 @@ def accuracies(both: NDArray[Any], labels: NDArray[Any], shots: int, seed: int, 
     return found
 
 
-class FewShot(Program[Shots]):
+class FewShot(Experiment[Shots]):
     """Every method on tasks of unseen classes."""
 
     paper, table, holds = "tap", "fewshot", HOLDS
     subject = ("tap",)
     title = "Few-shot classes: 5-way tasks of unseen classes"
+    question = "TAP in few-shot tasks"
 
     def planned(self) -> Iterator[Shots]:
         for seed in range(self.given.seeds):
@@ -163,27 +165,21 @@ class FewShot(Program[Shots]):
     def said(self, found: Found) -> str:
         return f"{100 * found['accuracy']:.2f} ± {100 * found['half']:.2f} %"
 
-    def headline(self) -> str:
-        return headline(self.rows)
 
-    def body(self) -> str:
-        return body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return caveats()
+# --- the page
 
 
 def headline(rows: Rows) -> str:
     """TAP with one shot beside OTAM, its rival in the paper, and DTW."""
     each, ahead = [], []
     for name in UNSEEN:
-        found = {m: accuracies_of(rows, name, f"{m} 1-shot") for m in ("TAP", "OTAM", "DTW")}
-        if all(found.values()):
-            tap, otam, dtw = (100 * fmean(some) for some in found.values())
+        found = [accuracies_of(rows, name, f"{method} 1-shot") for method in ("TAP", "OTAM", "DTW")]
+        if all(found):
+            tap, otam, dtw = (100 * fmean(some) for some in found)
             each.append(f"{tap:.1f} % on {name} (OTAM {otam:.1f}, DTW {dtw:.1f})")
             ahead.append(tap > otam)
     if not each:
-        return no_rows_yet(rows, "TAP in few-shot tasks")
+        raise MissingRows("TAP 1-shot")
     verdict = "agrees with" if all(ahead) else "contradicts" if not any(ahead) else "agrees only in part with"
     return (
         f"In 5-way 1-shot tasks of unseen classes TAP has an accuracy of {join_words(each)}; OTAM and DTW learn "
@@ -197,10 +193,8 @@ def accuracies_of(rows: Rows, name: str, method: str) -> list[float]:
     return [float(row["accuracy"]) for row in having(rows, dataset=name, method=method)]
 
 
-def body(rows: Rows) -> str:
+def accuracies_table(rows: Rows) -> str:
     """Accuracies with intervals over tasks, seeds side by side."""
-    if not rows:
-        return ""
     lines = []
     for name in UNSEEN:
         for method in METHODS:
@@ -212,19 +206,7 @@ def body(rows: Rows) -> str:
             if any(one != "–" for one in cells[::2]):
                 lines.append([name, method, *cells])
     head = ["data set", "method", "1-shot %", "paper, UCF101", "5-shot %", "paper, UCF101 "]
-    return f"""{table(head, lines)}
-
-Accuracy and its 95 % interval over {TASKS} tasks of 5 classes and 25 queries, one number for each seed (and choice of
-unseen classes). Unseen are 10 of 25 words and 36 of 136 characters. Networks learn from {TRAINING[1]} tasks of 1 shot
-or {TRAINING[5]} of 5, with frames resampled to {FRAMES}. OTAM is DTW with free ends."""
-
-
-def caveats() -> list[str]:
-    return [
-        "The paper has videos, and all its methods start from a pretrained network for frames (Su and Wen, ICLR 2022, "
-        "table 5).",
-        "Intervals are over tasks of the same unseen classes; other classes may differ by more.",
-    ]
+    return markdown_table(head, lines)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.model_options import build_preset
 from benchmarks.papers.tap.data import Plan
 
 import timelike as tl
 from timelike.metric import losses
+from timelike.metric.base import AlignmentMetric
+from timelike.metric.supervision import ConsistencyWeight
 
 UNJUDGED: dict[str, Any] = {"validation": 0.0, "patience": None}  # where the paper holds nothing out
 SMALLER: dict[str, Any] = {  # where a program says no more: in minutes what takes the paper hours
@@ -21,19 +24,21 @@ SMALLER: dict[str, Any] = {  # where a program says no more: in minutes what tak
 LOSSES = ("triplet", "lifted", "binomial")
 
 
-def aligned_by(name: str, **options: Any) -> tl.metric.AlignedFrames:
+def aligned_by(name: str, **options: Any) -> AlignmentMetric:
     """`TAP`, or what an aligner of that name makes of learned frames."""
     if name == "TAP":
         return tap(**options)
-    return tl.metric.AlignedFrames.preset("paper", aligner=name.lower(), **SMALLER | options)
+    metric: AlignmentMetric = build_preset("AlignedFrames", "paper", aligner=name.lower(), **SMALLER | options)
+    return metric
 
 
 def tap(**options: Any) -> tl.TAP:
     """TAP as the paper has it, trained in less time."""
-    return tl.TAP.preset("paper", **SMALLER | options)
+    metric: tl.TAP = build_preset("TAP", "paper", **SMALLER | options)
+    return metric
 
 
-def from_classes(name: str, plan: Plan, seed: int, *, quick: bool, **options: Any) -> tl.metric.AlignedFrames:
+def from_classes(name: str, plan: Plan, seed: int, *, quick: bool, **options: Any) -> AlignmentMetric:
     """The same as a plan has it learn from classes, in batches of 4 sequences of each of 4 classes."""
     return aligned_by(
         name,
@@ -46,6 +51,12 @@ def from_classes(name: str, plan: Plan, seed: int, *, quick: bool, **options: An
         **({"hidden": 16} if quick else {}),
         **options,
     )
+
+
+def consistency_of(metric: tl.TAP) -> ConsistencyWeight:
+    """The weight of eq. 10 that it learns with."""
+    weight: ConsistencyWeight | None = metric.get_params()["supervision__consistency"]
+    return "paper" if weight is None else weight
 
 
 def loss_for(name: str, aligner: str) -> Any:

@@ -18,13 +18,12 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks.papers.markdown import format_mean, join_words, table
-from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers import markdown, page
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found, Rows, Trial
-from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap.data import CELL, HOLDS, LEARNING, PLANS, SYSTEMS, Task, labels_of, spaced, task
 from benchmarks.papers.tap.methods import UNJUDGED, aligned_by, tap
-from benchmarks.papers.tap.supervised_report import values
+from benchmarks.papers.tap.supervised import values
 
 import timelike as tl
 
@@ -75,12 +74,14 @@ def query(name: str, given: Task) -> float:
     return (time.process_time() - began) / len(asked)
 
 
-class Times(Program[Trial]):
+class Times(Experiment[Trial]):
     """Every method on every data set, once."""
 
     paper, table, holds, seeds = "tap", "times", HOLDS, 1
     subject = ("tap",)
     title = "How long TAP learns and compares, beside the paper"
+    shown_without_rows = True
+    question = "how long an epoch of training and a query take with TAP"
 
     def planned(self) -> Iterator[Trial]:
         """What the paper has first."""
@@ -117,52 +118,45 @@ class Times(Program[Trial]):
     def said(self, found: Found) -> str:
         return f"{found['each']:.4f} s each"
 
-    def headline(self) -> str:
-        return headline(self.rows)
 
-    def body(self) -> str:
-        return body(self.rows)
+# --- the page
 
 
 def headline(rows: Rows) -> str:
     """Seconds of a query by TAP and its rivals beside the paper's."""
     name = next((one for one in LENGTHS if values(rows, one, "query TAP", "each")), None)
     if name is None:
-        return no_rows_yet(rows, "how long an epoch of training and a query take with TAP")
+        raise page.MissingRows("query TAP")
     ours = values(rows, name, "query TAP", "each")[0]
     rivals = {m: found[0] for m in ("SoftDTW", "DTW") if (found := values(rows, name, f"query {m}", "each"))}
-    shown = join_words([f"{method} {seconds:.3g} s" for method, seconds in rivals.items()])
+    shown = markdown.join_words([f"{method} {seconds:.3g} s" for method, seconds in rivals.items()])
     theirs = [float(PAPER[f"query {method}"][list(LENGTHS).index(name)]) for method in ("TAP", "SoftDTW")]
-    soft = rivals.get("SoftDTW")
-    verdict = (
-        "" if soft is None else f" TAP is {_faster(ours, soft)} soft-DTW here and {_faster(*theirs)} it in the paper."
-    )
+    verdict = ""
+    if "SoftDTW" in rivals:
+        here, there = _speed(ours, rivals["SoftDTW"]), _speed(*theirs)
+        verdict = f" TAP is {here} soft-DTW here and {there} it in the paper."
     return f"A query on {name} takes TAP {ours:.3g} s on one thread; {shown or 'its rivals have no rows'}.{verdict}"
 
 
-def _faster(ours: float, other: float) -> str:
+def _speed(ours: float, other: float) -> str:
     return f"{other / ours:.2g} times as fast as" if ours <= other else f"{ours / other:.2g} times as slow as"
 
 
-def body(rows: Rows) -> str:
+def seconds_table(rows: Rows) -> str:
     """A column for each data set, the paper's beside those that are like its own."""
-    names = [
-        name for name in sorted(PLANS, key=lambda name: name not in LENGTHS) if name in LENGTHS or _long(rows, name)
-    ]
+    names = [*LENGTHS, *(name for name in PLANS if name not in LENGTHS and _mean_lengths(rows, name))]
     head, lengths = ["seconds"], ["*mean length*"]
     for name in names:
         head += [name, *(["paper"] if name in LENGTHS else [])]
-        lengths += [format_mean(_long(rows, name)[:1], ".2f"), *([LENGTHS[name]] if name in LENGTHS else [])]
+        lengths += [
+            markdown.format_mean(_mean_lengths(rows, name)[:1], ".2f"),
+            *([LENGTHS[name]] if name in LENGTHS else []),
+        ]
     lines = [[method, *(cell for name in names for cell in _cells(rows, name, method))] for method in PAPER]
-    return f"""{table(head, [lengths, *lines])}
-
-Seconds of the processor in one thread, for an epoch of learning from classes with triplets, in batches of {BATCH}, and
-for the distances of one test sequence from all training sequences, frames as they are. The paper's TAP and SoftDTW run
-on a GPU (TITAN V). Its columns are Action3D and the Arabic digits, whose place FSDD takes; frames, lengths and numbers
-of sequences differ."""
+    return markdown.table(head, [lengths, *lines])
 
 
-def _long(rows: Rows, name: str) -> list[float]:
+def _mean_lengths(rows: Rows, name: str) -> list[float]:
     return [length for method in PAPER for length in values(rows, name, method, "mean length")]
 
 

@@ -15,20 +15,19 @@ import time
 from collections.abc import Iterable, Iterator
 from statistics import mean
 
+from benchmarks.papers import markdown, page
 from benchmarks.papers.clock import duration
-from benchmarks.papers.markdown import count_of, format_mean, table
-from benchmarks.papers.page import no_rows_yet
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found, Rows, Trial
-from benchmarks.papers.resumable import Program
 from benchmarks.papers.tap.data import HOLDS, PLANS, labels_of, scores, spaced, task
-from benchmarks.papers.tap.methods import LOSSES, from_classes
-from benchmarks.papers.tap.supervised_report import cells, values
+from benchmarks.papers.tap.methods import LOSSES, consistency_of, from_classes
+from benchmarks.papers.tap.supervised import cells, values
 
 import timelike as tl
 
 COSTS = {"cnn": 1.0, "attention": 0.3, "l": 2.0, "d": 2.0}  # times the seconds of the paper's g
 OPTIONS = {"l": "cnn_large", "d": "cnn_deep"}  # how rows name what TAP calls so
-TABLES = {9: ("attention", "cnn"), 10: ("cnn", "l", "d")}
+TABLES = {"9": ("attention", "cnn"), "10": ("cnn", "l", "d")}
 PAPER = {  # MAP and 1-NN (%) on MSR Action3D (other features than ours)
     "triplet+attention": ".751 81.32",
     "triplet+cnn": ".798 87.18",
@@ -52,12 +51,14 @@ class Half(Trial):
         return super().words() | set(self.method.split("+"))
 
 
-class Variants(Program[Half]):
+class Variants(Experiment[Half]):
     """Every form of g with every loss."""
 
     paper, table, holds = "tap", "variants", HOLDS
     subject = ("tap",)
     title = "What TAP's network is made of: attention, larger kernels, more layers, beside the paper"
+    shown_without_rows = True
+    question = "TAP with attention, larger kernels or more layers"
 
     def planned(self) -> Iterator[Half]:
         """The paper's data set and triplets first."""
@@ -85,57 +86,43 @@ class Variants(Program[Half]):
         found: Found = {"training seconds": time.perf_counter() - began}
         found |= scores(metric.pairwise(given.test, given.train, n_jobs=1), given)
         found["norm ratio"] = float(metric.norm_ratio(spaced(given.test), spaced(given.train), n_jobs=1).mean())
-        found |= {"epochs": plan.epochs, "steps": metric.history_.n_steps, "consistency": metric.consistency}
+        found |= {"epochs": plan.epochs, "steps": metric.history_.n_steps, "consistency": consistency_of(metric)}
         found["validation"] = [round(float(score), 4) for score in metric.history_.scores]
         return found | given.sizes() | {"seconds": time.perf_counter() - began}  # without reading the files
 
     def said(self, found: Found) -> str:
         return f"map {found['map']:.3f}, 1-nn {found['1-nn']:.3f}"
 
-    def headline(self) -> str:
-        return headline(self.rows)
 
-    def body(self) -> str:
-        return body(self.rows)
-
-
-def section(rows: Rows, number: int, variants: tuple[str, ...]) -> str:
-    """One of the paper's tables, of every data set that has rows."""
-    lines = []
-    for name in PLANS:
-        for method in (f"{loss}+{variant}" for loss in LOSSES for variant in variants):
-            seconds, own = values(rows, name, method, "seconds"), name == "MSRAction3D"
-            if seconds or own:
-                took = duration(mean(seconds)) if seconds else "–"
-                ratio = format_mean(values(rows, name, method, "norm ratio"), ".2f")
-                lines.append([name, method, *cells(rows, name, method), ratio, took, PAPER[method] if own else "–"])
-    head = ["data set", "method", "MAP", "1-NN %", "5-NN %", "30-NN %", "‖g‖/‖D‖", "time", "paper, Action3D"]
-    return f"## Table {number}\n\n{table(head, lines)}\n"
+# --- the page
 
 
 def headline(rows: Rows) -> str:
     """Which form of g is best on MSR Action3D, beside the paper."""
     scores = {m: mean(found) for m in PAPER if (found := values(rows, "MSRAction3D", m, "map"))}
     if not scores:
-        what = "TAP with attention, larger kernels or more layers"
-        return no_rows_yet(rows, what)
+        raise page.MissingRows("forms of TAP")
     best = max(scores, key=scores.__getitem__)
-    theirs = max((m for m in PAPER if m in scores), key=lambda m: float("0" + PAPER[m].split()[0]))
+    theirs = max(scores, key=lambda method: float("0" + PAPER[method].split()[0]))
     agrees = "agrees with the paper" if best == theirs else f"differs from the paper, where it is {theirs}"
     return (
-        f"Of {count_of(len(scores), 'form')} of TAP's network on MSR Action3D, {best} has the best MAP, "
+        f"Of {markdown.count_of(len(scores), 'form')} of TAP's network on MSR Action3D, {best} has the best MAP, "
         f"{scores[best]:.3f} (paper: 0{PAPER[best].split()[0]}, with other features); this {agrees}."
     )
 
 
-def body(rows: Rows) -> str:
-    """Tables 9 and 10."""
-    sections = "\n".join(section(rows, number, variants) for number, variants in TABLES.items())
-    return f"""{sections}
-`cnn` is the paper's g (kernels 5-5-3), `attention` its TAP-trans, `l` has larger kernels (7-7-5), `d` one more layer
-(5-5-5-3). The data, the batches of 16, the epochs and the selection by a held-out part are those of [the comparison
-with labels](tap_supervised.md), the weight of eq. 10 is the default. The paper (Su and Wen, ICLR 2022) has MSR
-Action3D with its own features, batches of 64 and 100 epochs."""
+def scores_table(rows: Rows, number: str) -> str:
+    """One of the paper's tables, of every data set that has rows."""
+    lines = []
+    for name in PLANS:
+        for method in (f"{loss}+{variant}" for loss in LOSSES for variant in TABLES[number]):
+            seconds, own = values(rows, name, method, "seconds"), name == "MSRAction3D"
+            if seconds or own:
+                took = duration(mean(seconds)) if seconds else "–"
+                ratio = markdown.format_mean(values(rows, name, method, "norm ratio"), ".2f")
+                lines.append([name, method, *cells(rows, name, method), ratio, took, PAPER[method] if own else "–"])
+    head = ["data set", "method", "MAP", "1-NN %", "5-NN %", "30-NN %", "‖g‖/‖D‖", "time", "paper, Action3D"]
+    return markdown.table(head, lines)
 
 
 if __name__ == "__main__":

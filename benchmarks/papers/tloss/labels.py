@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from benchmarks.papers import markdown, page
 from benchmarks.papers.canvas import blank
-from benchmarks.papers.results import Found, Row, Rows
-from benchmarks.papers.resumable import Program
-from benchmarks.papers.tloss import labels_report as report
+from benchmarks.papers.experiment import Experiment
+from benchmarks.papers.results import Found, Row, Rows, having
 from benchmarks.papers.tloss.data import Problem, known_sets, problem, sequence_file, thinned
 from benchmarks.papers.tloss.heads import Vectors, accuracy
 from numpy.typing import NDArray
@@ -36,10 +37,6 @@ SETS = tuple(SECONDS)
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 K, STEPS, BATCH = 5, 1500, 10
 HAR_TRAIN, HAR_TEST = 1200, 1000  # series of UCI HAR: a part, the same for all rows
-ABOUT = f"""\
-Test accuracy. Without labels: an encoder learns from all training series (K = {K}) and an SVM from the share that has
-labels; with labels: the same network learns from that share only. {STEPS} steps each. UCI HAR has {HAR_TRAIN} series
-of the training part and {HAR_TEST} of the test part. The thesis (figure 3.7) has TwoPatterns and a ResNet."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +48,13 @@ class Share(Row):
     seed: int
 
 
-class FewLabels(Program[Share]):
+class FewLabels(Experiment[Share]):
     """Both kinds of learning, the more labels there are."""
 
     paper, table, holds = "tloss", "labels", "ucr/ and uci_har.npz"
     subject = ("tloss",)
     title = "Few labels"
+    question = "representations learned without labels when labels are few"
     draws = True
 
     def __init__(self, given: argparse.Namespace) -> None:
@@ -105,12 +103,6 @@ class FewLabels(Program[Share]):
     def said(self, found: Found) -> str:
         return f"without labels {found['unsupervised']:.3f}, with {found['supervised']:.3f}"
 
-    def headline(self) -> str:
-        return report.headline(self.rows, SETS, SHARES)
-
-    def body(self) -> str:
-        return report.body(self.rows, SETS, SHARES, ABOUT)
-
     def draw(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         draw(self.rows, folder)
@@ -157,7 +149,7 @@ def supervised(given: Problem, known: NDArray[np.int64], seed: int, steps: int) 
 
 def draw(rows: Rows, path: Path) -> None:
     for name in SETS:
-        found = report.curve(rows, name, SHARES)
+        found = curve(rows, name)
         if not found:
             continue
         figure, (axes,) = blank(5, 3.6)
@@ -172,6 +164,72 @@ def draw(rows: Rows, path: Path) -> None:
         axes.minorticks_off()
         axes.legend(frameon=False)
         figure.savefig(path / f"tloss_labels_{name.lower().replace(' ', '_')}.svg")
+
+
+# --- the page
+
+Curve = list[tuple[float, int, list[float], list[float]]]
+
+
+def curve(rows: Rows, name: str, shares: Sequence[float] = SHARES) -> Curve:
+    """Share, labels, accuracies without and with labels in training."""
+    points = []
+    for share in shares:
+        if found := having(rows, dataset=name, share=share):
+            sides = [[row[kind] for row in found] for kind in ("unsupervised", "supervised")]
+            points.append((share, found[0]["labels"], sides[0], sides[1]))
+    return points
+
+
+def headline(rows: Rows) -> str:
+    """At how many shares of labels representations learned without labels are ahead."""
+    curves = {name: points for name in SETS if (points := curve(rows, name))}
+    if not curves:
+        raise page.MissingRows("shares of labels")
+    ahead = [mean(without) > mean(given) for points in curves.values() for _, _, without, given in points]
+    words = "; ".join(
+        f"with {labels} labels ({share:.0%}) of {name} an SVM on representations learned without labels has "
+        f"{mean(without):.3f} and the same network learned from those labels, the rival, {mean(given):.3f}"
+        for name, ((share, labels, without, given), *_) in curves.items()
+    )
+    verdict = "agrees with" if all(ahead) else "contradicts" if not any(ahead) else "agrees only in part with"
+    return (
+        f"{markdown.capitalize_first(words)}. Over all shares it is ahead at {sum(ahead)} of {len(ahead)}, which "
+        f"{verdict} the thesis (another data set and rival), where it is ahead at every share."
+    )
+
+
+def accuracies(rows: Rows) -> str:
+    """Accuracies by share of labels."""
+    lines = [
+        [name, f"{share:.0%}", str(labels), f"{mean(without):.3f}", f"{mean(given):.3f}", str(len(without))]
+        for name in SETS
+        for share, labels, without, given in curve(rows, name)
+    ]
+    return markdown.table(["data set", "share", "labels", "without labels", "with labels", "seeds"], lines)
+
+
+def verdicts(rows: Rows) -> str:
+    """Who is ahead on each data set."""
+    return page.bullets(f"{name}: {verdict(curve(rows, name))}" for name in SETS)
+
+
+def verdict(points: Curve) -> str:
+    """Who is ahead at which share of labels.
+
+    >>> verdict([(0.02, 6, [0.8], [0.7]), (0.5, 150, [0.9], [1.0]), (1.0, 300, [1.0], [1.0])])
+    'representations without labels are ahead at 2%; behind at 50%; equal at 100% of the labels (one seed).'
+    """
+    if not points:
+        return "no row yet."
+    at: dict[str, list[str]] = {"ahead": [], "behind": [], "equal": []}
+    for share, _, without, given in points:
+        gap = mean(without) - mean(given)
+        at["ahead" if gap > 0 else "behind" if gap < 0 else "equal"].append(f"{share:.0%}")
+    places = "; ".join(f"{word} at {', '.join(shares)}" for word, shares in at.items() if shares)
+    seeds = {len(without) for _, _, without, _ in points}
+    how = "one seed" if seeds == {1} else f"{min(seeds)} to {max(seeds)} seeds"
+    return f"representations without labels are {places} of the labels ({how})."
 
 
 if __name__ == "__main__":

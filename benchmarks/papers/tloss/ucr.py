@@ -17,20 +17,22 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
+from benchmarks.papers.experiment import Experiment
 from benchmarks.papers.results import Found
-from benchmarks.papers.resumable import Program
-from benchmarks.papers.tloss import ucr_figures as figures, ucr_report as report
+from benchmarks.papers.tloss import ucr_figures as figures, ucr_report
 from benchmarks.papers.tloss.data import KS, shortest
 from benchmarks.papers.tloss.thesis import thesis
 from benchmarks.papers.tloss.workshop import COMBINED, LSTM, LSTM_SETS, SOURCE, TRANSFER, Learned, Workshop, needs
 
 
-class Archive(Program[Learned]):
+class Archive(Experiment[Learned]):
     """Every K on every data set, and what is made from their representations."""
 
     paper, table, holds = "tloss", "ucr", "ucr/*.npz and uea/*.npz"
     subject = ("tloss",)
     title = "The T-Loss encoder on the archive, beside the thesis"
+    question = "the T-Loss encoder with all K combined"
+    report = ucr_report
     draws = True
 
     @cached_property
@@ -69,15 +71,6 @@ class Archive(Program[Learned]):
 
     def said(self, found: Found) -> str:
         return f"svm {found['svm']:.3f}, 1-nn {found['1-nn']:.3f}"
-
-    def headline(self) -> str:
-        return report.headline(self.rows)
-
-    def body(self) -> str:
-        return report.body(self.rows)
-
-    def caveats(self) -> list[str]:
-        return report.caveats(self.rows)
 
     def default_plan(self) -> list[Learned]:
         """Seed 0 of the thesis's sets: more seeds depend on the data's lengths, and a page is made without data."""

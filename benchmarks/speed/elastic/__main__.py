@@ -3,7 +3,7 @@
     python -m benchmarks.speed.elastic                      # one thread for everybody
     python -m benchmarks.speed.elastic --threads 2
     python -m benchmarks.speed.elastic --only dtw-64 --only path
-    python -m benchmarks.speed.elastic --data DIR --markdown docs/benchmarks/elastic.md
+    python -m benchmarks.speed.elastic --data DIR --markdown benchmarks/results/elastic.md
 
 Every library does the same work in the same run, in its fastest way: its matrix function where it has one, compiled,
 with the same number of threads. Functions compiled on first use are called once before the clock starts. A time is the

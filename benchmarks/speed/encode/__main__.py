@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.encode
     python -m benchmarks.speed.encode --only equal --quick
-    python -m benchmarks.speed.encode --markdown docs/benchmarks/encode.md
+    python -m benchmarks.speed.encode --markdown benchmarks/results/encode.md
 
 One peer is the network as its authors wrote it, with torch's layers: `Conv1d` padded on both sides, what looks ahead
 trimmed off, weight normalisation as a parametrisation. It is given the crops that ours draws and cuts within its time,
@@ -50,7 +50,7 @@ def main() -> int:
     rows = shown(row for name in options.only or JOBS for row in JOBS[name](effort, options.threads))
     save(rows, options.rows)
     if options.markdown:
-        command = "python -m benchmarks.speed.encode --markdown docs/benchmarks/encode.md"
+        command = "python -m benchmarks.speed.encode --markdown benchmarks/results/encode.md"
         words = f"""{setting("timelike", "torch", "numpy")}; float32, {options.threads} thread(s) each unless a row says
 otherwise; {load()}. Mean of {effort.turns} turns (fewer for encoding and length 2000) after one that does not count;
 the peers are given the crops that ours draws within its own time, have the same weights, and are first seen to give the

@@ -25,7 +25,8 @@ def whole(sequences, ids, n_negatives, rng, **how):
 
 crop_objectives.sample_triplets = whole
 x = np.random.default_rng(0).standard_normal((2 * batch, length, 1)).astype(np.float32)
-tl.CausalEncoder.preset("thesis", n_negatives=k, batch_size=batch, max_steps=2, random_state=0).fit(x)
+trainer = tl.Trainer(batch_size=batch)
+tl.CausalEncoder.preset("thesis", n_negatives=k, trainer=trainer, max_steps=2, random_state=0).fit(x)
 print(peak_memory() / 2**20)
 """
 

@@ -39,7 +39,8 @@ def our_step(objective: TLossObjective, optimizer: torch.optim.Optimizer, batch:
 
 
 def contrast(series: tl.Sequences, network: tl.encode.CausalNetwork) -> TLossObjective:
-    return TLossObjective(network, series, n_negatives=K, batch_size=BATCH, learning_rate=1e-3, is_low_memory=False)
+    trainer = tl.Trainer(batch_size=BATCH, learning_rate=1e-3)
+    return TLossObjective(network, series, trainer, tl.encode.TLoss(), n_negatives=K, is_low_memory=False)
 
 
 def endless(objective: TLossObjective) -> Iterator[Batch]:

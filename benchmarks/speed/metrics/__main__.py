@@ -3,7 +3,7 @@
     python -m benchmarks.speed.metrics
     python -m benchmarks.speed.metrics --only coupled-loop --threads 2
     python -m benchmarks.speed.metrics --only har --data ../shared/data/uci_har.npz
-    python -m benchmarks.speed.metrics --markdown docs/benchmarks/metrics.md
+    python -m benchmarks.speed.metrics --markdown benchmarks/results/metrics.md
 
 The coupled GRU (20 units) has two peers, both torch: a loop that rolls out one pair after the other, timed on a sample
 of the pairs and extrapolated, and the rollout of all pairs at once as one would first write it, with the inputs of both
@@ -44,7 +44,7 @@ def main() -> int:
     print(HEAD)
     found = shown(rows(given))
     if given.markdown:
-        command = "python -m benchmarks.speed.metrics --data uci_har.npz --markdown docs/benchmarks/metrics.md"
+        command = "python -m benchmarks.speed.metrics --data uci_har.npz --markdown benchmarks/results/metrics.md"
         words = f"""{setting("timelike", "torch", "numpy")}; float32, {given.threads} thread(s) each unless a row says
 otherwise; {load()}. Best of several runs after one that does not count."""
         given.markdown.write_text(page("Speed of the learned metrics", command, words, found))

@@ -1,4 +1,4 @@
-"""(sequence, sequence) → cost, path; nothing learned."""
+"""Distances and alignments that need no training: (sequence, sequence) → cost, path."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`Alignment`, how two sequences line up (cost, path or plan), and `Warp`, a map from one clock to the other."""
+"""`Alignment` of two sequences (cost, path or plan), and `Warp`, a map from the time of one to that of the other."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Warp:
-    """A piecewise linear warp: a callable that takes x's time to y's time.
+    """A piecewise linear warp: a callable that maps x's time to y's time.
 
-    `times` (knot,) are x's and `values` (knot,) where they fall in y's time; `y_times` (time,) are those of y's steps.
-    Before the first knot and after the last it keeps their values.
+    `times` (knot,) are times of x, `values` (knot,) the matching times of y, and `y_times` (time,) the times of y's
+    steps. The warp is constant before the first knot and after the last.
     """
 
     times: NDArray[np.float64]
@@ -30,7 +30,7 @@ class Warp:
     y_times: NDArray[np.float64]
 
     def __call__(self, t: Any) -> Any:
-        """Where x's time `t` falls in y's time; both count in seconds from the first step where times are datetimes."""
+        """The time of y that matches x's time `t`; for datetimes, both are seconds from the first step."""
         if np.asarray(t).dtype.kind in "mM":
             raise TypeError(
                 "t is a datetime: give seconds since x's first step, as (t - first) / np.timedelta64(1, 's')"
@@ -39,12 +39,12 @@ class Warp:
 
     @property
     def slopes(self) -> NDArray[np.float64]:
-        """How fast y's time runs between two knots, (knot − 1,)."""
+        """The slope of the warp between neighbouring knots, (knot − 1,)."""
         return np.diff(self.values) / np.diff(self.times)
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """(len x, len y): how y's steps are mixed at each knot; at most two neighbours in a row, which sums to 1."""
+        """Interpolation weights of y's steps at each knot, (len x, len y); rows sum to 1, with at most two nonzero."""
         n = len(self.y_times)
         after = np.clip(np.searchsorted(self.y_times, self.values, side="right"), 1, max(n - 1, 1))
         matrix = np.zeros((len(self.values), n))
@@ -66,11 +66,11 @@ class Warp:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
-    """Two sequences lined up: `cost`, and how their steps correspond.
+    """The alignment of two sequences: its `cost`, and the correspondence of their steps.
 
-    Every alignment has a `plan` (len x, len y). One that matches steps one by one has a `path` (steps, 2), first column
-    x, second y; one in continuous time has a `warp`; the other two are None. `sides` are x and y as they came, where
-    they have ids, times or names of channels, which a figure shows.
+    Every alignment has a `plan` (len x, len y). An alignment of single steps also has a `path` (steps, 2), with x in
+    the first column and y in the second; an alignment in continuous time has a `warp`. Otherwise these are None.
+    `sides` are the original x and y, if they have ids, times or channel names for a figure.
     """
 
     cost: float
@@ -88,10 +88,10 @@ class Alignment:
 
     @property
     def plan(self) -> NDArray[np.float64]:
-        """How much each step of x (row) has to do with each step of y (column).
+        """The weights that connect each step of x (row) with each step of y (column).
 
-        Of a path: 1 where two steps are matched, 0 elsewhere. Of a soft or a transport alignment: its weights. Of a
-        warp: the mixture of y's steps at each of x's times, rows summing to 1.
+        For a path: 1 where two steps are matched, 0 elsewhere. For a soft or transport alignment: its weights. For a
+        warp: the interpolation weights of y's steps at each of x's times, with rows that sum to 1.
         """
         if self.weights is not None:
             return self.weights
@@ -103,7 +103,7 @@ class Alignment:
         return matrix
 
     def apply(self, y: Any = None) -> NDArray[Any]:
-        """`y` (by default the one that was aligned) on x's time: at each step the mean of what it is matched with."""
+        """`y` (by default the aligned one) on x's time: each step is the mean of the steps matched with it."""
         if isinstance(y, Sequences):
             y = as_single_sequence(y, "y")[0]
         y = self.y if y is None else arrays.validate_array(y, "y")
@@ -125,10 +125,10 @@ class Alignment:
         return np.asarray(np.add.reduceat(y[matched], first, axis=0) / counts)
 
     def plot(self, *, channel: int | str = 0, dark: bool = False) -> Figure:
-        """The two signals joined where they match, path or plan over the costs and, where there is one, the warp.
+        """Draw the two signals joined where they match, the path or plan over the costs and, if any, the warp.
 
-        `channel` is a position, or a name where `Sequences` with names were aligned: `align(X[:1], X[1:2])`; their ids
-        are in the legend, and their times, from the first sample of each, on the axis. `dark` is for a dark page.
+        `channel` is a position, or a name if you aligned `Sequences` with names: `align(X[:1], X[1:2])`. The legend
+        then shows their ids and the axis their times since the first sample. `dark` draws for a dark page.
         """
         sides = (
             self.sides if self.sides is not None else (as_single_sequence(self.x, "x"), as_single_sequence(self.y, "y"))
@@ -136,8 +136,8 @@ class Alignment:
         place = overlay.channel_index(sides[0], channel)
         clocks, time = overlay.pair_times(*sides)
         x, y = (name if side.ids is None else f"{name}: {side.ids[0]}" for name, side in zip("xy", sides, strict=True))
-        said = alignments.SignalLabels((x, y), clocks, time, overlay.value_name(sides[0], place))
-        return alignments.plot_alignment(self, channel=place, labels=said, dark=dark)
+        labels = alignments.SignalLabels((x, y), clocks, time, overlay.value_name(sides[0], place))
+        return alignments.plot_alignment(self, channel=place, labels=labels, dark=dark)
 
     def _repr_html_(self) -> str:
         return html.figure_html(self.plot(), repr(self))

@@ -25,15 +25,15 @@ from .soft_dtw import SoftDTW
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MAX_CANDIDATES = 50  # members among which the medoid is looked for
+_MAX_CANDIDATES = 50  # members that are candidates for the medoid
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Barycenter:
-    """A mean sequence (time, *frame), the weighted sum of the members' distances from it, and how it was reached.
+    """A mean sequence (time, *frame), the weighted sum of the members' distances to it, and the iterations.
 
-    `costs` has that sum for every average on the way, the first being the one to start from. `times` (time,) are those
-    of the start where the metric reads times (TWE) and the start has some.
+    `costs` has that sum for every iteration, beginning with the start. `times` (time,) are the times of the start, if
+    the metric uses times (TWE) and the start has them.
     """
 
     sequence: NDArray[Any]
@@ -48,10 +48,10 @@ class Barycenter:
         return html.figure_html(self.plot(), repr(self))
 
     def plot(self, *, channel: int | str = 0, dark: bool = False) -> Figure:
-        """The members, at most thirty, as thin lines and the barycenter as a thick one.
+        """Draw the members, at most thirty, as thin lines and the barycenter as a thick one.
 
-        `channel` is a position or a name, `dark` is for a dark page. Members with times are drawn from their first
-        sample on, the barycenter over as long a time as they last on average.
+        `channel` is a position or a name, `dark` draws for a dark page. Members with times are drawn from their first
+        sample on, and the barycenter over their average duration.
         """
         from .plots import plot_averages
 
@@ -79,35 +79,35 @@ def barycenter(
 ) -> Barycenter:
     """The sequence nearest to all of X: DTW barycenter averaging (DBA; Petitjean, Ketterlin and Gançarski, 2011).
 
-    Every member is aligned with the average, then each step of the average becomes the weighted mean of all it is
-    matched with, and so on. With `DTW(cost="sqeuclidean")` the mean minimises Σ w_i d(average, x_i) for given
-    alignments, so that no iteration raises the cost. For another metric (a root, another cost, gaps with a price) the
-    mean is a heuristic: the cost may rise, and the best average met is given.
+    Each iteration aligns every member with the average, and replaces each step of the average by the weighted mean of
+    its matched steps. With `DTW(cost="sqeuclidean")` the mean minimises Σ w_i d(average, x_i) for given alignments, so
+    no iteration raises the cost. For other metrics (a root, another cost, gap costs) the update is a heuristic: the
+    cost may rise, and the best average found is returned.
 
-    Under `SoftDTW` the cost is smooth and is minimised by its gradient (L-BFGS; Cuturi and Blondel, 2017); `costs` then
-    has one number for every iteration.
+    Under `SoftDTW` the cost is smooth and L-BFGS minimises it (Cuturi and Blondel, 2017); `costs` then has one number
+    for every iteration.
 
     Parameters
     ----------
     X : Sequences
     metric : Aligner, optional
-        `DTW()` unless given.
+        `DTW()` by default.
     weights : array (item,), optional
-        How much each member counts, 1 unless given; those with weight 0 are left out.
+        The weight of each member, 1 by default; members with weight 0 are skipped.
     length : int, optional
-        Time steps of the barycenter: the start is resampled to it. Otherwise it keeps the length of the start. Its
-        times, under a metric that reads them, are the start's too.
+        Number of time steps of the barycenter: the start is resampled to it. By default the barycenter has the length
+        of the start, and its times if the metric uses times.
     init : array (time, channel), optional
-        Where to start. Otherwise it is the medoid: the member with the least summed distance from the others, looked
-        for among at most 50, drawn at random.
+        The start. By default it is the medoid: the member with the smallest sum of distances to the others, among at
+        most 50 random members.
     max_iter : int
-        Averages made at most, or iterations of L-BFGS.
+        Maximum number of iterations, of averaging or of L-BFGS.
     tolerance : float
-        Stop when an iteration takes away no more than this share of the cost.
+        Stop when an iteration reduces the cost by no more than this fraction.
     random_state : int, Generator or None
-        Repeats the choice among the 50.
+        Seed of the choice of the 50 members.
     progress : bool or None
-        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds.
+        Whether a bar shows the progress; None does so on a terminal after two seconds.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class _Task(NamedTuple):
 
 
 def _average_along_paths(aligner: Aligner, start: NDArray[Any], times: NDArray[Any] | None, task: _Task) -> Barycenter:
-    """The best of the averages, each of which is the mean along the paths to the one before (DBA)."""
+    """The best average of DBA; each average is the mean along the paths to the previous one."""
     costs: list[float] = []
     best = average = start
     converged = False
@@ -175,9 +175,9 @@ def _average_once(
         np.add.at(sums, own, weight * sequence[matched].astype(np.float64, copy=False))
         np.add.at(mass, own, weight)
         cost += weight * alignment.cost
-    known = mass > 0  # a step that is matched with nothing (a gap everywhere) stays as it is
+    is_matched = mass > 0  # a step that is matched with nothing (a gap everywhere) stays as it is
     following = average.astype(np.float64)
-    following[known] = sums[known] / mass[known].reshape(-1, *[1] * (average.ndim - 1))
+    following[is_matched] = sums[is_matched] / mass[is_matched].reshape(-1, *[1] * (average.ndim - 1))
     return cost, following.astype(average.dtype)
 
 
@@ -201,7 +201,7 @@ def _minimize_soft_cost(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> B
         costs.append(float(intermediate_result.fun) * scale)
         next(rounds, None)
 
-    found = minimize(
+    solution = minimize(
         scaled,
         start.astype(np.float64).reshape(-1),
         jac=True,
@@ -209,8 +209,8 @@ def _minimize_soft_cost(aligner: SoftDTW, start: NDArray[Any], task: _Task) -> B
         callback=heard,
         options={"maxiter": task.max_iter, "ftol": task.tolerance, "gtol": 0.0},
     )
-    average = found.x.reshape(start.shape).astype(start.dtype)
-    return Barycenter(average, min(costs), np.array(costs), len(costs) - 1, bool(found.success), task.members)
+    average = solution.x.reshape(start.shape).astype(start.dtype)
+    return Barycenter(average, min(costs), np.array(costs), len(costs) - 1, bool(solution.success), task.members)
 
 
 @dataclass
@@ -278,7 +278,7 @@ def _initial_average(
     init: Any,
     rng: np.random.Generator,
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """The first average and, where the metric reads times, its own."""
+    """The first average and, if the metric uses times, its times."""
     start = _medoid(sequences, weights, aligner, rng) if init is None else as_single_sequence(init, "init")
     start = start if aligner.uses_times else start.replace(times=None)
     start.refuse_missing("barycenter", "init")

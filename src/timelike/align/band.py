@@ -1,4 +1,4 @@
-"""The options `window` and `band` of elastic distances: their checks, and the error where they leave no path."""
+"""The options `window` and `band` of elastic distances: their checks, and the error if they admit no path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Band = BandShape
 
 
 def check_band(window: Window, band: Band = "sakoe") -> Bound:
-    """What the executors understand: a share of Sakoe and Chiba's band is widened by the difference of the lengths.
+    """The checked band; a fractional Sakoe–Chiba band is widened by the difference of the lengths.
 
     >>> check_band(0.1)
     WarpingBand(shape='widened', cells=None, share=0.1)

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.parameters import check_int
 from ..core.random import RandomState
-from ..core.threads import (
-    check_n_jobs,
-)
+from ..core.threads import check_n_jobs
 from ..core.validation.arrays import refuse_reordered_channels
 from ..sequences import Sequences, as_sequences, as_single_sequence
 from ..sequences.validation import validate_targets
@@ -37,8 +35,8 @@ from .noise import LEVELS, NoiseCurve, noise_curve
 class Metric(abc.ABC):
     """Anything that compares two sequences. A subclass defines `_fill_matrix`; the public methods are here.
 
-    One that can prepare a collection before any query comes defines `_precompute_items` and
-    `_compare_precomputed` too, one with a faster search than by all distances `_search_nearest`.
+    A subclass that can precompute a collection also defines `_precompute_items` and
+    `_compare_precomputed`; one with a faster search than all pairs defines `_search_nearest`.
     """
 
     symmetric: ClassVar[bool] = True
@@ -49,8 +47,8 @@ class Metric(abc.ABC):
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""
         options: list[Field[Any]] = [field for field in fields(self) if field.init] if is_dataclass(self) else []
-        said = (f"{o.name}={getattr(self, o.name)!r}" for o in options if getattr(self, o.name) != o.default)
-        return f"{type(self).__name__}({', '.join(said)})"
+        shown = (f"{o.name}={getattr(self, o.name)!r}" for o in options if getattr(self, o.name) != o.default)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @abc.abstractmethod
     def _fill_matrix(
@@ -59,15 +57,15 @@ class Metric(abc.ABC):
         """Distances of all pairs into `out`; y is None when the collection is compared with itself."""
 
     def distance(self, x: Any, y: Any) -> float:
-        """The distance of two sequences, each (time,) or (time, channel)."""
+        """The distance between two sequences, each (time,) or (time, channel)."""
         first, second = as_single_sequence(x, "x"), as_single_sequence(y, "y")
         self._validate_sides(first, second, ("x", "y"))
         out = np.empty((1, 1), pair_dtype(first, second))
         self._fill_matrix(first, second, out, 1, None)
-        found = float(out[0, 0])
-        if not math.isfinite(found):  # asked for every pair, so NumPy is left out of it
+        distance = float(out[0, 0])
+        if not math.isfinite(distance):  # math, because NumPy is slower and this runs for every pair
             refuse_nonfinite(out, ("x", "y"))
-        return found
+        return distance
 
     def pairwise(
         self,
@@ -78,11 +76,11 @@ class Metric(abc.ABC):
         out: NDArray[Any] | None = None,
         progress: bool | None = None,
     ) -> NDArray[Any]:
-        """Distances of all pairs, (len X, len Y); of X with itself when Y is None.
+        """Distances of all pairs, (len X, len Y); without Y, X is compared with itself.
 
-        `n_jobs=None` uses all cores that the process may use, or as few as OMP_NUM_THREADS or torch were set to; -1 all
-        of them. `out` is filled and returned: a memory map, for a matrix larger than memory. `progress` draws a bar;
-        None does so on a terminal, where it takes over two seconds.
+        `n_jobs=None` uses all cores available to the process, or fewer if OMP_NUM_THREADS or torch limits threads; -1
+        uses all. `out` is filled and returned; pass a memory map for a matrix larger than memory. `progress` draws a
+        bar; None does so on a terminal after two seconds.
         """
         x = as_sequences(X, "X")
         y = None if Y is None else as_sequences(Y, "Y")
@@ -131,24 +129,24 @@ class Metric(abc.ABC):
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> Matches:
-        """The k sequences of X nearest to every query; equal distances in the order of X.
+        """The k sequences of X nearest to every query; equal distances are in the order of X.
 
-        Without queries they are X itself. With `exclude_self` query i never finds X[i], only others, copies of it among
-        them; by default it is so where no queries are given.
+        Without queries, X itself is the queries. With `exclude_self`, the result of query i excludes X[i] but may
+        include copies of it; this is the default without queries.
 
-        With `among` only candidates are compared: positions (query, candidate) in X, or the `Matches` of another
-        metric, whose best are put in a new order. `progress` is as in `pairwise`.
+        With `among`, only candidates are compared: positions (query, candidate) in X, or the `Matches` of another
+        metric, which are then sorted by this one. `progress` is as in `pairwise`.
         """
         collection = as_sequences(X, "X")
-        asked = collection if queries is None else queries
+        query_sequences = collection if queries is None else queries
         alone = queries is None if exclude_self is None else exclude_self
         how: dict[str, Any] = {"among": among, "exclude_self": alone, "n_jobs": n_jobs, "progress": progress}
-        return Gallery(self, collection).neighbors(asked, k, **how)
+        return Gallery(self, collection).neighbors(query_sequences, k, **how)
 
     def prepare_gallery(self, X: Any) -> Gallery:
-        """X made ready for many searches: `metric.prepare_gallery(X).neighbors(queries, k)`.
+        """A gallery for repeated searches in X: `metric.prepare_gallery(X).neighbors(queries, k)`.
 
-        A metric that computes something of X alone does so here, once.
+        Everything that depends on X alone is computed here, once.
         """
         collection = as_sequences(X, "X")
         self._validate_sides(collection, None, ("X", "X"))
@@ -164,13 +162,13 @@ class Metric(abc.ABC):
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> NoiseCurve:
-        """Mean distances of all pairs of X when white noise is added to every value, for each of the `levels`.
+        """Mean distances of all pairs of X with white noise added to every value, for each of the `levels`.
 
             m(σ) = mean of d(x_i + σ ε_i, x_j + σ ε_j) over i ≠ j,   ε standard normal
 
-        With classes, those of X unless y is given, pairs of one class (`positive`) and of two (`negative`) are told
-        apart: where their curves meet, the metric no longer knows the classes. `levels` are standard deviations, in
-        the unit of the values; ε is the same for all of them, and another in each of `n_repeats`.
+        With classes (y, by default the labels of X), pairs within a class (`positive`) and between classes (`negative`)
+        have separate curves; where these meet, the metric no longer separates the classes. `levels` are standard
+        deviations in the unit of the values. ε is the same for all levels, and differs in each of `n_repeats`.
 
         >>> import timelike as tl
         >>> X = [[0.0, 0.0, 0.0], [0.0, 0.1, 0.0], [3.0, 3.0, 3.0], [3.0, 3.1, 3.0]]
@@ -192,7 +190,7 @@ class Metric(abc.ABC):
             raise ValueError(f"k={k}: expected 1 to {len(collection)}, the number of sequences in X")
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> Any:
-        """What can be computed of sequences before it is known what they are compared with: here nothing."""
+        """Everything that can be precomputed from a collection alone; the default is nothing."""
         return sequences
 
     def _select_items(self, known: Any, items: Ids | slice) -> Any:
@@ -200,34 +198,36 @@ class Metric(abc.ABC):
         return known[items]
 
     def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
-        """Distances into `out` (query, item), from what is known of the queries and of the collection."""
+        """Write distances into `out` (query, item), from the precomputed data of the queries and the collection."""
         self._fill_matrix(asked, known, out, threads, None)
 
     def _search_nearest(
         self, asked: Sequences, known: Any, k: int, threads: int, report: ProgressCallback
     ) -> Matches | None:
-        """A faster way to the k nearest than all distances, where a metric has one."""
+        """A search for the k nearest that is faster than all distances, if the metric has one."""
         return None
 
 
 class Aligner(Metric):
-    """A metric that also says how two sequences line up."""
+    """A metric that also aligns two sequences."""
 
     @abc.abstractmethod
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         """The alignment of the two sequences, each a collection of one."""
 
     def align(self, x: Any, y: Any) -> Alignment:
-        """How `y` lines up with `x`."""
+        """The alignment of `y` with `x`."""
         first, second = as_single_sequence(x, "x"), as_single_sequence(y, "y")
         self._validate_sides(first, second, ("x", "y"))
-        found = self._align(first, second)
-        refuse_nonfinite(np.array([[found.cost]]), ("x", "y"))
+        alignment = self._align(first, second)
+        refuse_nonfinite(np.array([[alignment.cost]]), ("x", "y"))
         if _has_metadata(first) or _has_metadata(second):
-            found = replace(found, sides=(first, second))
+            alignment = replace(alignment, sides=(first, second))
         if all(isinstance(side, Sequences) or np.ndim(side) > 1 for side in (x, y)):
-            return found
-        return replace(found, x=found.x[:, 0], y=found.y[:, 0])  # plain (time,) came in, so plain (time,) is kept
+            return alignment
+        return replace(
+            alignment, x=alignment.x[:, 0], y=alignment.y[:, 0]
+        )  # plain (time,) came in, so plain (time,) is kept
 
 
 def _has_metadata(one: Sequences) -> bool:

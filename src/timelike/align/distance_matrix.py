@@ -1,4 +1,4 @@
-"""Dtype, memory, threads and progress bar of a matrix of distances, and the error where one is not finite."""
+"""Dtype, memory, threads and progress bar of a distance matrix, and the error if a distance is not finite."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FLOAT_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def pair_dtype(x: Sequences, y: Sequences) -> np.dtype[Any]:
-    """The dtype of the computation: float64 where a float32 could not hold the values, otherwise float32."""
-    if x.dtype == y.dtype and x.dtype in _FLOAT_DTYPES:  # asked for every pair, so the common answer comes first
+    """The dtype of the computation: float64 if float32 cannot represent the values, otherwise float32."""
+    if x.dtype == y.dtype and x.dtype in _FLOAT_DTYPES:  # called for every pair, so the common case comes first
         return x.dtype
     return computed_dtype(x.dtype, y.dtype)
 
 
 def allocate_matrix(shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A matrix to fill; an error, with ways out, if this machine has not enough memory."""
+    """An empty matrix to fill; raises an error with advice if the machine does not have enough memory."""
     refuse_beyond_memory(
         shape[0] * shape[1] * dtype.itemsize,
         f"a matrix of {shape[0]} × {shape[1]} {dtype} distances",
@@ -56,7 +56,7 @@ def validate_out(
 
 @contextmanager
 def report_progress(progress: bool | None, name: str = "") -> Iterator[ProgressCallback]:
-    """What a kernel reports to: a bar, or nothing."""
+    """The progress callback of a kernel: a bar, or nothing."""
     form = "{l_bar}{bar}| {elapsed}<{remaining}"
     with ProgressMeter(1.0, check_progress(progress), name=name, unit="", bar_format=form) as bar:
         yield None if bar.silent else lambda done, total: bar.update_to(done / total)

@@ -1,4 +1,4 @@
-"""Dynamic time warping: plain (DTW), of slopes (DDTW), and with a price on warping (WDTW, ADTW)."""
+"""Dynamic time warping: plain (DTW), of slopes (DDTW), and with a cost for warping (WDTW, ADTW)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Missing = Literal["raise", "ignore"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class WarpingDistance(ElasticDistance):
-    """Dynamic time warping in any of its forms: it may leave out values that are missing."""
+    """Base class of the DTW variants, which can ignore missing values."""
 
     missing: Missing = "raise"
 
@@ -38,7 +38,7 @@ class WarpingDistance(ElasticDistance):
         return self.missing == "ignore"
 
     def _has_missing(self, x: Sequences, y: Sequences) -> bool:
-        """Whether the program has to look for missing values: where there are none it need not."""
+        """Whether the program has to look for missing values: if there are none it need not."""
         return self.missing == "ignore" and (x.has_missing or y.has_missing)
 
     def _rule_name(self, name: str, x: Sequences, y: Sequences) -> str:
@@ -55,13 +55,15 @@ class WarpingDistance(ElasticDistance):
             out[np.isinf(out)] = np.nan  # no path between the gaps is as little to compare as nothing
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
-        found = super()._align(x, y)
-        return replace(found, cost=math.nan) if self._has_missing(x, y) and math.isinf(found.cost) else found
+        alignment = super()._align(x, y)
+        return (
+            replace(alignment, cost=math.nan) if self._has_missing(x, y) and math.isinf(alignment.cost) else alignment
+        )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DTW(WarpingDistance):
-    """Dynamic time warping: the cheapest way to step through both sequences together.
+    """Dynamic time warping: the cost of the cheapest path through both sequences.
 
     D(i, j) = c(x_i, y_j) + min(D(i−1, j), D(i, j−1), D(i−1, j−1)), and the distance is D at the last two steps
     (Sakoe and Chiba, 1978).
@@ -69,32 +71,33 @@ class DTW(WarpingDistance):
     Parameters
     ----------
     window : int, float or None
-        How far a path may stray from the diagonal: a number of cells, or a share of the length. A share has a path
-        between any two lengths. A number of cells that has none is an error, never an infinite distance.
+        The largest distance of a path from the diagonal: a number of cells, or a fraction of the length. A fraction
+        admits a path between any two lengths. A number of cells that admits none raises an error; the distance is
+        never infinite.
     band : {"sakoe", "widened", "slanted", "itakura", "aeon"}
-        `"sakoe"`: |i − j| ≤ window in cells; a share r is of the longer sequence, and for y longer than x it is
-        −r ≤ j − i ≤ r + (m − n), as in `"widened"`, which does so with cells too (tslearn, dtaidistance). `"slanted"`:
-        window cells around the line between the corners, counted along the shorter sequence. `"aeon"`: around that
-        line as aeon draws it. `"itakura"`: a parallelogram, of which `window` is the largest slope (2 if None).
-        Lengths that are equal have one band in `"sakoe"`, `"widened"` and `"slanted"`.
+        `"sakoe"`: |i − j| ≤ window in cells; a fraction refers to the longer sequence and means
+        −r ≤ j − i ≤ r + (m − n) for y longer than x. `"widened"`: the same for cells (as in tslearn, dtaidistance).
+        `"slanted"`: window cells around the line between the corners, counted along the shorter sequence. `"aeon"`:
+        around that line as in aeon. `"itakura"`: a parallelogram whose largest slope is `window` (2 if None).
+        For equal lengths, `"sakoe"`, `"widened"` and `"slanted"` are the same band.
     cost : {"sqeuclidean", "euclidean", "manhattan"}
-        c: squared Euclidean distance of the two frames, its root, or the sum of absolute differences.
+        c: the squared Euclidean distance of the two frames, its root, or the sum of absolute differences.
     root : bool
         Take the square root of the total, as tslearn and dtaidistance do; aeon does not.
     step : {"symmetric1", "symmetric2"}
         With `"symmetric2"` a diagonal step costs twice.
     normalize : {None, "length", "steps"}
-        Divide the total by the sum of both lengths, or by the number of steps on the path (the shortest of those that
-        cost the same).
+        Divide the total by the sum of both lengths, or by the number of steps on the path (the shortest path if several
+        have the same cost).
     dependent : bool
         One path for all channels, or the sum of the distances of the single channels.
     missing : {"raise", "ignore"}
-        What to do with missing values (NaN): refuse them, or compare what there is. A cell compares the channels that
-        x_i and y_j both have, and its cost is scaled up to all of them. A cell without any costs nothing; it is entered
-        and left diagonally only, or else a gap could be crossed to anywhere for nothing (after DTW-AROW, Yurtman et
-        al., 2023). The total over the steps of x and y that the path compares is scaled up to all n + m steps. Of
-        paths that cost the same the one that compares most counts. Sequences that have nothing to compare, or no such
-        path, are an error. Where little is missing, `interpolate()` first is as good.
+        Missing values (NaN) raise an error or are ignored. With `"ignore"`, a cell compares the channels that x_i and
+        y_j both have, and its cost is scaled up to all channels. A cell without common channels costs nothing and is
+        crossed only diagonally; otherwise a path could skip any part of y at a gap for free (after DTW-AROW, Yurtman
+        et al., 2023). The total over the compared steps of x and y is scaled up to all n + m steps. If several paths
+        have the same cost, the one that compares most steps counts. Sequences with nothing to compare, or without such
+        a path, raise an error. If few values are missing, `interpolate()` works as well.
 
     Examples
     --------
@@ -151,13 +154,13 @@ class DTW(WarpingDistance):
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> Self:
-        """The same metric with the window under which sequences best take the class of their nearest neighbour.
+        """The same metric with the window that has the best leave-one-out accuracy of 1-NN classification.
 
-        Leave-one-out accuracy on X and its labels y (or those X carries), over `windows` (by default shares 0, 0.01, …,
-        1, fewer for short sequences); of equal ones the first. All windows are tried in one pass from the widest to the
-        narrowest, in which few pairs are compared twice (Tan, Herrmann, Forestier, Webb and Petitjean, 2018); only with
-        `normalize="steps"`, `dependent=False` or missing values are they tried one by one. `progress` draws a bar; None
-        does so on a terminal, where it takes over two seconds.
+        The accuracy is computed on X and its labels y (by default the labels of X), over `windows` (by default the
+        fractions 0, 0.01, …, 1, fewer for short sequences); the first of equal windows wins. One pass from the widest
+        to the narrowest window compares few pairs twice (Tan, Herrmann, Forestier, Webb and Petitjean, 2018). With
+        `normalize="steps"`, `dependent=False` or missing values, windows are tried one by one. `progress` draws a bar;
+        None does so on a terminal after two seconds.
 
         >>> import timelike as tl
         >>> s = tl.Sequences([[0, 0, 9, 0], [9, 0, 0, 0], [0, 5, 5, 0], [0, 0, 5, 5]], labels=[0, 0, 1, 1])
@@ -169,10 +172,10 @@ class DTW(WarpingDistance):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DDTW(DTW):
-    """DTW of the slopes: Keogh and Pazzani's derivative estimate of both sequences is compared (2001).
+    """DTW of the slopes, with the derivative estimate of Keogh and Pazzani (2001).
 
-    x′_i = ((x_i − x_{i−1}) + (x_{i+1} − x_{i−1})/2)/2, the ends repeated. With `missing="ignore"` a slope is missing
-    where one of its values is.
+    x′_i = ((x_i − x_{i−1}) + (x_{i+1} − x_{i−1})/2)/2, the ends repeated. With `missing="ignore"`, a slope is missing
+    if one of its values is.
 
     >>> import timelike as tl
     >>> tl.DDTW().distance([0.0, 1.0, 2.0], [5.0, 6.0, 7.0])

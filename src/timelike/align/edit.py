@@ -23,8 +23,8 @@ Match = Literal["frame", "channels"]
 class ERP(ElasticDistance):
     """Edit distance with real penalty: gaps are compared with a constant (Chen and Ng, 2004). A metric.
 
-    D(i, j) = min(D(i−1, j−1) + ‖x_i − y_j‖, D(i−1, j) + ‖x_i − g‖, D(i, j−1) + ‖y_j − g‖), and a sequence against
-    nothing costs the sum of its distances to g. `gap` is one number or one per channel.
+    D(i, j) = min(D(i−1, j−1) + ‖x_i − y_j‖, D(i−1, j) + ‖x_i − g‖, D(i, j−1) + ‖y_j − g‖). A sequence compared with an
+    empty one costs the sum of its distances to g. `gap` is one number or one per channel.
 
     >>> import timelike as tl
     >>> tl.ERP().distance([1.0, 2.0], [1.0, 2.0, 3.0])
@@ -52,10 +52,10 @@ class ERP(ElasticDistance):
 class EDR(ElasticDistance):
     """Edit distance on real sequences: how many steps must be changed, inserted or deleted (Chen et al., 2005).
 
-    D(i, j) = min(D(i−1, j−1) + [x_i and y_j do not match], D(i−1, j) + 1, D(i, j−1) + 1), and against nothing a
-    sequence costs its length. With `match="frame"` steps match if ‖x_i − y_j‖ ≤ ε, with `match="channels"`, the
-    paper's rule, if |x_ic − y_jc| ≤ ε in every channel c; of one channel both are the same. `epsilon=None` means a
-    quarter of the larger of the two standard deviations, as the authors advise. `normalize` divides by the longer
+    D(i, j) = min(D(i−1, j−1) + [x_i and y_j do not match], D(i−1, j) + 1, D(i, j−1) + 1). A sequence compared with an
+    empty one costs its length. With `match="frame"`, steps match if ‖x_i − y_j‖ ≤ ε; with `match="channels"`, the
+    paper's rule, if |x_ic − y_jc| ≤ ε in every channel c. With one channel, both are the same. `epsilon=None` means a
+    quarter of the larger of the two standard deviations, as the authors recommend. `normalize` divides by the longer
     length.
 
     >>> import timelike as tl
@@ -92,11 +92,11 @@ class EDR(ElasticDistance):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LCSS(ElasticDistance):
-    """One minus the share of the shorter sequence that the longest common subsequence covers (Vlachos et al., 2002).
+    """One minus the fraction of the shorter sequence that the longest common subsequence covers (Vlachos et al., 2002).
 
     L(i, j) = max(L(i−1, j), L(i, j−1), L(i−1, j−1) + [x_i and y_j match]); the distance is 1 − L/min(n, m). With
-    `match="frame"` steps match if ‖x_i − y_j‖ ≤ ε, with `match="channels"`, as in the paper, if |x_ic − y_jc| ≤ ε in
-    every channel c (the paper has <); of one channel both are the same.
+    `match="frame"`, steps match if ‖x_i − y_j‖ ≤ ε; with `match="channels"`, as in the paper, if |x_ic − y_jc| ≤ ε in
+    every channel c (the paper has <). With one channel, both are the same.
 
     >>> import timelike as tl
     >>> tl.LCSS(epsilon=0.1).distance([1.0, 2.0, 3.0, 4.0], [1.0, 9.0, 3.0, 4.0])
@@ -128,9 +128,9 @@ class LCSS(ElasticDistance):
 class MSM(ElasticDistance):
     """Move–split–merge: values are moved, or steps are split and merged at a cost `c` (Stefan et al., 2013). A metric.
 
-    Splitting or merging costs c, and more by as much as the new value lies outside the interval between its
-    neighbours. With several channels, outside means outside the sphere over the segment between them (Shifaz et al.,
-    2023, with unsquared distances, so that one channel is the special case).
+    Splitting or merging costs c, plus the distance of the new value from the interval between its neighbours. With
+    several channels, a sphere around the segment between the neighbours replaces the interval (Shifaz et al., 2023,
+    with unsquared distances, which agrees with the univariate case).
 
     >>> import timelike as tl
     >>> tl.MSM(c=0.5).distance([1.0, 2.0], [1.0, 1.0, 2.0])
@@ -149,15 +149,15 @@ class MSM(ElasticDistance):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TWE(ElasticDistance):
-    """Time warp edit distance: matching is stiff in time, and deleting has a price (Marteau, 2009). A metric if nu > 0.
+    """Time warp edit distance: an edit distance with a stiffness ν in time (Marteau, 2009). A metric if nu > 0.
 
     Matching x_i and y_j costs ‖x_i − y_j‖ + ‖x_{i−1} − y_{j−1}‖ + ν(|s_i − t_j| + |s_{i−1} − t_{j−1}|), deleting x_i
-    costs ‖x_i − x_{i−1}‖ + ν(s_i − s_{i−1}) + λ, and y_j alike. s and t are `Sequences.times`; a sequence that has none
-    is at 1, 2, 3, …
+    costs ‖x_i − x_{i−1}‖ + ν(s_i − s_{i−1}) + λ, and the same for y_j. s and t are `Sequences.times`; sequences without
+    times have the times 1, 2, 3, …
 
-    Both sequences begin with an added step of zeros at time 0. First steps are always matched, so it is never seen:
-    of times only differences count. A start that both clocks share changes nothing, one that differs costs ν for every
-    unit of time at both ends of every match. Datetimes count in seconds from the first step of their sequence.
+    Both sequences begin with an added step of zeros at time 0. First steps are always matched, so it has no effect:
+    only time differences count. A common start time changes nothing; different start times cost ν for every unit of
+    time at both ends of every match. Datetimes count in seconds from the first step of their sequence.
 
     >>> import timelike as tl
     >>> tl.TWE(nu=0.5, lmbda=1.0).distance([1.0, 2.0], [1.0, 2.0, 2.0])
@@ -191,7 +191,7 @@ class TWE(ElasticDistance):
 
 
 def _with_times(s: Sequences, dtype: np.dtype[Any]) -> native.PackedSequences:
-    """Steps with their times as two channels more: rounded to `dtype`, and what that leaves."""
+    """Steps with their times as two more channels: rounded to `dtype`, and the remainder."""
     times = step_numbers(s.lengths) + 1 if s.elapsed_times is None else s.elapsed_times
     if np.abs(times).max() > np.finfo(dtype).max:
         raise ValueError(f"times reach {np.abs(times).max():g}, too large for {dtype}: give the sequences as float64")

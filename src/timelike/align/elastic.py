@@ -22,7 +22,10 @@ from .gallery import Matches
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ElasticDistance(Aligner):
-    """A dynamic program over pairs of steps; a subclass says which, and what its last cell means."""
+    """A dynamic program over pairs of steps; a subclass defines the recurrence and the meaning of its last cell.
+
+    Every elastic distance has the options `window`, `band` and `dependent`: see `DTW`.
+    """
 
     window: Window = None
     band: Band = "sakoe"
@@ -74,9 +77,9 @@ class ElasticDistance(Aligner):
         out[...] = 0
         part, n_channels = np.empty_like(out), int(np.prod(x.frame))
         for c in range(n_channels):
-            told = None if report is None else _scale_report(report, c, n_channels)
+            report_channel = None if report is None else _scale_report(report, c, n_channels)
             sides = (_select_channel(first, c), None if second is None else _select_channel(second, c))
-            self._fill_dependent(*sides, part, threads, told)
+            self._fill_dependent(*sides, part, threads, report_channel)
             out += part
 
     def _fill_dependent(
@@ -96,8 +99,8 @@ class ElasticDistance(Aligner):
         refuse_infeasible(self._warping_band, asked.lengths, known.lengths)
         queries, items = self._preprocess_sequences(asked), self._preprocess_sequences(known)
         ready = self._kernel_arguments(queries, items, pair_dtype(queries, items))
-        found = native.search(*ready, k, rooted=rooted, threads=threads, report=report)
-        return None if found is None else Matches(*found)
+        nearest = native.search(*ready, k, rooted=rooted, threads=threads, report=report)
+        return None if nearest is None else Matches(*nearest)
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         program, one, two = self._single_pair_arguments(x, y)

@@ -1,4 +1,4 @@
-"""`FittedMetric`: a metric that learns before it compares, and refuses what is unlike what it learned from."""
+"""`FittedMetric`: a metric that must be fitted, and raises an error for input unlike its training data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .gallery import Gallery
 
 
 class FittedMetric(Model, Metric):
-    """A metric that has to learn before it compares: an encoder, or a learned distance."""
+    """A metric that must be fitted before it compares: an encoder or a learned distance."""
 
     def _validate_sides(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
         self._require_fitted()
@@ -20,8 +20,8 @@ class FittedMetric(Model, Metric):
         self._refuse_frame(x.frame, names[0])
 
     def prepare_gallery(self, X: Any) -> Gallery:
-        """X made ready for many searches: what is computed of X alone is computed now, and not for every query.
+        """A gallery for repeated searches: everything that depends on X alone is computed once.
 
-        The gallery keeps a copy of the metric: fitted again, it would compare queries of another kind with these.
+        The gallery keeps a copy of the metric, because fitting the metric again would make the stored results invalid.
         """
         return Metric.prepare_gallery(copy.deepcopy(self), X)

@@ -26,7 +26,7 @@ _MAX_LISTED = 10  # queries, and neighbours of each, in a table
 _BLOCK_DISTANCES = 1 << 24  # distances at a time in a search
 _MAX_REPORTS = 100  # parts of a search, where progress is shown
 _QUERY_BLOCK = 1 << 10  # queries of which everything is known at once
-_SELECTION_BLOCK = 1 << 18  # of these at a time when the nearest are picked out: they stay in the processor's cache
+_SELECTION_BLOCK = 1 << 18  # of these at a time when the nearest are picked out: they stay in the CPU's cache
 
 
 class _MatchesFields(NamedTuple):
@@ -35,9 +35,9 @@ class _MatchesFields(NamedTuple):
 
 
 class Matches(_MatchesFields):
-    """The k nearest of every query: `ids` are positions in the collection, both arrays (query, k), nearest first.
+    """The k nearest neighbours of every query: `ids` (positions) and `distances`, both (query, k), nearest first.
 
-    It is a pair, `ids, distances = found`, that remembers what was searched as long as it is not sent elsewhere.
+    It unpacks as a pair, `ids, distances = found`, and keeps references to the collection and queries until pickled.
     """
 
     _sources: tuple[Sequences, Sequences] | None = None  # the collection and the queries
@@ -48,11 +48,11 @@ class Matches(_MatchesFields):
     def plot(
         self, X: Any = None, queries: Any = None, *, query: int = 0, channel: int | str = 0, dark: bool = False
     ) -> Figure:
-        """A query over each of its neighbours, at most nine, the nearest first, from the first sample of both.
+        """Draw a query over each of its neighbours, at most nine, nearest first, from the first sample of both.
 
-        `query` is a position among the queries. X and the queries are those of the search unless given; it forgets
-        them when it is pickled. Above a panel are the neighbour's rank, its id (or position), its label if it has one,
-        and the distance. `channel` is a position or a name, `dark` is for a dark page.
+        `query` is a position among the queries. By default, X and the queries are those of the search; pass them after
+        unpickling. The title of a panel has the neighbour's rank, id (or position), label if any, and distance.
+        `channel` is a position or a name, `dark` draws for a dark page.
 
         >>> import timelike as tl
         >>> X = tl.Sequences([[0.0, 1.0], [5.0, 5.0], [0.0, 2.0]], labels=["low", "high", "low"], ids=["a", "b", "c"])
@@ -63,26 +63,27 @@ class Matches(_MatchesFields):
         """
         from .plots import plot_neighbors
 
-        collection, asked = self._resolve_sources(X, queries)
+        collection, query_sequences = self._resolve_sources(X, queries)
         place = check_int(query, "query")
         if not -len(self.ids) <= place < len(self.ids):
             raise ValueError(f"query={place}: expected 0 to {len(self.ids) - 1}, one of the queries")
         place %= len(self.ids)
-        return plot_neighbors(collection, asked, place, self.ids[place], self.distances[place], channel, dark)
+        return plot_neighbors(collection, query_sequences, place, self.ids[place], self.distances[place], channel, dark)
 
     def _resolve_sources(self, X: Any, queries: Any) -> tuple[Sequences, Sequences]:
         """The searched sequences and the queries, given now or remembered."""
         if self._sources is None and (X is None or queries is None):
             raise ValueError("these matches do not know the sequences that they are of: give them, as plot(X, queries)")
-        known = self._sources
-        collection = as_sequences(X, "X") if X is not None or known is None else known[0]
-        asked = as_sequences(queries, "queries") if queries is not None or known is None else known[1]
-        if len(asked) != len(self.ids) or (self.ids.size and len(collection) <= self.ids.max()):
+        sources = self._sources
+        collection = as_sequences(X, "X") if X is not None or sources is None else sources[0]
+        query_sequences = as_sequences(queries, "queries") if queries is not None or sources is None else sources[1]
+        if len(query_sequences) != len(self.ids) or (self.ids.size and len(collection) <= self.ids.max()):
             raise ValueError(
-                f"X has {len(collection)} sequences and queries {len(asked)}: expected those that were searched, of "
-                f"which there were {len(self.ids)} queries and at least {int(self.ids.max(initial=-1)) + 1} sequences"
+                f"X has {len(collection)} sequences and queries {len(query_sequences)}: expected those that were "
+                f"searched, of which there were {len(self.ids)} queries and at least "
+                f"{int(self.ids.max(initial=-1)) + 1} sequences"
             )
-        return collection, asked
+        return collection, query_sequences
 
     def _repr_html_(self) -> str:
         """A row for each of the first queries: the position and distance of its nearest."""
@@ -94,10 +95,9 @@ class Matches(_MatchesFields):
 
 
 class Gallery:
-    """A collection to search in under a metric; `Metric.prepare_gallery` makes one that is ready for many searches.
+    """A collection to search under a metric; `Metric.prepare_gallery` makes one for repeated searches.
 
-    `precomputed` is what the metric computed of the collection beforehand. Without it, every search computes what it
-    needs.
+    `precomputed` is the metric's precomputed data of the collection. Without it, every search computes what it needs.
     """
 
     def __init__(self, metric: Metric, collection: Sequences, precomputed: Any = None) -> None:
@@ -113,43 +113,46 @@ class Gallery:
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> Matches:
-        """The k nearest to every query, or the k nearest among candidates, as `Metric.neighbors` gives them.
+        """The k nearest neighbours of every query, or the k nearest among candidates, as `Metric.neighbors` does.
 
-        `progress` draws a bar; None does so on a terminal, where it takes over two seconds.
+        `progress` draws a bar; None does so on a terminal after two seconds.
         """
         if self.collection.lengths.max(initial=0) > 1:
             refuse_column_vector(queries, "queries")
-        asked, threads = as_sequences(queries, "queries"), check_n_jobs(n_jobs)
-        self.metric._validate_search(self.collection, asked, k)
+        query_sequences, threads = as_sequences(queries, "queries"), check_n_jobs(n_jobs)
+        self.metric._validate_search(self.collection, query_sequences, k)
         alone = check_bool(exclude_self, "exclude_self")
         if alone:
-            refuse_exclude_self(len(asked), len(self.collection), k)
-        chosen = None if among is None else validate_candidates(among, len(asked), len(self.collection), k)
+            refuse_exclude_self(len(query_sequences), len(self.collection), k)
+        chosen = None if among is None else validate_candidates(among, len(query_sequences), len(self.collection), k)
         if chosen is not None and alone:
             alone = bool((chosen == np.arange(len(chosen))[:, None]).any())
         k += alone  # its own place, which is taken out again
         with report_progress(progress, type(self.metric).__name__) as report:
             if chosen is None:
-                found = self._search(asked, k, threads, report)
+                matches = self._search(query_sequences, k, threads, report)
             else:
                 refuse_few_candidates(chosen, k)
-                found = self._search_candidates(asked, chosen, k, threads, report)
-        found = drop_self_matches(found) if alone else found
-        found._sources = self.collection, asked
-        return found
+                matches = self._search_candidates(query_sequences, chosen, k, threads, report)
+        matches = drop_self_matches(matches) if alone else matches
+        matches._sources = self.collection, query_sequences
+        return matches
 
     def _search(self, asked: Sequences, k: int, threads: int, report: ProgressCallback) -> Matches:
-        metric, known = self.metric, self._precomputed
-        if known is None:
-            known = metric._precompute_items(self.collection, threads)
-        found = metric._search_nearest(asked, known, k, threads, report)
-        if found is not None:  # by bounds, so that only the distances that are answered are known to be finite
-            refuse_nonfinite(found.distances, ("queries", "X"), columns=found.ids, sides=(asked, self.collection))
-            return found
-        # what is known of a query may be as long as the query, so of some of them at a time
+        metric, precomputed = self.metric, self._precomputed
+        if precomputed is None:
+            precomputed = metric._precompute_items(self.collection, threads)
+        matches = metric._search_nearest(asked, precomputed, k, threads, report)
+        if matches is not None:  # by bounds, so that only the distances that are answered are known to be finite
+            refuse_nonfinite(matches.distances, ("queries", "X"), columns=matches.ids, sides=(asked, self.collection))
+            return matches
+        # the precomputed data of a query may be as large as the query, so queries are processed in blocks
         pieces = (slice(begin, begin + _QUERY_BLOCK) for begin in range(0, len(asked), _QUERY_BLOCK))
-        told = None if report is None else (report, len(asked))
-        all_found = [self._search_by_distances(asked[piece], known, k, threads, piece.start, told) for piece in pieces]
+        report_chunk = None if report is None else (report, len(asked))
+        all_found = [
+            self._search_by_distances(asked[piece], precomputed, k, threads, piece.start, report_chunk)
+            for piece in pieces
+        ]
         return Matches(*map(np.concatenate, zip(*all_found, strict=True)))
 
     def _search_by_distances(
@@ -176,11 +179,14 @@ class Gallery:
     def _search_candidates(
         self, asked: Sequences, chosen: Ids, k: int, threads: int, report: ProgressCallback
     ) -> Matches:
-        metric, known, places = self.metric, self._precomputed, chosen
-        if known is None:  # a candidate of several queries is made known once
+        metric, precomputed, places = self.metric, self._precomputed, chosen
+        if precomputed is None:  # a candidate of several queries is made known once
             wanted = np.zeros(len(self.collection), bool)
             wanted[chosen] = True
-            known, places = metric._precompute_items(self.collection[wanted], threads), (wanted.cumsum() - 1)[chosen]
+            precomputed, places = (
+                metric._precompute_items(self.collection[wanted], threads),
+                (wanted.cumsum() - 1)[chosen],
+            )
         out = np.empty(chosen.shape, pair_dtype(asked, self.collection))
         for begin in range(0, len(asked), _QUERY_BLOCK):
             queries = metric._precompute_items(asked[begin : begin + _QUERY_BLOCK], threads)
@@ -188,7 +194,7 @@ class Gallery:
                 row = slice(begin + query, begin + query + 1)
                 metric._compare_precomputed(
                     metric._select_items(queries, np.array([query])),
-                    metric._select_items(known, own),
+                    metric._select_items(precomputed, own),
                     out[row],
                     threads,
                 )
@@ -200,11 +206,11 @@ class Gallery:
 
 
 def refuse_exclude_self(n_asked: int, n_known: int, k: int) -> None:
-    """An error where queries cannot be the collection itself, or it has too few others."""
+    """Raise an error if queries cannot be the collection itself, or it has too few others."""
     if n_asked != n_known:
         raise ValueError(
-            f"exclude_self=True with {n_asked} queries and {n_known} sequences in X: expected queries to be X, each in "
-            "its own place"
+            f"exclude_self=True with {n_asked} queries and {n_known} sequences in X: expected queries to be X, in the "
+            "same order"
         )
     if k >= n_known:
         raise ValueError(f"k={k}: expected 1 to {n_known - 1}, the number of other sequences in X")
@@ -227,9 +233,9 @@ def drop_self_matches(found: Matches) -> Matches:
 
 
 def smallest_positions(rows: NDArray[Any], k: int) -> Ids:
-    """Where the k least numbers of each row are, the least first and equal ones in their order, (row, k).
+    """Positions of the k smallest numbers of each row, (row, k), smallest first; equal numbers keep their order.
 
-    That is `np.argsort(rows, axis=1, kind="stable")[:, :k]` without sorting what is farther.
+    The same as `np.argsort(rows, axis=1, kind="stable")[:, :k]`, without sorting the larger numbers.
 
     >>> smallest_positions(np.array([[2.0, 1.0, 3.0, 1.0, 2.0, 9.0, 8.0, 7.0, 9.0]]), 2)
     array([[1, 3]])
@@ -237,7 +243,7 @@ def smallest_positions(rows: NDArray[Any], k: int) -> Ids:
     if k == 1:
         nearest: Ids = rows.argmin(axis=1)[:, None]
         return nearest
-    if 4 * k >= rows.shape[1]:  # there is little to leave out
+    if 4 * k >= rows.shape[1]:  # there is little to skip
         return np.argsort(rows, axis=1, kind="stable")[:, :k]
     height = max(1, _SELECTION_BLOCK // rows.shape[1])
     return np.concatenate(
@@ -257,7 +263,7 @@ def _smallest_of_block(rows: NDArray[Any], k: int) -> Ids:
 
 
 def leave_one_out_accuracy(distances: NDArray[Any], labels: NDArray[Any]) -> float:
-    """The share of sequences whose nearest other has their label; the diagonal of `distances` is lost.
+    """The fraction of sequences whose nearest neighbour has the same label; overwrites the diagonal of `distances`.
 
     >>> leave_one_out_accuracy(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), np.array(["a", "a", "b"]))
     0.6666666666666666
@@ -287,6 +293,6 @@ def validate_candidates(among: Any, n_asked: int, n_known: int, k: int) -> Ids:
 
 
 def refuse_few_candidates(chosen: Ids, k: int) -> None:
-    """An error where a query has too few candidates."""
+    """Raise an error if a query has too few candidates."""
     if k > chosen.shape[1]:
         raise ValueError(f"k={k}: among has only {chosen.shape[1]} candidates for a query")

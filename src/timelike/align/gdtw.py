@@ -27,34 +27,34 @@ _MAX_GRID = 65535  # grid values per knot, counted in 16 bits
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GDTW(Aligner):
-    """Dynamic time warping in continuous time: y is warped onto x by a function φ that may stop between y's steps.
+    """Dynamic time warping in continuous time: a function φ, with values also between y's steps, warps y onto x.
 
-    Minimises Σ w_i L(x_i − y(φ_i)) + λ Σ Δ_i ((φ_{i+1} − φ_i)/Δ_i − 1)² over the warp's values φ_i at x's times, w
-    being the trapezoid rule and Δ_i the time between two steps of x, both clocks running from 0 to 1 (Deriso and Boyd,
-    2019; Xu, Garg, Milford and Gould, 2023). Between its steps y is a straight line. Timestamps are honoured where the
-    sequences have them. The search over grids is followed by Newton steps, so that the warp is a local optimum to
-    rounding; `Alignment.warp` is φ, in y's own time (seconds from its first step, if that is a datetime).
+    Minimises Σ w_i L(x_i − y(φ_i)) + λ Σ Δ_i ((φ_{i+1} − φ_i)/Δ_i − 1)² over the warp's values φ_i at x's times. Here w
+    are the weights of the trapezoid rule, Δ_i is the time between two steps of x, both times are scaled to 0 to 1, and
+    y is linear between its steps (Deriso and Boyd, 2019; Xu, Garg, Milford and Gould, 2023). Timestamps are used if the
+    sequences have them. Newton steps follow the grid search, so the warp is a local optimum up to rounding.
+    `Alignment.warp` is φ, in y's own time (for datetimes, seconds from its first step).
 
     Parameters
     ----------
     regularization : float
-        λ ≥ 0, the price of leaving the straight line between the clocks' ends. With 0, of all warps that fit equally
-        well the straightest.
+        λ ≥ 0, the penalty for deviating from the straight line. With 0, the result is the straightest of all warps
+        that fit equally well.
     slope : (float or vector, float, vector or None)
-        Smallest and largest slope of the warp, on clocks from 0 to 1; None for no limit. A vector has len(x) − 1
+        Smallest and largest slope of the warp, with times scaled to 0 to 1; None for no limit. A vector has len(x) − 1
         numbers, one for each interval between two steps of x.
     bounds : (float or vector, float or vector) or None
         Smallest and largest value of the warp, in y's own time. A vector has len(x) numbers, one for each step of x:
         a band of Sakoe and Chiba, a parallelogram of Itakura.
     subsequence : bool
-        Whether the ends of x may fall anywhere in y; otherwise first falls on first and last on last (an x of one step,
-        which would have to be in two places, falls where it fits best).
+        Whether x may match any part of y; otherwise the first steps match and the last steps match (an x of one step
+        is placed where it fits best).
     penalty : {"squared", "huber", "absolute"}
         L, summed over channels: d², |d|, or d² up to `delta` and δ(2|d| − δ) beyond.
     delta : float
-        Where Huber's penalty turns straight.
+        The threshold above which the Huber penalty is linear.
     refinements : int
-        Searches over ever finer grids around the best warp, after the first.
+        Number of searches over finer grids around the best warp, after the first search.
     grid : int or None
         Values per knot of the first two searches (later ones have a quarter); None for sixteen per step of y, up to
         2048 or, with few knots, 4096. The papers' choice is max(50, len(y)): faster, and more often in a basin that is
@@ -113,15 +113,15 @@ class GDTW(Aligner):
             count = min(rows, len(x) - begin)
             first = np.repeat(np.arange(begin, begin + count), len(other))
             second = np.tile(np.arange(len(other)), count)
-            told = None if report is None else _offset_report(report, begin * len(other), len(x) * len(other))
-            found = self._solve(*sides, first, second, threads, told)
-            out[begin : begin + count] = found.objective.reshape(count, len(other))
+            report_rows = None if report is None else _offset_report(report, begin * len(other), len(x) * len(other))
+            solution = self._solve(*sides, first, second, threads, report_rows)
+            out[begin : begin + count] = solution.objective.reshape(count, len(other))
 
     def _align(self, x: Sequences, y: Sequences) -> Alignment:
         sides = WarpSide.from_sequences(x), WarpSide.from_sequences(y)
         only = np.zeros(1, np.int64)
-        found = self._solve(*sides, only, only, 1, None)
-        return self._make_alignment(*sides, 0, 0, found.phi, float(found.objective[0]), x[0], y[0])
+        solution = self._solve(*sides, only, only, 1, None)
+        return self._make_alignment(*sides, 0, 0, solution.phi, float(solution.objective[0]), x[0], y[0])
 
     def _make_alignment(
         self, x: WarpSide, y: WarpSide, i: int, j: int, phi: NDArray[Any], cost: float, a: NDArray[Any], b: NDArray[Any]
@@ -130,7 +130,7 @@ class GDTW(Aligner):
         return Alignment(cost, None, a, b, warp=Warp(x.item_times(i), values, y.item_times(j)))
 
     def align_each(self, X: Any, Y: Any, *, n_jobs: int | None = None) -> list[Alignment]:
-        """The alignments of X[0] with Y[0], X[1] with Y[1] and so on, in one go.
+        """The alignments of X[0] with Y[0], X[1] with Y[1] and so on, in one batch.
 
         >>> import timelike as tl
         >>> x, y = tl.Sequences([[0.0, 1.0, 2.0]] * 2), tl.Sequences([[0.0, 2.0], [0.0, 0.0, 2.0]])
@@ -142,9 +142,9 @@ class GDTW(Aligner):
         if len(x) != len(y):
             raise ValueError(f"X has {len(x)} sequences and Y {len(y)}: expected one of Y for each of X")
         sides, ids = (WarpSide.from_sequences(x), WarpSide.from_sequences(y)), np.arange(len(x))
-        found = self._solve(*sides, ids, ids, check_n_jobs(n_jobs), None)
-        phis = np.split(found.phi, np.cumsum(x.lengths)[:-1])
-        costs = found.objective.tolist()
+        solution = self._solve(*sides, ids, ids, check_n_jobs(n_jobs), None)
+        phis = np.split(solution.phi, np.cumsum(x.lengths)[:-1])
+        costs = solution.objective.tolist()
         return [self._make_alignment(*sides, i, i, phis[i], costs[i], x[i], y[i]) for i in range(len(x))]
 
     def _solve(
@@ -179,15 +179,15 @@ class GDTW(Aligner):
             (least - starts) / spans,
             (most - starts) / spans,
         )
-        found = warps.solve(pairs, self._search_options(), threads=threads, report=report)
-        if isinstance(found, warps.WarpConflict):
-            i, j = first[found.pair], second[found.pair]
-            constraints = pair_constraints(pairs, found.pair, self.subsequence)
-            at = float(x.item_times(i)[found.knot])
+        solution = warps.solve(pairs, self._search_options(), threads=threads, report=report)
+        if isinstance(solution, warps.WarpConflict):
+            i, j = first[solution.pair], second[solution.pair]
+            constraints = pair_constraints(pairs, solution.pair, self.subsequence)
+            at = float(x.item_times(i)[solution.knot])
             raise ValueError(
-                conflict_message(found.knot, constraints, at, y.unit_times.starts[j], y.unit_times.spans[j])
+                conflict_message(solution.knot, constraints, at, y.unit_times.starts[j], y.unit_times.spans[j])
             )
-        return found
+        return solution
 
     def select_regularization(
         self,
@@ -198,12 +198,12 @@ class GDTW(Aligner):
         values: Iterable[float] | None = None,
         n_jobs: int | None = None,
     ) -> Self:
-        """The same aligner with the λ that does best on validation data.
+        """The same aligner with the best λ on validation data.
 
-        With `Y` and `truth`: the λ whose warps of X[i] and Y[i] deviate least from truth[i], the true warp's values at
-        X[i]'s times (or a callable on them), mean absolute deviation in y's time. Without: the λ under which sequences
-        of X best take the class of their nearest neighbour, leaving each out in turn. `values` are 10^-3 … 10^2 unless
-        given; of equal ones the largest, that is the stiffest.
+        With `Y` and `truth`: the λ whose warps of X[i] and Y[i] have the smallest mean absolute deviation, in y's time,
+        from truth[i], the true warp's values at X[i]'s times (or a callable on them). Without: the λ with the best
+        leave-one-out accuracy of 1-NN classification on X. `values` are 10^-3 … 10^2 by default; the largest of equal
+        ones, the stiffest, wins.
 
         >>> import numpy as np
         >>> import timelike as tl
@@ -222,12 +222,12 @@ class GDTW(Aligner):
         return tried[int(np.argmin(scores))]
 
     def _deviation(self, X: Any, Y: Any, truth: Any, n_jobs: int | None) -> float:
-        found = self.align_each(X, Y, n_jobs=n_jobs)
+        alignments = self.align_each(X, Y, n_jobs=n_jobs)
         if not hasattr(truth, "__len__") or getattr(truth, "ndim", 1) == 0:
             raise TypeError(f"truth is a {type(truth).__name__}: expected a list of warps, one for each pair")
-        if len(truth) != len(found):
-            raise ValueError(f"truth has {len(truth)} warps for {len(found)} pairs: expected one each")
-        return float(np.mean([_mean_deviation(one.warp, truth[i], i) for i, one in enumerate(found)]))
+        if len(truth) != len(alignments):
+            raise ValueError(f"truth has {len(truth)} warps for {len(alignments)} pairs: expected one each")
+        return float(np.mean([_mean_deviation(one.warp, truth[i], i) for i, one in enumerate(alignments)]))
 
     def _leave_one_out_error(self, X: Any, n_jobs: int | None) -> float:
         sequences = as_sequences(X, "X")
@@ -261,10 +261,10 @@ def _check_candidates(values: Any) -> list[float]:
     """The λ to try, the stiffest first."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise TypeError(f"values={values!r:.60}: expected several λ to try, such as [0.01, 0.1, 1.0]")
-    found = [check_float(value, f"values[{i}]", 0) for i, value in enumerate(values)]
-    if not found:
+    candidates = [check_float(value, f"values[{i}]", 0) for i, value in enumerate(values)]
+    if not candidates:
         raise ValueError(f"values={values!r} is empty: expected at least one λ to try")
-    return sorted(found, reverse=True)
+    return sorted(candidates, reverse=True)
 
 
 def _mean_deviation(warp: Warp | None, truth: Any, i: int) -> float:

@@ -47,18 +47,18 @@ def metric_option(*, aligner: bool = False) -> options.Option[Any]:
     """An estimator's option `metric`: a metric or the name of one, whose own options are options too."""
 
     def check(value: Any, name: str) -> Metric:
-        found = resolve_metric(value)
-        if aligner and not hasattr(found, "align"):
+        resolved = resolve_metric(value)
+        if aligner and not hasattr(resolved, "align"):
             raise TypeError(f"metric={value!r:.80}: expected an Aligner such as timelike.DTW(); KMedoids takes any")
-        return found
+        return resolved
 
     return options.Option(check, from_word=_metric_from_word)
 
 
-def fit_metric_copy(metric: Any, *given: Any) -> Metric:
-    """The metric to compare with; one that has yet to learn does so, as a copy, from what is given."""
-    found: Metric = components.fitted_copy(resolve_metric(metric), *given)
-    return found
+def fit_metric_copy(metric: Any, *training: Any) -> Metric:
+    """The metric to compare with; an unfitted one is copied and fitted on the `training` data that is not None."""
+    fitted: Metric = components.fitted_copy(resolve_metric(metric), *(part for part in training if part is not None))
+    return fitted
 
 
 def takes_missing(model: Any) -> bool:

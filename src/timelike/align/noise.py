@@ -1,4 +1,4 @@
-"""Distances against noise: `NoiseCurve`, how far sequences are apart the more white noise is added to them."""
+"""`NoiseCurve`: mean distances between sequences as a function of added white noise."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoiseCurve:
-    """Mean distances of noisy sequences: of all pairs, and of the pairs of one class and of two.
+    """Mean distances of noisy sequences: of all pairs, within classes and between classes.
 
     `levels` (level,) are the standard deviations of the noise; `all_pairs`, `positive` and `negative` (repeat, level)
-    the means. The last two are None without classes, or where there are no such pairs.
+    the means. The last two are None without classes, or if there are no such pairs.
     """
 
     levels: Floats
@@ -41,16 +41,16 @@ class NoiseCurve:
 
     @property
     def margin(self) -> Floats | None:
-        """How much further apart pairs of two classes are than pairs of one, (level,), in the mean of the repeats."""
+        """Mean distance between classes minus mean distance within classes, (level,), averaged over repeats."""
         if self.positive is None or self.negative is None:
             return None
         return np.asarray((self.negative - self.positive).mean(axis=0))
 
     @property
     def curves(self) -> dict[str, Floats]:
-        """The curves by their names: those of the two kinds of pairs where there are classes, else that of all."""
-        known = {"positive": self.positive, "negative": self.negative}
-        return {name: curve for name, curve in known.items() if curve is not None} or {"all pairs": self.all_pairs}
+        """The curves by name: within and between classes if there are classes, otherwise all pairs."""
+        by_name = {"positive": self.positive, "negative": self.negative}
+        return {name: curve for name, curve in by_name.items() if curve is not None} or {"all pairs": self.all_pairs}
 
     def plot(self) -> Figure:
         """Mean distances over the level of noise, with the range of the repeats."""

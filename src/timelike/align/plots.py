@@ -1,4 +1,4 @@
-"""Figures of searches and averages: a query over its neighbours, a barycenter among its members."""
+"""Figures of searches and barycenters: a query over its neighbours, a barycenter among its members."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plotting import group_panels
-from ..plotting.small_multiples import PlotCurve
+from ..plotting.panels import GREY, CurveGroup, PlotCurve, plot_groups
 from ..sequences import Sequences
 from ..sequences.describe import overlay
 
@@ -30,19 +29,22 @@ def plot_neighbors(
     dark: bool,
 ) -> Figure:
     """A panel for each of the nearest, with the query over it."""
-    known = X if X.channel_names is not None else queries
-    place = overlay.channel_index(known, channel)
+    named = X if X.channel_names is not None else queries
+    place = overlay.channel_index(named, channel)
     clocked = X.times is not None and queries.times is not None
     nearest, time = overlay.overlay_curves(X, ids[:_MAX_NEIGHBORS], place, clocked=clocked)
-    asked = overlay.overlay_curves(queries, [query], place, color=_HIGHLIGHT, clocked=clocked).curves[0]
+    query_curve = overlay.overlay_curves(queries, [query], place, color=_HIGHLIGHT, clocked=clocked).curves[0]
     groups = []
     for rank, (curve, item, distance) in enumerate(zip(nearest, ids.tolist(), distances.tolist(), strict=False), 1):
         label = "" if X.labels is None else f", {X.labels[item]}"
         groups.append(
-            group_panels.CurveGroup(f"{rank}: {_item_name(X, item)}{label}\ndistance {distance:.4g}", [curve], asked)
+            CurveGroup(f"{rank}: {_item_name(X, item)}{label}\ndistance {distance:.4g}", [curve], query_curve)
         )
-    legend = [asked._replace(name=f"query {overlay.item_label(queries, query)}"), nearest[0]._replace(name="neighbour")]
-    return group_panels.plot_groups(groups, time=time, unit=overlay.value_name(known, place), legend=legend, dark=dark)
+    legend = [
+        query_curve._replace(name=f"query {overlay.item_label(queries, query)}"),
+        nearest[0]._replace(name="neighbour"),
+    ]
+    return plot_groups(groups, time=time, unit=overlay.value_name(named, place), legend=legend, dark=dark)
 
 
 def _item_name(X: Sequences, item: int) -> str:
@@ -57,20 +59,18 @@ def plot_averages(
     title: str = "",
     dark: bool = False,
 ) -> Figure:
-    """Panels of members and what stands for them: title, positions, values, times and name of the thick line.
+    """Draw panels of members and their average: title, positions, and values, times and name of the thick line.
 
-    What stands for members without a clock of its own is drawn over as long a time as they last on average.
+    An average without times is drawn over the average duration of its members.
     """
     place = overlay.channel_index(X, channel)
     panels, time = [], "time step"
     for group_title, items, center, clock, name in groups:
-        shown, time = overlay.overlay_curves(
-            X, overlay.pick_evenly(items, _MAX_MEMBERS), place, color=group_panels.GREY
-        )
+        shown, time = overlay.overlay_curves(X, overlay.pick_evenly(items, _MAX_MEMBERS), place, color=GREY)
         values = center.reshape(len(center), -1)[:, place]
         thick = PlotCurve(_average_times(X, items, len(values), clock), values, color=_HIGHLIGHT, name=name)
-        panels.append(group_panels.CurveGroup(group_title, shown, thick))
-    return group_panels.plot_groups(panels, time=time, unit=overlay.value_name(X, place), title=title, dark=dark)
+        panels.append(CurveGroup(group_title, shown, thick))
+    return plot_groups(panels, time=time, unit=overlay.value_name(X, place), title=title, dark=dark)
 
 
 def _average_times(X: Sequences, items: NDArray[np.int64], length: int, clock: NDArray[Any] | None) -> NDArray[Any]:

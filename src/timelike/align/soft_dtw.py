@@ -29,9 +29,9 @@ class SoftDTW(Aligner):
     """Soft-DTW: dynamic time warping with a soft minimum (Cuturi and Blondel, 2017).
 
     R(i, j) = ‖x_i − y_j‖² + softmin_γ(R(i−1, j), R(i, j−1), R(i−1, j−1)), where softmin_γ(a, b, c) =
-    −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)), and the value is R at the last two steps. It is the DTW cost minus what
-    there is to gain from having many paths, so it may be negative and is not 0 for equal sequences. The divergence
-    d(x, y) − ½ d(x, x) − ½ d(y, y) is (Blondel, Mensch and Vert, 2021).
+    −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)), and the value is R at the last two steps. It is the DTW cost minus a term
+    that grows with the number of cheap paths, so it may be negative and is not 0 for equal sequences. The divergence
+    d(x, y) − ½ d(x, x) − ½ d(y, y) is 0 for equal sequences (Blondel, Mensch and Vert, 2021).
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SoftDTW(Aligner):
     window, band
         As for `DTW`.
     divergence : bool
-        Whether to give the divergence instead of the raw value.
+        Whether to return the divergence instead of the raw value.
 
     Examples
     --------
@@ -93,12 +93,12 @@ class SoftDTW(Aligner):
         own = tuple(self._self_totals(side, threads) for side in sides) if self.divergence else None
         most = max(_MIN_PAIRS, int(_MAX_CELLS / max(x.lengths.mean() * other.lengths.mean(), 1)))
         for rows, columns in _pair_blocks(len(x), None if y is None else len(other), min(_MAX_PAIRS, most)):
-            found = executor.pair_totals(self._soft_minimum, *sides, rows, columns, threads)
+            totals = executor.pair_totals(self._soft_minimum, *sides, rows, columns, threads)
             if own is not None:
-                found -= (own[0][rows] + own[1][columns]) / 2
-            out[rows, columns] = found
+                totals -= (own[0][rows] + own[1][columns]) / 2
+            out[rows, columns] = totals
             if y is None:
-                out[columns, rows] = found
+                out[columns, rows] = totals
             done += len(rows)
             if report is not None:
                 report(done, total)
@@ -126,7 +126,7 @@ class SoftDTW(Aligner):
 
 
 def _pair_blocks(n: int, m: int | None, most: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Rows and columns of all pairs, so many at a time; with m None those of a symmetric matrix, once each."""
+    """Rows and columns of all pairs, this many at a time; with m None those of a symmetric matrix, once each."""
     ends = np.cumsum(np.arange(n, 0, -1) if m is None else np.full(n, m))
     for begin in range(0, int(ends[-1]), most):
         flat = np.arange(begin, min(begin + most, int(ends[-1])))

@@ -1,4 +1,4 @@
-"""Optimal transport of the steps of one sequence onto those of another, exact or smoothed by entropy."""
+"""Optimal transport between the steps of two sequences, exact or entropy-regularized."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OT(Aligner):
     """Exact optimal transport: the cheapest plan that gives every step of x the weight 1/N and every step of y 1/M.
 
     min ⟨T, D⟩ over T ≥ 0 with row sums 1/N and column sums 1/M, where D_ij is the cost of frames x_i and y_j
-    (Kantorovich, 1942; solved by POT's network simplex, Bonneel et al., 2011). The order of the steps plays no part.
+    (Kantorovich, 1942; solved by POT's network simplex, Bonneel et al., 2011). The order of the steps has no effect.
 
     Parameters
     ----------
@@ -95,15 +95,15 @@ def exact_plan(costs: NDArray[np.float64]) -> NDArray[np.float64]:
 
     n, m = costs.shape
     scale = float(np.abs(costs).max()) or 1.0  # POT compares costs with constants that suit numbers around 1
-    found, log = ot.emd(np.full(n, 1 / n), np.full(m, 1 / m), costs / scale, numItermax=10_000_000, log=True)
+    plan, log = ot.emd(np.full(n, 1 / n), np.full(m, 1 / m), costs / scale, numItermax=10_000_000, log=True)
     if log["warning"] is not None:
         raise RuntimeError(f"POT gave up on {n} × {m} steps ({log['warning']}): resample() to fewer, or use Sinkhorn")
-    return np.asarray(found, np.float64)
+    return np.asarray(plan, np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EntropicTransport(Aligner):
-    """A plan exp(f_i + g_j − C_ij/ε) with given marginals; a subclass says what its ground cost C is."""
+    """A plan exp(f_i + g_j − C_ij/ε) with given marginals; a subclass defines the ground cost C."""
 
     contract_exemptions = {"a_sequence_is_at_distance_zero_from_itself": _ENTROPY_REASON}  # noqa: RUF012
 
@@ -159,22 +159,22 @@ class EntropicTransport(Aligner):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Sinkhorn(EntropicTransport):
-    """Optimal transport smoothed by entropy (Cuturi, 2013): the cost ⟨T, D⟩ of T = argmin ⟨T, D⟩ − ε H(T).
+    """Entropy-regularized optimal transport (Cuturi, 2013): the cost ⟨T, D⟩ of T = argmin ⟨T, D⟩ − ε H(T).
 
-    H(T) = −Σ T_ij log T_ij, row sums 1/N, column sums 1/M. The entropy is no part of the cost. As ε goes to 0 the
-    distance goes to that of `OT`; as it grows, to the mean of D.
+    H(T) = −Σ T_ij log T_ij, row sums 1/N, column sums 1/M. The cost excludes the entropy. As ε goes to 0, the distance
+    approaches that of `OT`; as ε grows, it approaches the mean of D.
 
     Parameters
     ----------
     regularization : float
-        ε, in the units of the cost. What is below 1e-13 of the range of the costs is taken to be that.
+        ε, in the units of the cost; at least 1e-13 of the range of the costs is used.
     cost : {"sqeuclidean", "euclidean", "manhattan"}
         D: squared Euclidean distance of the two frames, its root, or the sum of absolute differences.
     max_iter : int
-        Rounds at most: eight scalings each and, where these converge slowly, a step of Newton's.
+        Maximum number of iterations: eight scalings each and, if these converge slowly, a Newton step.
     tolerance : float
-        How far row and column sums may be from 1/N and 1/M, absolute differences summed. A pair that is not there after
-        `max_iter` rounds is named in a warning.
+        The allowed sum of absolute differences of row and column sums from 1/N and 1/M. A warning names the pairs that
+        have not converged after `max_iter` iterations.
 
     Examples
     --------
@@ -192,20 +192,20 @@ class Sinkhorn(EntropicTransport):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OPW(EntropicTransport):
-    """Order-preserving Wasserstein distance: transport that likes to stay near the diagonal (Su and Hua, 2017).
+    """Order-preserving Wasserstein distance: transport with plans near the diagonal (Su and Hua, 2017).
 
     T = diag(u) K diag(v) with row sums 1/N, column sums 1/M and K_ij = P_ij exp((S_ij − D_ij)/λ2), where, i and j
     counted from 1, S_ij = λ1/((i/N − j/M)² + 1) and P_ij = exp(−ℓ²/(2δ²))/(δ√(2π)) with
     ℓ = |i/N − j/M|/√(1/N² + 1/M²), the distance of (i, j) to the diagonal. T minimises ⟨T, D⟩ − λ1 I(T) + λ2 KL(T‖P),
     the paper's objective, in which I(T) = Σ T_ij/((i/N − j/M)² + 1). The constant 1/(δ√(2π)) is the paper's and
-    cancels: u and v take it up. The distance is ⟨T, D⟩. All in the log domain, so that no λ underflows.
+    cancels: u and v absorb it. The distance is ⟨T, D⟩. The log domain prevents underflow for every λ.
 
     Parameters
     ----------
     inverse_difference : float
-        λ1, how much mass near the diagonal is worth.
+        λ1, the reward for mass near the diagonal.
     regularization : float
-        λ2, how closely T follows P; in the units of the cost.
+        λ2, the weight of the deviation of T from P; in the units of the cost.
     deviation : float
         δ, the standard deviation of P, in steps off the diagonal.
     cost, max_iter, tolerance
@@ -240,15 +240,15 @@ class OPW(EntropicTransport):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TCOT(EntropicTransport):
-    """Transport whose ground cost counts time, smoothed by entropy: ⟨T, C⟩ with C_ij = D_ij + w |i/N − j/M|.
+    """Entropy-regularized transport with time in the ground cost: ⟨T, C⟩ with C_ij = D_ij + w |i/N − j/M|.
 
-    The tables of the TAP paper (Su and Wen, 2022) list a TCOT. This is our reading of the name: the distance of
-    relative positions enters the ground cost, and the rest is `Sinkhorn`, which it is with w = 0.
+    The tables of the TAP paper (Su and Wen, 2022) list a method TCOT. This is our interpretation: the distance of
+    relative positions is part of the ground cost. With w = 0 it is `Sinkhorn`.
 
     Parameters
     ----------
     weight : float
-        w, what moving mass over the whole length costs, in the units of the cost.
+        w, the cost of moving mass over the whole length, in the units of the cost.
     regularization, cost, max_iter, tolerance
         As in `Sinkhorn`.
 

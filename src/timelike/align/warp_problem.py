@@ -1,4 +1,4 @@
-"""The problem that the warp solver takes: sequences on clocks from 0 to 1, constraints, and why no warp fits."""
+"""The input of the warp solver: sequences with times scaled to 0 to 1, constraints, and the error if no warp fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 
 class UnitTimes(NamedTuple):
-    """Times of packed sequences on a clock from 0 to 1 each, and where it starts and how long it runs."""
+    """Times of packed sequences, each scaled to 0 to 1, with the original starts and durations."""
 
     unit: Floats
     starts: Floats
@@ -47,8 +47,8 @@ def _refuse_close_times(unit: Floats, first: Ints, times: Floats, name: str) -> 
         item = int(np.searchsorted(first, at, side="right")) - 1
         raise ValueError(
             f"{name} of sequence {item}: steps {at - first[item]} and {at - first[item] + 1} are "
-            f"{times[at + 1] - times[at]:g} apart, less than {MIN_TIME_GAP:g} of the whole duration: a warp cannot be "
-            "told between them; merge the two steps"
+            f"{times[at + 1] - times[at]:g} apart, less than {MIN_TIME_GAP:g} of the whole duration: no warp can "
+            "resolve them; merge the two steps"
         )
 
 
@@ -149,7 +149,7 @@ def pair_constraints(pairs: warps.WarpProblems, pair: int, free_ends: bool) -> C
 
 
 def conflict_message(knot: int, constraints: Constraints, time: float, start: float, span: float) -> str:
-    """Why no warp fits at a knot (of x's `time`), in the units of y's clock, and what would help."""
+    """The error message if no warp fits at a knot (at x's `time`), in the units of y's time, with a fix."""
     low, high = _effective_bounds(constraints)
     if low[knot] > high[knot]:
         return (
@@ -159,10 +159,9 @@ def conflict_message(knot: int, constraints: Constraints, time: float, start: fl
     reach_low, reach_high = _reachable_range(constraints, low, high, knot)
     if low[knot] > reach_high:
         return (
-            f"no warp fits: at x's time {time:g} it must be at least {start + span * low[knot]:g}"
-            f"{_end_note(constraints, knot)}, but with the largest slopes it gets only to "
-            f"{start + span * reach_high:g}: "
-            "raise the upper slope or widen the bounds"
+            f"no warp fits: at x's time {time:g} it must be at least "
+            f"{start + span * low[knot]:g}{_end_note(constraints, knot)}, but with the largest slopes it gets only to "
+            f"{start + span * reach_high:g}: raise the upper slope or widen the bounds"
         )
     return (
         f"no warp fits: at x's time {time:g} it must be at most {start + span * high[knot]:g}, but with the smallest "

@@ -1,4 +1,4 @@
-"""The window of a metric, chosen by leave-one-out classification: which are tried, and the nearest under each."""
+"""Selection of the window of a metric by leave-one-out classification."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def _nearest_by_metric(
     with bar as report:
         done = 0
         for chain in _nested_chains(tried):
-            told = _report_part(report, done, done + len(chain), len(tried))
-            nearest[chain] = _nearest_in_chain([tried[k] for k in chain], sequences, threads, told)
+            report_chain = _report_part(report, done, done + len(chain), len(tried))
+            nearest[chain] = _nearest_in_chain([tried[k] for k in chain], sequences, threads, report_chain)
             done += len(chain)
     return nearest
 
@@ -113,11 +113,11 @@ def _nested_chains(tried: list[Any]) -> list[list[int]]:
 def _nearest_in_chain(
     chain: list[Any], sequences: Sequences, threads: int, report: Callable[[float], None] | None
 ) -> Ids:
-    found = (
+    nearest = (
         _nearest_by_kernel(chain, sequences, threads, report) if _is_monotone_in_band(chain[-1], sequences) else None
     )
-    if found is not None:
-        return found
+    if nearest is not None:
+        return nearest
     rows = []
     for done, metric in enumerate(chain):
         distances = metric.pairwise(sequences, n_jobs=threads, progress=False)
@@ -129,7 +129,7 @@ def _nearest_in_chain(
 
 
 def _is_monotone_in_band(metric: DTW, sequences: Sequences) -> bool:
-    """Whether what a pair costs in a wide band is a bound for a narrower one: not if a mean over the path is taken."""
+    """Whether the cost in a wide band is a lower bound for a narrower one; not for a mean over the path."""
     return (
         metric.normalize != "steps"
         and not metric._is_per_channel(sequences)
@@ -155,7 +155,7 @@ def _nearest_by_kernel(
 
 
 def _report_part(report: ProgressCallback, begin: int, end: int, total: int) -> Callable[[float], None] | None:
-    """Reports a share of one part of the work as one of all of it."""
+    """Reports a fraction of one part of the work as one of all of it."""
     return None if report is None else lambda share: report(int(1000 * (begin + share * (end - begin))), 1000 * total)
 
 

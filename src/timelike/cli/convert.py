@@ -21,10 +21,10 @@ def convert(
     A source with a training and a test part becomes one .npz, or two files with _TRAIN and _TEST in their names.
     """
     with exit_on_error():
-        loaded, known = load(source), FORMATS.get(target.suffix.lower())
+        loaded, file_format = load(source), FORMATS.get(target.suffix.lower())
         if isinstance(loaded, Sequences):
             written = [loaded.save(target)]
-        elif known is not None and known.has_split:
+        elif file_format is not None and file_format.has_split:
             written = [loaded[0].save(target, test=loaded[1])]
         else:
             names = [target.with_name(f"{target.stem}_{part}{target.suffix}") for part in ("TRAIN", "TEST")]

@@ -42,9 +42,7 @@ class DemoRun(NamedTuple):
         return (self.name, *counts, round(self.accuracy, 4), round(self.seconds, 3))
 
 
-def demo(
-    out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("demo/report.html"),
-) -> None:
+def demo(out: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("demo/report.html")) -> None:
     """Classify two real data sets by their nearest neighbour under DTW and write a report."""
     console = Console()
     with exit_on_error():

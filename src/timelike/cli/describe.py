@@ -23,16 +23,16 @@ def describe(
     with exit_on_error():
         loaded = load(source)
         parts = {"all": loaded} if isinstance(loaded, Sequences) else {"train": loaded[0], "test": loaded[1]}
-        found = {name: part.describe() for name, part in parts.items()}
+        descriptions = {name: part.describe() for name, part in parts.items()}
         if out is not None:
             page = Page(source, lead="What is in it.")
-            for name, one in found.items():
+            for name, one in descriptions.items():
                 page.add(name, parts[name], one)
             page.save(out)
     if as_json:
-        typer.echo(json.dumps({name: json.loads(one.json()) for name, one in found.items()}, ensure_ascii=False))
+        typer.echo(json.dumps({name: json.loads(one.json()) for name, one in descriptions.items()}, ensure_ascii=False))
         return
-    for name, one in found.items():
+    for name, one in descriptions.items():
         typer.echo(f"{name}: {parts[name]!r}\n\n{one}\n")
     if out is not None:
         typer.echo(f"{out} is written")

@@ -31,16 +31,16 @@ def drift(
     with exit_on_error():
         samples, units = (_join_parts(load(old)), _join_parts(load(new))), None if groups else False
         result = distributions.TwoSample(n_permutations=permutations, random_state=seed).test(*samples, groups=units)
-        found = distributions.differences(*samples, groups=units, random_state=seed)
+        differences = distributions.differences(*samples, groups=units, random_state=seed)
         if out is not None:
             page = Page(f"{old} and {new}", lead=f"{result.verdict.capitalize()}.")
             page.add("Do they differ?", result)
-            page.add("What differs", found)
+            page.add("What differs", differences)
             written = page.save(out)
     if as_json:
-        typer.echo(json.dumps(_to_json(result, found), ensure_ascii=False))
+        typer.echo(json.dumps(_to_json(result, differences), ensure_ascii=False))
         return
-    typer.echo(f"{result}\n{found}")
+    typer.echo(f"{result}\n{differences}")
     if out is not None:
         typer.echo(f"report: {written}")
 
@@ -53,6 +53,6 @@ def _join_parts(loaded: Sequences | tuple[Sequences, Sequences]) -> Sequences:
 def _to_json(result: Any, found: Any) -> dict[str, Any]:
     from ..core.files import nonfinite_to_none
 
-    known = {name: getattr(result, name) for name in ("p_value", "statistic", "verdict", "kernel", "sizes", "unit")}
-    said = known | {"n_permutations": result.n_permutations, "notes": result.notes, "differences": asdict(found)}
-    return {name: nonfinite_to_none(value) for name, value in said.items()}
+    summary = {name: getattr(result, name) for name in ("p_value", "statistic", "verdict", "kernel", "sizes", "unit")}
+    fields = summary | {"n_permutations": result.n_permutations, "notes": result.notes, "differences": asdict(found)}
+    return {name: nonfinite_to_none(value) for name, value in fields.items()}

@@ -12,7 +12,7 @@ from ..align.base import Metric
 from ..core.parameters import store_parameters
 from ..models import options
 from ..models.aliases import Alias, accept_aliases
-from .precomputed import PrecomputedClustering, _relabel_by_occurrence
+from .base import PrecomputedClustering, refuse_too_many, relabel_by_occurrence
 
 Linkage = Literal["average", "complete", "single"]
 
@@ -59,11 +59,13 @@ class Agglomerative(PrecomputedClustering):
 
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
         if self.threshold is None:
-            self._refuse_too_many("k", len(distances))
+            refuse_too_many(self.k, "k", len(distances))
         if len(distances) == 1:  # of which scikit-learn makes no tree
             return np.zeros(1)
-        wanted = {"n_clusters": self.k} if self.threshold is None else {"n_clusters": None}
         method = cluster.AgglomerativeClustering(
-            metric="precomputed", linkage=self.linkage, distance_threshold=self.threshold, **wanted
+            n_clusters=self.k if self.threshold is None else None,
+            metric="precomputed",
+            linkage=self.linkage,
+            distance_threshold=self.threshold,
         )
-        return _relabel_by_occurrence(method.fit_predict(distances))
+        return relabel_by_occurrence(method.fit_predict(distances))

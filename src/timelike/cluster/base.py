@@ -1,16 +1,16 @@
-"""What `KMeans` and `KMedoids` share: options, checks of the training data, and the figure of the clusters."""
+"""Base classes: clusters with centers (`KMeans`, `KMedoids`), and scikit-learn's methods on precomputed distances."""
 
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from ..align.base import Metric
+from ..align import Metric, metric_names
 from ..align.plots import plot_averages
 from ..models import options, schema
 from ..models.aliases import Alias
@@ -40,8 +40,16 @@ def to_legacy_seed(random_state: Any) -> Any:
     return random_state
 
 
+def refuse_too_many(value: int, name: str, n_items: int) -> None:
+    """An error if an option is larger than the number of sequences."""
+    if value > n_items:
+        raise ValueError(
+            f"{name}={value}: expected at most the number of sequences, n_samples = {n_items}; use a smaller {name}"
+        )
+
+
 class CentroidClustering(ClusterMixin, Model):  # type: ignore[misc]
-    """The options and the input checks that both kinds of clustering share."""
+    """Base class of `KMeans` and `KMedoids`: options, checks of the training data, and the figure of the clusters."""
 
     k = options.integer(1)
     n_clusters = Alias("k")
@@ -57,10 +65,7 @@ class CentroidClustering(ClusterMixin, Model):  # type: ignore[misc]
 
     def _validate_training(self, X: Any) -> Sequences:
         sequences = self._validate_fit_input(X)
-        if self.k > len(sequences):
-            raise ValueError(
-                f"k={self.k}: expected at most the number of sequences, n_samples = {len(sequences)}; use a smaller k"
-            )
+        refuse_too_many(self.k, "k", len(sequences))
         return sequences
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
@@ -69,26 +74,88 @@ class CentroidClustering(ClusterMixin, Model):  # type: ignore[misc]
         return labels
 
     def plot(self, X: Any = None, *, channel: int | str = 0, dark: bool = False) -> Figure:
-        """A panel for every cluster: those of X that `predict` puts there, at most thirty, and what stands for them.
+        """A panel for every cluster: the sequences of X that `predict` assigns to it, at most thirty, and its center.
 
-        Without X there is what stands for them alone. Sequences with times are drawn from their first sample on, a mean
-        over as long a time as its members last on average. `channel` is a position or a name, `dark` is for a dark
-        page; of many clusters the first twelve are drawn, which the title says.
+        Without X only the centers are drawn. Sequences with times are drawn from their first sample on, a mean over
+        the average duration of its members. `channel` is a position or a name, `dark` is for a dark page; of many
+        clusters the first twelve are drawn, as the title says.
         """
         self._require_fitted()
         centers, names = self._cluster_centers()
-        given = centers if X is None else self._validate_predict_input(X)
-        labels = np.arange(self.k) if X is None else self.predict(given)
+        shown = centers if X is None else self._validate_predict_input(X)
+        labels = np.arange(self.k) if X is None else self.predict(shown)
         groups = []
         for cluster in range(min(len(centers), _MAX_PANELS)):
             items = np.flatnonzero(labels == cluster)
             count = int((self.labels_ == cluster).sum()) if X is None else len(items)
             clock = overlay.item_times(centers, cluster)
-            title = f"cluster {cluster}: {count} sequence{'' if count == 1 else 's'}"
-            groups.append((title, items[: 0 if X is None else None], centers[cluster], clock, names[cluster]))
-        said = "" if len(groups) == len(centers) else f"{len(groups)} of {len(centers)} clusters"
-        return plot_averages(given, groups, channel, title=said, dark=dark)
+            name = f"cluster {cluster}: {count} sequence{'' if count == 1 else 's'}"
+            groups.append((name, items[: 0 if X is None else None], centers[cluster], clock, names[cluster]))
+        title = "" if len(groups) == len(centers) else f"{len(groups)} of {len(centers)} clusters"
+        return plot_averages(shown, groups, channel, title=title, dark=dark)
 
     @abc.abstractmethod
     def _cluster_centers(self) -> tuple[Sequences, list[str]]:
         """The center or medoid of each cluster, and its name."""
+
+
+class PrecomputedClustering(ClusterMixin, Model):  # type: ignore[misc]
+    """Base class: computes all distances once, and predicts the cluster of the nearest training sequence."""
+
+    metric = metric_names.metric_option()
+
+    metric_: Metric = schema.estimator(Metric)
+    sequences_: Sequences = schema.sequences("item")
+    labels_: NDArray[np.int64] = schema.indices("item", below="item", least=-1)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of X; a metric that is not fitted yet is fitted on X and y."""
+        with self._atomic_fit():
+            self.sequences_ = sequences = self._validate_fit_input(X)
+            self.metric_ = metric_names.fit_metric_copy(self.metric, sequences, y)
+            self.labels_ = np.asarray(self._cluster_distances(symmetric_distances(self.metric_, sequences)), np.int64)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
+        """The cluster of every sequence that was fitted."""
+        return self.fit(X, y).labels_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The cluster of the nearest sequence that was fitted; −1 where that one is noise."""
+        queries = self._validate_predict_input(X)
+        return np.asarray(self.labels_[self.metric_.neighbors(self.sequences_, queries).ids[:, 0]])
+
+    @abc.abstractmethod
+    def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
+        """The cluster of every row, from the distances of all pairs."""
+
+    def _takes_missing(self) -> bool:
+        """If the metric does."""
+        return metric_names.takes_missing(self)
+
+
+def symmetric_distances(metric: Metric, sequences: Sequences) -> NDArray[np.float64]:
+    """Distances of all pairs as clustering needs them: symmetric, 0 on the diagonal, none negative."""
+    matrix = metric.pairwise(sequences).astype(np.float64)
+    if not metric.symmetric:
+        matrix = (matrix + matrix.T) / 2
+    np.fill_diagonal(matrix, 0)
+    if (matrix < 0).any():
+        raise ValueError(
+            f"{metric!r} gave the distance {matrix.min():g}, and clustering needs distances of at least 0: use a "
+            "metric without negative ones, such as SoftDTW(divergence=True)"
+        )
+    return np.ascontiguousarray(matrix)
+
+
+def relabel_by_occurrence(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Clusters numbered as they first occur, so that the same parts have the same numbers; noise stays −1.
+
+    >>> relabel_by_occurrence(np.array([2, -1, 0, 2]))
+    array([ 0, -1,  1,  0])
+    """
+    distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    is_cluster = distinct >= 0
+    places = np.full(len(distinct), -1)
+    places[is_cluster] = np.argsort(np.argsort(first[is_cluster]))
+    return np.asarray(places[codes], np.int64)

@@ -14,8 +14,8 @@ from ..core.parameters import check_int
 from ..models import Model
 from ..score import silhouette
 from ..sequences.validation import validate_sequences
+from .base import symmetric_distances
 from .kmedoids import KMedoids
-from .precomputed import symmetric_distances
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,8 +52,8 @@ class Elbow(NamedTuple):
         """Inertia and silhouette over the number of clusters, with the knee and the best marked."""
         from ..plotting import curves
 
-        known = ~np.isnan(self.silhouettes)
-        best = self.best if known.any() else None
+        has_silhouette = ~np.isnan(self.silhouettes)
+        best = self.best if has_silhouette.any() else None
         return curves.plot_cluster_numbers(
             self.ks, self.inertias, self.silhouettes, knee=self.knee, best=best, dark=dark
         )
@@ -88,11 +88,11 @@ def elbow(model: Any, X: Any, ks: Iterable[int] = range(1, 11)) -> Elbow:
     numbers = _check_ks(ks, len(sequences))
     metric = metric_names.fit_metric_copy(model.metric, sequences)
     distances = symmetric_distances(metric, sequences)
-    found = [
+    evaluations = [
         _evaluate_clustering(clone(model).set_params(k=k, metric=metric), sequences, distances)
         for k in numbers.tolist()
     ]
-    inertias, silhouettes = np.transpose(found)
+    inertias, silhouettes = np.transpose(evaluations)
     return Elbow(numbers, inertias, silhouettes)
 
 
@@ -101,8 +101,8 @@ def _evaluate_clustering(model: Any, sequences: Any, distances: NDArray[np.float
     model = model._fit_distances(sequences, distances) if isinstance(model, KMedoids) else model.fit(sequences)
     labels = model.labels_
     inertia = float(model.inertia_) if hasattr(model, "inertia_") else _medoid_inertia(distances, labels)
-    known = 2 <= len(np.unique(labels)) < len(labels)
-    return inertia, silhouette(distances, labels) if known else np.nan
+    has_silhouette = 2 <= len(np.unique(labels)) < len(labels)
+    return inertia, silhouette(distances, labels) if has_silhouette else np.nan
 
 
 def _medoid_inertia(distances: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
@@ -117,11 +117,11 @@ def _medoid_inertia(distances: NDArray[np.float64], labels: NDArray[np.int64]) -
 
 def _check_ks(ks: Iterable[int], n_items: int) -> NDArray[np.int64]:
     try:
-        given = sorted({check_int(k, "ks", 1) for k in ks})
+        numbers = sorted({check_int(k, "ks", 1) for k in ks})
     except TypeError:
         raise TypeError(f"ks={ks!r:.80}: expected several numbers of clusters, such as range(1, 11)") from None
-    if len(given) < 2:
+    if len(numbers) < 2:
         raise ValueError(f"ks={ks!r:.80}: expected at least two numbers of clusters to compare")
-    if given[-1] > n_items:
+    if numbers[-1] > n_items:
         raise ValueError(f"ks={ks!r:.80}: expected at most {n_items}, the number of sequences")
-    return np.array(given)
+    return np.array(numbers)

@@ -11,7 +11,7 @@ from sklearn import cluster
 from ..align.base import Metric
 from ..core.parameters import store_parameters
 from ..models import options, schema
-from .precomputed import PrecomputedClustering
+from .base import PrecomputedClustering
 
 
 class DBSCAN(PrecomputedClustering):
@@ -49,9 +49,9 @@ class DBSCAN(PrecomputedClustering):
         queries = self._validate_predict_input(X)
         if not len(self.core_sample_indices_):
             return np.full(len(queries), -1, np.int64)
-        found = self.metric_.neighbors(self.sequences_[self.core_sample_indices_], queries)
-        cores = self.labels_[self.core_sample_indices_]
-        return np.where(found.distances[:, 0] <= self.eps_, cores[found.ids[:, 0]], -1)
+        nearest_cores = self.metric_.neighbors(self.sequences_[self.core_sample_indices_], queries)
+        core_labels = self.labels_[self.core_sample_indices_]
+        return np.where(nearest_cores.distances[:, 0] <= self.eps_, core_labels[nearest_cores.ids[:, 0]], -1)
 
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
         self.eps_ = self._choose_eps(distances) if self.eps is None else float(self.eps)

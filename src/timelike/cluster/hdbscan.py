@@ -11,7 +11,7 @@ from sklearn import cluster
 from ..align.base import Metric
 from ..core.parameters import store_parameters
 from ..models import options, schema
-from .precomputed import PrecomputedClustering, _relabel_by_occurrence
+from .base import PrecomputedClustering, refuse_too_many, relabel_by_occurrence
 
 
 class HDBSCAN(PrecomputedClustering):
@@ -48,9 +48,10 @@ class HDBSCAN(PrecomputedClustering):
         store_parameters(self, locals())
 
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
-        self._refuse_too_many("min_cluster_size" if self.min_samples is None else "min_samples", len(distances))
+        name = "min_cluster_size" if self.min_samples is None else "min_samples"
+        refuse_too_many(getattr(self, name), name, len(distances))
         method = cluster.HDBSCAN(
             min_cluster_size=self.min_cluster_size, min_samples=self.min_samples, metric="precomputed", copy=True
         ).fit(distances)
         self.probabilities_ = np.asarray(method.probabilities_, np.float64)
-        return _relabel_by_occurrence(method.labels_)
+        return relabel_by_occurrence(method.labels_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from ..models.aliases import accept_aliases
 from ..sequences import Sequences, as_sequences
 from .base import CentroidClustering, to_legacy_seed
 from .faster_pam import sample_plusplus_centers
-
-if TYPE_CHECKING:
-    pass
 
 
 def _check_init_centers(init: Any, name: str) -> Any:
@@ -124,15 +121,15 @@ class KMeans(CentroidClustering):
         self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState, bar: ProgressMeter
     ) -> _KMeansRun:
         centers = self._init_centers(sequences, metric, rng)
-        before: float | None = None
+        previous: float | None = None
         for n_iter in range(1, self.max_iter + 1):
             labels, distances = _assign_centers(sequences, centers, metric)
             bar.update()
             inertia = float(distances.sum())
-            settled = before is not None and before - inertia <= self.tolerance * before
-            if settled or n_iter == self.max_iter:
+            converged = previous is not None and previous - inertia <= self.tolerance * previous
+            if converged or n_iter == self.max_iter:
                 break
-            before = inertia
+            previous = inertia
             centers = [self._update_center(sequences[labels == c], center, metric) for c, center in enumerate(centers)]
         return _KMeansRun(centers, labels, inertia, n_iter)
 
@@ -142,22 +139,22 @@ class KMeans(CentroidClustering):
 
     def _init_centers(self, sequences: Sequences, metric: Aligner, rng: np.random.RandomState) -> list[Sequences]:
         if not isinstance(self.init, str):
-            given = as_sequences(self.init, "init")
-            if len(given) != self.k:
-                raise ValueError(f"init holds {len(given)} sequences: expected k={self.k}")
+            centers = as_sequences(self.init, "init")
+            if len(centers) != self.k:
+                raise ValueError(f"init holds {len(centers)} sequences: expected k={self.k}")
         elif self.init == "random":
-            given = sequences[rng.choice(len(sequences), self.k, replace=False)]
+            centers = sequences[rng.choice(len(sequences), self.k, replace=False)]
         else:
-            given = sequences[
+            centers = sequences[
                 sample_plusplus_centers(
                     lambda i: metric.pairwise(sequences, sequences[[i]])[:, 0], len(sequences), self.k, rng
                 )
             ]
         if not metric.uses_times or sequences.times is None:
-            given = given.replace(times=None)
+            centers = centers.replace(times=None)
         if self.length is not None:
-            given = given.resample(self.length)
-        return [given[i : i + 1] for i in range(self.k)]
+            centers = centers.resample(self.length)
+        return [centers[i : i + 1] for i in range(self.k)]
 
 
 class _KMeansRun(NamedTuple):
@@ -177,9 +174,9 @@ def _assign_centers(
     sequences: Sequences, centers: list[Sequences], metric: Metric
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """The nearest center of every sequence and its distance; `centers` is changed where one had no sequence."""
-    every = metric.pairwise(sequences, Sequences([center[0] for center in centers], times=_center_times(centers)))
-    labels = every.argmin(axis=1)
-    distances = np.take_along_axis(every, labels[:, None], axis=1)[:, 0]
+    to_centers = metric.pairwise(sequences, Sequences([center[0] for center in centers], times=_center_times(centers)))
+    labels = to_centers.argmin(axis=1)
+    distances = np.take_along_axis(to_centers, labels[:, None], axis=1)[:, 0]
     for empty in sorted(set(range(len(centers))) - set(labels.tolist())):
         shared = np.bincount(labels, minlength=len(centers))[labels] > 1
         farthest = int(np.where(shared, distances, -1).argmax())

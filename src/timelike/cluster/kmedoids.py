@@ -94,12 +94,12 @@ class KMedoids(CentroidClustering):
             self.metric_ = metric_names.fit_metric_copy(self.metric, sequences)
             if distances is None:
                 distances = self.metric_.pairwise(sequences, progress=self.progress)
-            chance = isinstance(self.init, str) and self.init != "build"
+            is_random = isinstance(self.init, str) and self.init != "build"
             tries = [
                 swap_medoids(distances, init_medoids(distances, self.k, self.init, rng), self.max_iter)
-                for _ in range(self.n_init if chance else 1)
+                for _ in range(self.n_init if is_random else 1)
             ]
-            best = min(tries, key=lambda found: found.inertia)
+            best = min(tries, key=lambda result: result.inertia)
             self.medoid_indices_ = np.sort(best.medoids)
             self.medoids_ = sequences[self.medoid_indices_]
             self.labels_ = distances[:, self.medoid_indices_].argmin(axis=1)

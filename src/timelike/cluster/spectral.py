@@ -13,8 +13,7 @@ from ..core.parameters import store_parameters
 from ..models import options, schema
 from ..models.aliases import Alias, accept_aliases
 from ..neighbors.elastic_kernel import inverse_median
-from .base import check_seed, to_legacy_seed
-from .precomputed import PrecomputedClustering, _relabel_by_occurrence
+from .base import PrecomputedClustering, check_seed, refuse_too_many, relabel_by_occurrence, to_legacy_seed
 
 
 class Spectral(PrecomputedClustering):
@@ -59,11 +58,11 @@ class Spectral(PrecomputedClustering):
         store_parameters(self, locals())
 
     def _cluster_distances(self, distances: NDArray[np.float64]) -> NDArray[Any]:
-        self._refuse_too_many("k", len(distances))
+        refuse_too_many(self.k, "k", len(distances))
         self.gamma_ = inverse_median(distances) if self.gamma is None else float(self.gamma)
         if self.k in (1, len(distances)):  # fewer eigenvectors than the solver could give
             return np.zeros(len(distances)) if self.k == 1 else np.arange(self.k)
         method = cluster.SpectralClustering(
             self.k, affinity="precomputed", assign_labels="cluster_qr", random_state=to_legacy_seed(self.random_state)
         )
-        return _relabel_by_occurrence(method.fit_predict(np.exp(-self.gamma_ * distances)))
+        return relabel_by_occurrence(method.fit_predict(np.exp(-self.gamma_ * distances)))

@@ -1,8 +1,9 @@
-"""Atomic writes of files and folders, and the removal of temporary files that a killed process left behind."""
+"""Atomic writes of files and folders, checksums, and the removal of temporary files that a killed process left."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 import platform
@@ -239,3 +240,18 @@ def nonfinite_to_none(tree: Any) -> Any:
     if isinstance(tree, list | tuple):
         return [nonfinite_to_none(value) for value in tree]
     return None if isinstance(tree, float) and not math.isfinite(tree) else tree
+
+
+def file_checksum(file: Path) -> str:
+    """The SHA-256 of a file: a disk that changed one bit of a weight would go unnoticed without it."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def json_checksum(tree: Any) -> str:
+    """The SHA-256 of a JSON value, however it is laid out in a file.
+
+    >>> json_checksum({"a": 1, "b": 2}) == json_checksum({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()

@@ -145,7 +145,7 @@ def immediate_interrupts() -> Iterator[None]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise `TimeLimitExceeded` inside the block after so many seconds.
+    """Raise `TimeLimitExceeded` inside the block after this many seconds.
 
     It uses SIGALRM, which interrupts kernels as well as Python. On Windows, outside the main thread, or if the alarm is
     already in use, there is no limit.

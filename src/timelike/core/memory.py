@@ -27,7 +27,7 @@ def max_total_bytes() -> int:
 
 
 def total_memory() -> int:
-    """Bytes of memory of the machine; 0 where that is unknown."""
+    """Bytes of memory of the machine; 0 if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not on every system
@@ -60,7 +60,7 @@ def refuse_beyond_memory(need: int, what: str, way_out: str) -> None:
 
 
 def available_memory() -> float:
-    """Bytes that are free or can be freed; all of the memory, or infinity, where that is unknown."""
+    """Bytes that are free or can be freed; if unknown, all of the memory, or infinity."""
     try:
         with open("/proc/meminfo") as file:
             lines = dict(line.split(":", 1) for line in file)

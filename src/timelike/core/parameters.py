@@ -39,6 +39,8 @@ def check_float(
     """A finite number between `least` and `most`, and greater than `above`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}={format_value(value)}: expected a number")
+    if isinstance(value, np.floating):
+        value = float(value)  # a comparison in single precision would overflow
     if not (max(least, -_FLOAT_MAX) <= value <= min(most, _FLOAT_MAX) and value > above):
         bounds = [
             f"{word} {bound}"
@@ -59,7 +61,7 @@ def check_range(value: Any, name: str, least: float = -math.inf, *, above: float
 
 
 def check_bool(value: Any, name: str) -> bool:
-    """True or False; anything else, such as the string "no", is refused."""
+    """True or False; anything else, such as the string "no", raises an error."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={format_value(value)}: expected True or False")
     return bool(value)
@@ -86,7 +88,7 @@ def check_length(value: Any, name: str) -> int | str:
 
 
 def check_folder(value: Any, name: str) -> Path:
-    """The path of a folder; an empty string, which would be the current one, is refused."""
+    """The path of a folder; an empty string, which would be the current one, raises an error."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name}={format_value(value)}: expected the path of a folder")
     given = os.fspath(value)
@@ -110,7 +112,7 @@ def is_path_too_long(path: str) -> bool:
 
 
 def make_folder_for_option(path: Path, name: str) -> None:
-    """Make the folder that option `name` gives; the folder above must exist."""
+    """Create the folder of the option `name`; its parent must exist."""
     try:
         files.make_folder(path)
     except OSError as error:

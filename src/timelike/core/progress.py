@@ -146,7 +146,7 @@ def format_duration(seconds: float) -> str:
 
 
 def progress_hint() -> str:
-    """A hint at `progress=True` for messages, empty where a bar appears by itself."""
+    """A hint at `progress=True` for messages, empty if a bar appears automatically."""
     return "" if is_interactive() else "; progress=True shows a bar"
 
 
@@ -161,7 +161,7 @@ def print_line(words: str) -> None:
 
 
 class TimedProgressMeter:
-    """Counts windows up to `total`, and announces a long run where no bar is shown.
+    """Counts windows up to `total`, and announces a long run if no bar is shown.
 
     A `ProgressMeter`, except that with `progress=None` and no terminal it prints once, on the standard error, the
     estimated duration if that exceeds ten seconds.

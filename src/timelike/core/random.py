@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-MAX_RESAMPLES = 10**8  # permutations or bootstrap samples: so many take days, and more is a mistake
+MAX_RESAMPLES = 10**8  # permutations or bootstrap samples: this many take days, and more is a mistake
 RandomState = None | int | np.random.Generator
 
 
 def check_random_state(random_state: RandomState) -> np.random.Generator:
-    """The generator for `random_state`: a fresh one for None, a seeded one for an integer, a Generator as it is."""
+    """The generator for `random_state`: a new one for None, a seeded one for an integer, a Generator unchanged."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:

@@ -1,11 +1,11 @@
 """How many threads a call uses, and a lock per object.
 
-The number depends on processors, affinity, a container's quota, OMP_NUM_THREADS and torch's own setting.
+The number depends on CPUs, affinity, a container's quota, OMP_NUM_THREADS and torch's own setting.
 
 | option | threads |
 |---|---|
 | `n_jobs=3` | three |
-| `n_jobs=-1` | all processors that this process may use: `cpu_count()` |
+| `n_jobs=-1` | all CPUs that this process may use: `cpu_count()` |
 | `n_jobs=None` | `thread_count()`: `cpu_count()`, or fewer if OMP_NUM_THREADS or torch.set_num_threads says so |
 
 Training uses `thread_count()`. No result depends on the number of threads.
@@ -37,7 +37,7 @@ _CGROUP_ROOT, _OWN_CGROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def cpu_count() -> int:
-    """Processors this process may use: those of its affinity (`taskset`), or fewer where a container has a quota.
+    """The number of CPUs available to this process: by its affinity (`taskset`), or fewer by the quota of a container.
 
     >>> cpu_count() >= 1
     True
@@ -51,7 +51,7 @@ def cpu_count() -> int:
 
 
 def thread_count() -> int:
-    """The default number of threads: `cpu_count()`, or fewer if OMP_NUM_THREADS or `torch.set_num_threads` says so.
+    """The default number of threads: `cpu_count()`, or fewer if OMP_NUM_THREADS or `torch.set_num_threads` is lower.
 
     >>> 1 <= thread_count() <= cpu_count()
     True
@@ -73,7 +73,7 @@ def _cached_quota() -> float | None:
 
 
 def cgroup_quota(groups: Path = _CGROUP_ROOT, own: Path = _OWN_CGROUP) -> float | None:
-    """Processors that the control groups of this process allow, None if there is no limit.
+    """The number of CPUs that the control groups of this process allow, None if there is no limit.
 
     The smallest limit of the process's group and all groups above it. In a container the path may exist only on its
     host; the limit is then at the top.
@@ -82,8 +82,8 @@ def cgroup_quota(groups: Path = _CGROUP_ROOT, own: Path = _OWN_CGROUP) -> float 
         lines = own.read_text().splitlines()
     except OSError:  # not on Linux
         return None
-    found = [limit for line in lines for limit in _cgroup_limits(groups, *line.split(":", 2)[1:])]
-    return min(found, default=None)
+    limits = [limit for line in lines for limit in _cgroup_limits(groups, *line.split(":", 2)[1:])]
+    return min(limits, default=None)
 
 
 def _cgroup_limits(groups: Path, controllers: str, path: str) -> list[float]:

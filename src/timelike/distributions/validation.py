@@ -1,4 +1,4 @@
-"""Reading two samples as `Sequences`, whatever they came as; vectors are sequences of one frame."""
+"""Validation of samples: vectors become one array (item, feature), everything else becomes `Sequences`."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.validation.arrays import validate_array
+from ..core.validation.arrays import read_only_view, validate_array
 from ..sequences import Sequences, as_sequences
 
 Domain = Literal["vectors", "sequences"]
 """What a kernel compares. An array of two axes (item, feature) is vectors to the one and (item, time) to the other."""
 
+Sample = NDArray[Any] | Sequences
+"""A validated sample: vectors (item, feature) without infinities, in the dtype they came in, or sequences."""
 
-def validate_sample(value: Any, name: str, domain: Domain | None = None) -> Sequences:
+
+def validate_sample(value: Any, name: str, domain: Domain | None = None) -> Sample:
     """Validate a sample of at least one item; an array of two axes is vectors unless `domain` is "sequences".
 
-    >>> validate_sample(np.zeros((3, 5)), "X")
-    Sequences(3 sequences, length 1, 5 channels, float64)
+    >>> validate_sample(np.zeros((3, 5)), "X").shape
+    (3, 5)
     >>> validate_sample(np.zeros((3, 5)), "X", "sequences")
     Sequences(3 sequences, length 5, 1 channel, float64)
     """
     refuse_unreadable_tensor(value, name)
     if isinstance(value, Sequences):
-        sample = value
+        sample: Sample = value
     elif domain != "sequences" and _is_array_like(value):
-        sample = _array_to_sequences(value, name)
+        sample = _validate_array_sample(value, name)
     else:
         sample = as_sequences(value, name)
     if len(sample) == 0:
@@ -37,31 +40,52 @@ def validate_sample(value: Any, name: str, domain: Domain | None = None) -> Sequ
 
 def validate_pair(
     X: Any, Y: Any, domain: Domain | None, names: tuple[str, str] = ("X", "Y"), min_items: int = 1
-) -> tuple[Sequences, Sequences]:
-    """Two samples of the same channels, each with `min_items` items or more; an array beside sequences is sequences."""
+) -> tuple[Sample, Sample]:
+    """Two samples of one type with the same channels, each with `min_items` items or more.
+
+    An array of two axes beside sequences is read as sequences.
+    """
     X, Y = (list(value) if hasattr(value, "__next__") else value for value in (X, Y))  # they may be read twice
     samples = [validate_sample(value, name, domain) for value, name in zip((X, Y), names, strict=True)]
-    if samples[0].frame != samples[1].frame and (_is_matrix(X) != _is_matrix(Y)):
+    if sample_frame(samples[0]) != sample_frame(samples[1]) and (_is_matrix(X) != _is_matrix(Y)):
         samples = [validate_sample(value, name, "sequences") for value, name in zip((X, Y), names, strict=True)]
-    refuse_other_frame(samples[1], samples[0].frame, names[1], f"{names[0]} of")
-    refuse_other_channels(samples[1], samples[0].channel_names, names[1], names[0])
+    refuse_other_frame(samples[1], sample_frame(samples[0]), names[1], f"{names[0]} of")
+    if not (isinstance(samples[0], np.ndarray) and isinstance(samples[1], np.ndarray)):
+        first, second = map(to_sequences, samples)
+        refuse_other_channels(second, first.channel_names, names[1], names[0])
+        samples = [first, second]
     for sample, name in zip(samples, names, strict=True):
         if len(sample) < min_items:
             raise ValueError(f"{name} holds {len(sample)} item: expected at least {min_items} of each sample")
     return samples[0], samples[1]
 
 
-def refuse_other_frame(sample: Sequences, frame: tuple[int, ...], name: str, other_name: str) -> None:
+def sample_frame(sample: Sample) -> tuple[int, ...]:
+    """The shape of a vector, or of a frame of sequences."""
+    return sample.shape[1:] if isinstance(sample, np.ndarray) else sample.frame
+
+
+def is_vector_sample(sample: Sample) -> bool:
+    """Whether items are vectors: an array, or sequences of one step each."""
+    return isinstance(sample, np.ndarray) or sample.shape[1] == 1
+
+
+def to_sequences(sample: Sample) -> Sequences:
+    """A sample as sequences; vectors become sequences of one frame."""
+    return Sequences(sample, layout="nc") if isinstance(sample, np.ndarray) else sample
+
+
+def refuse_other_frame(sample: Sample, frame: tuple[int, ...], name: str, other_name: str) -> None:
     """An error for another number of channels than the other sample, or the reference, has."""
-    if sample.frame != frame and sample.shape[1] == 1 and len(frame) == len(sample.frame) == 1:
-        raise ValueError(
-            f"{name} has vectors of {sample.frame[0]} numbers and {other_name} {frame[0]}: expected as many"
-        )
-    if sample.frame != frame:
-        raise ValueError(
-            f"{name} has frames of shape {sample.frame} and {other_name} {frame}: expected the same channels; an array "
-            '(item, channel, time) needs Sequences(data, layout="nct"), and one of two axes is read as vectors'
-        )
+    own = sample_frame(sample)
+    if own == frame:
+        return
+    if is_vector_sample(sample) and len(frame) == len(own) == 1:
+        raise ValueError(f"{name} has vectors of {own[0]} numbers and {other_name} {frame[0]}: expected as many")
+    raise ValueError(
+        f"{name} has frames of shape {own} and {other_name} {frame}: expected the same channels; an array "
+        '(item, channel, time) needs Sequences(data, layout="nct"), and one of two axes is read as vectors'
+    )
 
 
 def refuse_other_channels(sample: Sequences, expected_names: Sequence[str] | None, name: str, other_name: str) -> None:
@@ -78,15 +102,31 @@ def refuse_other_channels(sample: Sequences, expected_names: Sequence[str] | Non
         )
 
 
-def as_vectors(sample: Sequences, name: str) -> NDArray[np.float64]:
+def refuse_missing(sample: Sample, who: str, name: str) -> None:
+    """An error that names the item where `who` would meet a missing value (nan)."""
+    if isinstance(sample, Sequences):
+        sample.refuse_missing(who, name)
+    elif np.isnan(sample).any():
+        to_sequences(sample).refuse_missing(who, name)
+
+
+def as_vectors(sample: Sample, name: str) -> NDArray[np.float64]:
     """Every item as one vector (item, time · channel) in double precision: all must be as long and complete."""
     refuse_non_vectors((sample, name))
-    return np.ascontiguousarray(sample.values.reshape(len(sample), -1), np.float64)
+    values = sample if isinstance(sample, np.ndarray) else sample.values.reshape(len(sample), -1)
+    return np.ascontiguousarray(values, np.float64)
 
 
-def refuse_non_vectors(*given: tuple[Sequences, str]) -> None:
+def refuse_non_vectors(*given: tuple[Sample, str]) -> None:
     """An error where items of samples are not all as long, or not complete, so that they are no vectors."""
-    lengths = [length for sample, _ in given for length in (sample.lengths.min(), sample.lengths.max())]
+    if any(isinstance(sample, Sequences) for sample, _ in given):
+        _refuse_other_lengths(*given)
+    for sample, name in given:
+        refuse_missing(sample, "a kernel of vectors", name)
+
+
+def _refuse_other_lengths(*given: tuple[Sample, str]) -> None:
+    lengths = [length for sample, _ in given for length in _length_range(sample)]
     if min(lengths) != max(lengths):
         names, have = (given[0][1], "has") if len(given) == 1 else (" and ".join(name for _, name in given), "have")
         raise ValueError(
@@ -94,29 +134,44 @@ def refuse_non_vectors(*given: tuple[Sequences, str]) -> None:
             "compare: use one of sequences, such as EncoderKernel(timelike.Rocket(), RBF()) or "
             "ExponentialKernel('dtw'), or resample(length=...) first"
         )
-    for sample, name in given:
-        sample.refuse_missing("a kernel of vectors", name)
 
 
-def as_single_frames(vectors: NDArray[np.float64]) -> Sequences:
-    """Vectors (item, feature) as sequences of one frame, as native distances take them."""
-    return Sequences(vectors, layout="nc")
+def _length_range(sample: Sample) -> tuple[int, int]:
+    return (1, 1) if isinstance(sample, np.ndarray) else (sample.lengths.min(), sample.lengths.max())
+
+
+def as_dense_array(sample: Sample, name: str, domain: Domain | None = None) -> NDArray[np.float64]:
+    """A sample as one array in double precision: vectors (item, feature), or sequences (item, time, channel).
+
+    Without a domain, sequences of one step each are vectors.
+    """
+    if isinstance(sample, np.ndarray) or domain == "vectors" or (domain is None and sample.shape[1] == 1):
+        return as_vectors(sample, name)
+    if not sample.has_equal_lengths:
+        raise ValueError(
+            f"{name} has sequences of {sample.lengths.min()} to {sample.lengths.max()} steps: expected one length, as "
+            "gradients are; use resample(length=...) first"
+        )
+    return np.ascontiguousarray(sample.values.reshape(sample.shape), np.float64)
 
 
 def drop_metadata(sample: Sequences, *, keep_times: bool = False) -> Sequences:
     """The same without labels, groups and ids, and without times unless these are kept."""
-    known = dict.fromkeys(("labels", "groups", "ids", "class_names", "channel_names"))
-    return sample.replace(**known, **({} if keep_times or sample.times is None else {"times": None}))
+    no_metadata = dict.fromkeys(("labels", "groups", "ids", "class_names", "channel_names"))
+    return sample.replace(**no_metadata, **({} if keep_times or sample.times is None else {"times": None}))
 
 
-def pool_samples(samples: Sequence[Sequences]) -> Sequences:
+def pool_samples(samples: Sequence[Sample]) -> Sample:
     """All items of several samples, one after the other; with times where all have them, in one kind of clock."""
+    if all(isinstance(sample, np.ndarray) for sample in samples):
+        return np.concatenate(samples)
     from ..sequences.concatenation import concatenate
 
-    clocks = {None if sample.times is None else sample.times.dtype.kind for sample in samples}
-    kept = len(clocks) == 1
+    parts = [to_sequences(sample) for sample in samples]
+    clocks = {None if sample.times is None else sample.times.dtype.kind for sample in parts}
     return concatenate(
-        [drop_metadata(sample, keep_times=kept) for sample in samples], [f"sample {i}" for i in range(len(samples))]
+        [drop_metadata(sample, keep_times=len(clocks) == 1) for sample in parts],
+        [f"sample {i}" for i in range(len(parts))],
     )
 
 
@@ -145,7 +200,7 @@ def _is_matrix(value: Any) -> bool:
     return _is_array_like(value) and getattr(value, "ndim", 0) == 2
 
 
-def _array_to_sequences(value: Any, name: str) -> Sequences:
+def _validate_array_sample(value: Any, name: str) -> Sample:
     array = validate_array(value.to_numpy() if hasattr(value, "iloc") else value, name)
     if hasattr(value, "columns") and array.ndim == 2 and len(array):
         return Sequences(array, layout="nc", channel_names=[str(column) for column in value.columns])
@@ -154,4 +209,8 @@ def _array_to_sequences(value: Any, name: str) -> Sequences:
             f"{name} has shape {array.shape}: expected (item, feature), or sequences; give numbers as {name}[:, None], "
             f"and one sequence as [{name}]"
         )
-    return as_sequences(array[:, None] if array.ndim == 2 and len(array) else array, name)
+    if array.ndim != 2 or not array.size:
+        return as_sequences(array[:, None] if array.ndim == 2 and len(array) else array, name)
+    if np.isinf(array).any():
+        as_sequences(array[:, None], name)  # which says where
+    return read_only_view(array)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .heads.estimators import EmbeddingClassifier as EmbeddingClassifier, EmbeddingRegressor as EmbeddingRegressor
     from .images.estimator import ImageEncoder as ImageEncoder
     from .images.network import ImageNetwork as ImageNetwork
+    from .losses import NTXent as NTXent, TLoss as TLoss, VICReg as VICReg
     from .recurrent import RecurrentEncoder as RecurrentEncoder, RecurrentNetwork as RecurrentNetwork
     from .rocket.estimator import Rocket as Rocket
     from .statistics.estimator import StatisticsEncoder as StatisticsEncoder
@@ -20,12 +21,5 @@ if TYPE_CHECKING:  # the public names, a line each
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = lazy_exports(
-        __name__,
-        top=(
-            "CausalEncoder",
-            "EmbeddingClassifier",
-            "EmbeddingRegressor",
-            "RecurrentEncoder",
-            "Rocket",
-        ),
+        __name__, top=("CausalEncoder", "EmbeddingClassifier", "EmbeddingRegressor", "RecurrentEncoder", "Rocket")
     )

@@ -89,12 +89,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         return self._encode(self._resample(sequences), threads)
 
     def encode(
-        self,
-        X: Any,
-        *,
-        windows: tuple[int, int] | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
+        self, X: Any, *, windows: tuple[int, int] | None = None, n_jobs: int | None = None, progress: bool | None = None
     ) -> Any:
         """Vectors (item, feature); with `windows=(size, step)` those of sliding windows.
 

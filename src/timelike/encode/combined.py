@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..core.parameters import store_parameters
 from ..models import components, options, schema
 from ..sequences import Sequences
+from ..train import Trained
 from .base import Encoder, Floats, Geometry, Stream
 from .causal.estimator import CausalEncoder
 from .onnx.graph import OnnxGraph, add_encoder
@@ -73,7 +74,8 @@ class CombinedEncoder(Encoder):
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
-        folders = [str(part.checkpoint) for part in self.encoders if getattr(part, "checkpoint", None) is not None]
+        trained = [part for part in self.encoders if isinstance(part, Trained)]
+        folders = [str(part.trainer_.checkpoint) for part in trained if part.trainer_.checkpoint is not None]
         twice = next((folder for folder in folders if folders.count(folder) > 1), None)
         if twice is not None:
             raise ValueError(

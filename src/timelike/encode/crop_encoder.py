@@ -5,38 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
-import numpy as np
+import torch
+from torch import Tensor, nn
 
 from ..core.memory import available_memory
 from ..models import options
 from ..sequences import Sequences
-from .objectives.activation_memory import activation_bytes_per_step
-from .objectives.crop_objectives import CropObjective, NTXentObjective, TLossObjective, VICRegObjective
-from .objectives.crops import (
-    CropAugmentation,
-)
+from ..train import Objective, Trainer
+from .losses import TLoss, crop_loss_option
+from .objectives.crop_objectives import CropObjective, CropPairObjective, TLossObjective
 from .self_supervised import SelfSupervisedEncoder
-
-CropLossName = Literal["vicreg", "nt_xent", "t_loss"]
 
 # bytes of activations of all crops at once, at most; or half of the free memory, if that is less
 _MAX_ACTIVATION_BYTES = 2 << 30
-_N_PASSES, _STEP_RANGE, _MIN_STEPS = 8, (200, 1000), 100  # through the data; steps between these, and in any case
+_MEASURED_STEPS = 32  # of the crop by which a network is measured, and twice as many
+_MIN_STEPS = 100  # of training, however long a step takes
 _MAX_CROP_STEPS = 1e7  # time steps of crops that a training goes through: about a minute of a core
 
+THESIS_TRAINER = Trainer(batch_size=10, learning_rate=1e-3, schedule="constant", validation=0.0)
 THESIS_PRESET: Mapping[str, Any] = MappingProxyType(
-    {
-        "loss": "t_loss",
-        "n_negatives": 10,
-        "batch_size": 10,
-        "learning_rate": 1e-3,
-        "schedule": "constant",
-        "validation": 0.0,
-        "geometry": "euclidean",
-        "vectors": "raw",
-    }
+    {"loss": "t_loss", "n_negatives": 10, "trainer": THESIS_TRAINER, "geometry": "euclidean", "vectors": "raw"}
 )
 """How the thesis trains (Franceschi, 2022, chapter 3), beside the sizes of the network."""
 
@@ -44,51 +34,73 @@ THESIS_PRESET: Mapping[str, Any] = MappingProxyType(
 class CropEncoder(SelfSupervisedEncoder):
     """A network trained so that a series is near its parts and far from others; a subclass says which network."""
 
-    loss = options.choice(*get_args(CropLossName), role="training")
-    temperature = options.real(above=0, role="training")
-    min_crop = options.real(0, 1, role="training")
-    augment = options.boolean("training")
+    loss = crop_loss_option()
     n_negatives = options.integer(1, "training", most=2**20)
-    shared_negatives = options.boolean("training")
     low_memory = options.nullable(options.boolean("free"))
 
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({"thesis": THESIS_PRESET})
 
     def _make_objective(self, ready: Sequences, targets: None) -> CropObjective:
         learned, held_out = self._split_validation(ready)
-        given: dict[str, Any] = {
-            "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-            "held_out": held_out,
-            "is_low_memory": self._needs_low_memory(learned) if self.low_memory is None else self.low_memory,
-        }
-        if self.loss == "t_loss":
-            return TLossObjective(
-                self.network_, learned, n_negatives=self.n_negatives, shares_negatives=self.shared_negatives, **given
-            )
-        given |= {"min_crop": self.min_crop, "augmentation": CropAugmentation() if self.augment else None}
-        if self.loss == "nt_xent":
-            return NTXentObjective(self.network_, learned, temperature=self.temperature, **given)
-        return VICRegObjective(self.network_, learned, **given)
+        is_low_memory = self._needs_low_memory(learned) if self.low_memory is None else self.low_memory
+        how: dict[str, Any] = {"held_out": held_out, "is_low_memory": is_low_memory}
+        loss = self._resolve_parameter("loss", self.loss)
+        if isinstance(loss, TLoss):
+            return TLossObjective(self.network_, learned, self.trainer_, loss, n_negatives=self.n_negatives, **how)
+        return CropPairObjective(self.network_, learned, self.trainer_, loss, **how)
 
     def _needs_low_memory(self, ready: Sequences) -> bool:
         """Whether activations of all crops at once would be too many; kernels bound what they keep by themselves."""
         if self._has_bounded_memory():
             return False
-        negatives = self.n_negatives * (1 if self.shared_negatives else self.batch_size)
-        crops = 2 * self.batch_size + (negatives if self.loss == "t_loss" else 0)
+        batch_size, loss = self.trainer_.batch_size, self._resolve_parameter("loss", self.loss)
+        assert batch_size is not None
+        crops = 2 * batch_size
+        if isinstance(loss, TLoss):
+            crops += self.n_negatives * (1 if loss.shared_negatives else batch_size)
         need = crops * int(ready.lengths.max()) * activation_bytes_per_step(self.network_, math.prod(ready.frame))
         return need > min(_MAX_ACTIVATION_BYTES, available_memory() / 2)
 
     def _has_bounded_memory(self) -> bool:
         """Whether the kernels will train, and keep no more than they are allowed to."""
-        known = getattr(self.network_, "has_bounded_memory", None)
-        return self.accelerator == "cpu" and self.precision == "32-true" and known is not None and bool(known())
+        on_cpu = self.trainer_.accelerator == "cpu" and self._precision() == "32-true"
+        is_bounded = getattr(self.network_, "has_bounded_memory", None)
+        return on_cpu and is_bounded is not None and bool(is_bounded())
 
-    def _default_steps(self, learned: Sequences) -> int:
+    def _default_steps(self, objective: Objective) -> int:
         """As many as the paper says; else some passes through the data, fewer where a step takes long."""
-        if self.loss == "t_loss":
+        assert isinstance(objective, CropObjective)
+        if isinstance(objective, TLossObjective):
             return 2000 if self.n_negatives >= 10 else 1500
-        passes = _N_PASSES * max(1, len(learned) // self.batch_size)
-        affordable = _MAX_CROP_STEPS / (1.5 * self.batch_size * float(learned.lengths.mean()))
-        return int(max(_MIN_STEPS, min(np.clip(passes, *_STEP_RANGE), affordable)))
+        affordable = _MAX_CROP_STEPS / (1.5 * objective.batch_size * float(objective.sequences.lengths.mean()))
+        return int(max(_MIN_STEPS, min(super()._default_steps(objective), affordable)))
+
+
+def activation_bytes_per_step(network: nn.Module, n_channels: int) -> float:
+    """Bytes that torch keeps for the gradients, for every step of a crop (time, channel): as measured.
+
+    >>> network = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2))
+    >>> activation_bytes_per_step(network, 3)  # float32: the input, and what tanh gave
+    32.0
+    """
+    few, more = (
+        _activation_bytes(network, torch.zeros(1, steps, n_channels))
+        for steps in (_MEASURED_STEPS, 2 * _MEASURED_STEPS)
+    )
+    return (more - few) / _MEASURED_STEPS
+
+
+def _activation_bytes(network: nn.Module, x: Tensor) -> int:
+    sizes: dict[int, int] = {}
+    weights = {weight.data_ptr() for weight in network.parameters()}
+
+    def record_tensor(tensor: Tensor) -> Tensor:
+        if tensor.data_ptr() not in weights:
+            sizes[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    like = next(network.parameters())
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(record_tensor, lambda tensor: tensor):
+        found = network(x.to(like.device, like.dtype))
+    del found  # not before: what is gone may lend its place to another
+    return sum(sizes.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -19,20 +18,33 @@ from ..models import options
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
 from ..sequences.sampling import RandomState
-from ..train.processes import Accelerator, Precision
+from ..train import Trainer
 from .base import Floats, Geometry, Length, StandardizedStream, Stream
 from .causal.network import CausalNetwork
 from .causal.onnx_graph import add_causal_network
 from .causal.stream import CausalStream
-from .crop_encoder import THESIS_PRESET, CropEncoder, CropLossName
+from .crop_encoder import THESIS_PRESET, THESIS_TRAINER, CropEncoder
+from .losses import CropLoss, CropLossName
 from .onnx.graph import OnnxGraph
-from .self_supervised import ScheduleName
 from .whitening import VectorScaling
 
 
 class FrameNetwork(nn.Module):
     """Image sequences to vectors: convolutions that halve every frame twice, a linear map, a causal network over time.
 
+    Parameters
+    ----------
+    frame : tuple of int
+        (channel, height, width) of an image.
+    filters : int
+        Filters of the first convolution; the second has twice as many.
+    n_frame_features : int
+        Numbers that describe one frame, the channels of the causal network.
+    causal
+        Options of `CausalNetwork`.
+
+    Examples
+    --------
     >>> import torch
     >>> network = FrameNetwork((1, 8, 8), n_frame_features=6, n_features=4, channels=5, depth=2, reduced_size=5)
     >>> network(torch.randn(3, 10, 64), torch.tensor([10, 1, 7])).shape
@@ -90,10 +102,11 @@ class FrameEncoder(CropEncoder):
     ----------
     filters, n_frame_features : int
         Filters of the first of two convolutions, and how many numbers a frame becomes.
-    channels, depth, reduced_size, kernel_size, n_features, loss, temperature, min_crop, augment, n_negatives, \
-shared_negatives, batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, vectors, geometry, \
-low_memory, checkpoint, progress, accelerator, devices, precision, random_state
+    channels, depth, reduced_size, kernel_size, n_features, loss, n_negatives, max_steps, max_time, vectors, geometry, \
+low_memory, progress, random_state
         As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=10`, `learning_rate=1e-3`, `schedule="constant"`, `validation=0.0`.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
     length : int, "mean" or None
@@ -116,6 +129,7 @@ low_memory, checkpoint, progress, accelerator, devices, precision, random_state
     kernel_size = options.width(1)
 
     network_: FrameNetwork
+    _own_trainer = THESIS_TRAINER
     _n_frame_axes = 3
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         {"thesis": {**THESIS_PRESET, "n_negatives": 5}}
@@ -132,29 +146,17 @@ low_memory, checkpoint, progress, accelerator, devices, precision, random_state
         reduced_size: int = 80,
         kernel_size: int = 3,
         n_features: int = 160,
-        loss: CropLossName = "t_loss",
-        temperature: float = 0.2,
-        min_crop: float = 0.5,
-        augment: bool = True,
+        loss: CropLossName | CropLoss = "t_loss",
         n_negatives: int = 5,
-        shared_negatives: bool = False,
-        batch_size: int = 10,
-        learning_rate: float = 1e-3,
-        schedule: ScheduleName = "constant",
         max_steps: int | None = None,
         max_time: float | None = None,
-        validation: float = 0.0,
-        patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
         vectors: VectorScaling = "raw",
         geometry: Geometry = "cosine",
         low_memory: bool | None = None,
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
+        trainer: Trainer | None = None,
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())

@@ -7,27 +7,26 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..core.validation.tensors import validate_lengths, validate_network_input
 from ..models import options
 from ..sequences import Sequences
+from ..train import Trainer
 from ..train.base import double_precision_copy
 from .base import Floats, StandardizedStream, Stream
-from .objectives.crop_objectives import CropObjective, VICRegObjective
+from .losses import VICReg
+from .objectives.crop_objectives import CropObjective, CropPairObjective
 from .objectives.crops import CropTransform
 from .onnx.graph import OnnxGraph
 from .self_supervised import SelfSupervisedEncoder
-
-_N_PASSES, _STEP_RANGE = 8, (200, 1000)  # through the data; steps between these
 
 
 class ItemNetwork(nn.Module):
     """Frames to vectors, each by itself; an item of several frames has the mean of their vectors.
 
-    A subclass makes `look`, from frames (frame, *shape) to vectors (frame, feature).
+    A subclass makes `backbone`, from frames (frame, *shape) to vectors (frame, feature).
     """
 
     backbone: nn.Module
@@ -69,6 +68,7 @@ class ItemEncoder(SelfSupervisedEncoder):
 
     _is_single_frame: ClassVar[bool] = True  # every item is one frame
     _item_kind: ClassVar[tuple[str, str]]  # what an item is called, and the layout of arrays of them
+    _own_trainer = Trainer(batch_size=64, learning_rate=3e-3, schedule="cosine", validation=0.0)
     _batch_numbers: ClassVar[int] = 1 << 19  # of a batch to encode
 
     @abstractmethod
@@ -81,17 +81,10 @@ class ItemEncoder(SelfSupervisedEncoder):
 
     def _make_objective(self, ready: Sequences, targets: None) -> CropObjective:
         learned, held_out = self._split_validation(ready)
-        how: dict[str, Any] = {
-            "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-            "is_low_memory": False,
-        }
-        return VICRegObjective(
-            self.network_, learned, held_out=held_out, min_crop=1.0, augmentation=self._make_views(), **how
+        views = VICReg(min_crop=1.0, augment=False)
+        return CropPairObjective(
+            self.network_, learned, self.trainer_, views, held_out=held_out, augmentation=self._make_views()
         )
-
-    def _default_steps(self, learned: Sequences) -> int:
-        return int(np.clip(_N_PASSES * max(1, len(learned) // self.batch_size), *_STEP_RANGE))
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
         from .onnx.layers import add_layers, add_whitening

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,11 +16,11 @@ from ..models import options
 from ..native.machine import use_kernels
 from ..native.recurrent import autograd as cells
 from ..sequences.sampling import RandomState
-from ..train.processes import Accelerator, Precision
+from ..train import Trainer
 from .base import Floats, Geometry, Length, StandardizedStream, Stream
-from .crop_encoder import CropEncoder, CropLossName
+from .crop_encoder import THESIS_TRAINER, CropEncoder
+from .losses import CropLoss, CropLossName
 from .onnx.graph import OnnxGraph
-from .self_supervised import ScheduleName
 from .whitening import VectorScaling
 
 CellName = Literal["lstm", "gru"]
@@ -30,6 +29,19 @@ CellName = Literal["lstm", "gru"]
 class RecurrentNetwork(nn.Module):
     """Sequences to vectors: the last state of an LSTM or GRU and a linear map.
 
+    Parameters
+    ----------
+    n_channels : int
+        Channels of a sequence.
+    n_features : int
+        Size of a vector.
+    hidden, n_layers : int
+        Units of a layer, and layers.
+    cell : {"lstm", "gru"}
+        The recurrent cell.
+
+    Examples
+    --------
     >>> import torch
     >>> network = RecurrentNetwork(2, n_features=8, hidden=4)
     >>> network(torch.randn(3, 10, 2), torch.tensor([10, 1, 7])).shape
@@ -78,10 +90,11 @@ class RecurrentEncoder(CropEncoder):
         What the network is made of.
     hidden, n_layers : int
         Size of a state, and how many cells are on top of each other.
-    n_features, loss, temperature, min_crop, augment, n_negatives, shared_negatives, batch_size, learning_rate, \
-schedule, max_steps, max_time, validation, patience, standardize, length, vectors, geometry, low_memory, checkpoint, \
-progress, accelerator, devices, precision, random_state
+    n_features, loss, n_negatives, max_steps, max_time, standardize, length, vectors, geometry, low_memory, progress, \
+random_state
         As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=10`, `learning_rate=1e-3`, `schedule="constant"`, `validation=0.0`.
 
     Examples
     --------
@@ -96,6 +109,7 @@ progress, accelerator, devices, precision, random_state
     n_layers = options.depth(1)
 
     network_: RecurrentNetwork
+    _own_trainer = THESIS_TRAINER
 
     def __init__(
         self,
@@ -104,29 +118,17 @@ progress, accelerator, devices, precision, random_state
         hidden: int = 256,
         n_layers: int = 2,
         n_features: int = 320,
-        loss: CropLossName = "t_loss",
-        temperature: float = 0.2,
-        min_crop: float = 0.5,
-        augment: bool = True,
+        loss: CropLossName | CropLoss = "t_loss",
         n_negatives: int = 10,
-        shared_negatives: bool = False,
-        batch_size: int = 10,
-        learning_rate: float = 1e-3,
-        schedule: ScheduleName = "constant",
         max_steps: int | None = None,
         max_time: float | None = None,
-        validation: float = 0.0,
-        patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
         vectors: VectorScaling = "raw",
         geometry: Geometry = "cosine",
         low_memory: bool | None = None,
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
+        trainer: Trainer | None = None,
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -13,12 +12,11 @@ from torch import nn
 from ..core.parameters import check_float, check_int, store_parameters
 from ..models import options
 from ..sequences.sampling import RandomState
-from ..train.processes import Accelerator, Precision
+from ..train import Trainer
 from .base import Geometry, check_frame
 from .item_encoder import ItemEncoder, ItemNetwork
 from .objectives.crops import CropTransform
 from .objectives.views import VectorViews
-from .self_supervised import ScheduleName
 from .whitening import VectorScaling
 
 
@@ -27,6 +25,19 @@ class VectorNetwork(ItemNetwork):
 
     An item of several frames has the mean of their vectors.
 
+    Parameters
+    ----------
+    frame : int or tuple of int
+        Size of an item, or its shape, which is flattened.
+    n_features : int
+        Size of a vector.
+    hidden, depth : int
+        Units of a layer, and layers before the last one.
+    dropout : float
+        Fraction of units dropped in training.
+
+    Examples
+    --------
     >>> import torch
     >>> VectorNetwork(7, n_features=5)(torch.randn(3, 1, 7)).shape
     torch.Size([3, 5])
@@ -69,9 +80,10 @@ class VectorEncoder(ItemEncoder):
         Share of the numbers of a view that are replaced by their mean.
     jitter : float
         Deviation of the noise of a view, in deviations of the numbers.
-    batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, standardize, vectors, geometry, \
-checkpoint, progress, accelerator, devices, precision, random_state
+    max_steps, max_time, standardize, vectors, geometry, progress, random_state
         As in `CausalEncoder`.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=64`, `learning_rate=3e-3`, `schedule="cosine"`, `validation=0.0`.
 
     Attributes
     ----------
@@ -111,21 +123,13 @@ vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
         dropout: float = 0.0,
         mask_share: float = 0.2,
         jitter: float = 0.1,
-        batch_size: int = 64,
-        learning_rate: float = 3e-3,
-        schedule: ScheduleName = "cosine",
         max_steps: int | None = None,
         max_time: float | None = None,
-        validation: float = 0.0,
-        patience: int | None = None,
         standardize: bool = True,
         vectors: VectorScaling = "standardized",
         geometry: Geometry = "cosine",
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
+        trainer: Trainer | None = None,
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())

@@ -1,8 +1,7 @@
-"""`Comparison`: the results as rows, table, paired tests, figure, HTML and JSON; and the best method, refitted."""
+"""`compare` and its result, `Comparison`: table, paired tests, figure, HTML, JSON, and the best method, refitted."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,10 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from .. import score
-from ..core.files import write_lines
-from ..core.parameters import check_choice
+from ..core.parameters import check_choice, check_float
+from ..core.progress import check_progress
+from ..core.random import RandomState, check_random_state
+from ..core.run_store import RunStore
 from ..models.json_fields import (
     choice_parser,
     list_parser,
@@ -21,23 +22,125 @@ from ..models.json_fields import (
     parse_text,
     read_fields,
     read_json,
+    write_json,
 )
 from ..plotting import comparisons as drawing, html
-from .comparison_json import parse_row, refuse_incomparable_rows
-from .comparison_row import ComparisonRow
-from .methods import ComparedMethod
-from .preparation import prepare_parts
-from .problem import HIGHER_IS_BETTER, ComparisonProblem
+from .methods import ComparedMethod, parse_methods, parse_prepare, prepare_parts
+from .problem import HIGHER_IS_BETTER, ComparisonProblem, parse_problem
+from .rows import ComparisonRow, parse_row, refuse_incomparable_rows
+from .run import ComparisonRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from matplotlib.figure import Figure
 
-    from ..score.rank_tests import PostHoc
+    from ..score.significance import PostHoc
     from .ranking import Ranking
 
 _FORMAT = "timelike comparison 2"
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    methods: Any = None,
+    *,
+    groups: Any = None,
+    test: Any = None,
+    cv: Any = None,
+    metric: Any = "accuracy",
+    prepare: Any = None,
+    budget: float | None = None,
+    random_state: RandomState = None,
+    checkpoint: str | Path | None = None,
+    progress: bool | None = None,
+) -> Comparison:
+    """Compare methods on one collection by nested cross-validation, or on an official split: which one to use here?
+
+    Every method is fitted on the training part of each fold alone, and chooses there whatever it chooses (a window, a
+    penalty, when to stop). They run one after the other, the cheapest first; what does not fit into the budget, or
+    fails on these data, is a row that says so.
+
+    Parameters
+    ----------
+    X, y
+        Sequences and their classes, or numbers with `metric="mse"`; y may be left out where X carries labels.
+    methods : None, list, dict or one of their entries
+        None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
+        statistics + forest, Rocket + ridge, Discriminant, Fused (DTW and Discriminant), T-Loss + head, SiameseGRU,
+        Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
+        all sequences brought to the median length of the training part. An entry is one of these names, a public name
+        (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
+        `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
+    groups : array, False or None
+        What must not be on both sides (subjects); None takes the groups that X carries.
+    test : (X, y), optional
+        An official split: X is learned from, `test` is tested. Without it, cross-validation.
+    cv : int, splitter or list of (train, test), optional
+        Folds; 5, or fewer where there are fewer groups or members of a class. Folds are stratified.
+    metric : {"accuracy", "map", "eer", "mse"}, or several
+        Accuracy; mean average precision of test sequences as queries among those learned from; equal error rate of
+        all pairs of test sequences; mean squared error. Of several, found in one fit, the first decides what is best.
+    prepare : transformer or list of them, optional
+        In front of every method, fitted on the training part of each fold: `timelike.prepare.Standardize()`, or any
+        transformer from sequences to as many. Values that are still missing are interpolated for methods that cannot
+        take them, and the row says so; those that can (DTW by name, with `missing="ignore"`) leave them out.
+    budget : float, optional
+        Minutes. Methods that can (`max_time`) train within what is left. None runs everything, and says how long that
+        will take.
+    random_state : int, Generator or None
+        Repeats the folds, and the methods that draw.
+    checkpoint : path, optional
+        A folder that keeps each finished (method, fold); the same call with it goes on where it ended.
+    progress : bool or None
+        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds. Unless False,
+        the start says how long everything will take, if that is worth knowing.
+
+    Returns
+    -------
+    Comparison
+        `print` it, or ask for `table()`, `best()`, `differences()`, `plot()` and `to_json()`. Ctrl-C, pressed once,
+        gives what is finished by then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import timelike as tl
+    >>> X = np.sin(np.arange(24) * np.repeat([0.5, 0.6], 10)[:, None] + np.arange(20)[:, None])
+    >>> y = np.repeat(["slow", "fast"], 10)
+    >>> found = tl.compare(X, y, ["euclidean", "dtw"], random_state=0, progress=False)
+    >>> [row.method for row in found.rows], found.design
+    (['euclidean', 'dtw'], '5 folds, stratified')
+    >>> found.best().predict(X[:1])
+    array(['slow'], dtype='<U4')
+    """
+    minutes = None if budget is None else check_float(budget, "budget", above=0.0)
+    rng = check_random_state(0 if random_state is None and checkpoint is not None else random_state)
+    problem = parse_problem(X, y, groups=groups, test=test, cv=cv, metric=metric, rng=rng)
+    entrants = parse_methods(
+        methods,
+        problem.X,
+        is_regression=problem.is_regression,
+        needs_predictions=problem.needs_predictions,
+        prepare=parse_prepare(prepare),
+    )
+    seed = int(rng.integers(2**31))
+    store = RunStore(checkpoint, "comparison", {"data, folds or scores": problem.identity()}, seed=seed)
+    run = ComparisonRun(problem, entrants, minutes, store, check_progress(progress))
+    seconds, units = run.run(), problem.tested_units()
+    return Comparison(
+        scores=problem.scores,
+        rows=tuple(run.rows),
+        design=problem.design,
+        overlap=problem.overlap,
+        groups=None if units is None else tuple(map(str, units.tolist())),
+        notes=tuple(run.notes),
+        seconds=seconds,
+        problem=problem,
+        methods=tuple(run.methods),
+        seed=seed,
+    )
 
 
 @dataclass(frozen=True)
@@ -130,8 +233,8 @@ class Comparison:
         p_values = [self._p_value(a, b, wanted) for a, b in pairs]
         raised = score.holm_correction(p_values).tolist() if pairs else []
         apart = [abs(a.scores[wanted].mean - b.scores[wanted].mean) for a, b in pairs]
-        found = zip(pairs, apart, p_values, raised, strict=True)
-        return tuple(MethodDifference(a.method, b.method, d, p, q) for (a, b), d, p, q in found)
+        rows = zip(pairs, apart, p_values, raised, strict=True)
+        return tuple(MethodDifference(a.method, b.method, d, p, q) for (a, b), d, p, q in rows)
 
     def _p_value(self, a: ComparisonRow, b: ComparisonRow, name: str) -> float:
         if not self.is_single_split:
@@ -139,13 +242,15 @@ class Comparison:
             rounding = 1e-12 * max(np.abs(a.values(name)).max(), np.abs(b.values(name)).max())
             if np.ptp(apart) > rounding or not apart.any():
                 return score.corrected_t_test(apart, self.overlap)
-            return _equal_differences_p_value(a, b, name, self.groups)
-        if name == "eer":
+            # folds all differ by the same, so a t-test would be certain: signs of folds or the items of all decide
+            if name == "eer":
+                return float(min(1.0, 2.0 ** (1 - len(a.folds))))
+        elif name == "eer":
             return score.bootstrap_p_value(np.subtract(a.folds[0].draws[name], b.folds[0].draws[name]))
-        first, second = (np.array(row.folds[0].items[name]) for row in (a, b))
+        first, second = (np.concatenate([fold.items[name] for fold in row.folds]) for row in (a, b))
         if name == "accuracy" and self.groups is None:
             return score.mcnemar_test(first > 0, second > 0)
-        return score.permutation_test(first, second, groups=self.groups, random_state=0)
+        return score.permutation_test(first, second, groups=self.groups, random_state=0)  # a group is one witness
 
     # --- showing ----------------------------------------------------------------------------------------------------
 
@@ -205,9 +310,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         paragraphs = map(html.paragraph, self._summary_lines())
-        shown = html.table(self._table_header(), self._table_rows())
+        table = html.table(self._table_header(), self._table_rows())
         picture = [html.figure_html(self.plot(), f"{self.scores[0]}, 95 % intervals")] if self.ranked_rows() else []
-        return html.join_html(shown, *paragraphs, *picture)
+        return html.join_html(table, *paragraphs, *picture)
 
     @staticmethod
     def rank(
@@ -229,21 +334,17 @@ class Comparison:
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything but the data and the methods themselves; written to a file where one is named."""
         rows = [row.to_dict() for row in self.rows]
-        held = {"format": _FORMAT, "scores": self.scores, "rows": rows, "design": self.design, "overlap": self.overlap}
-        held |= {"groups": self.groups, "notes": self.notes, "seconds": self.seconds}
-        text = json.dumps(_to_json_value(held), ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_lines(Path(path), iter([text]))
-        return text
+        names = ("scores", "design", "overlap", "groups", "notes", "seconds")
+        return write_json({"format": _FORMAT, "rows": rows} | {name: getattr(self, name) for name in names}, path)
 
     @classmethod
     def from_json(cls, source: str | Path) -> Comparison:
         """What `to_json` gave, or the file that it wrote; one that was edited into something else is refused."""
-        held = read_json(source)
-        if not isinstance(held, dict) or held.get("format") != _FORMAT:
+        tree = read_json(source)
+        if not isinstance(tree, dict) or tree.get("format") != _FORMAT:
             raise ValueError(f"source is no comparison of this timelike: expected the format {_FORMAT!r}")
         fields = read_fields(
-            held,
+            tree,
             "source",
             format=parse_text,
             scores=list_parser(choice_parser(HIGHER_IS_BETTER)),
@@ -264,27 +365,14 @@ class Comparison:
 def _format_score(row: ComparisonRow, name: str) -> str:
     if name not in row.scores:
         return "–"
-    found = row.scores[name]
+    interval = row.scores[name]
     digits = score_format(name)
-    return f"{found.mean:{digits}} [{found.low:{digits}}, {found.high:{digits}}]"
+    return f"{interval.mean:{digits}} [{interval.low:{digits}}, {interval.high:{digits}}]"
 
 
 def score_format(name: str) -> str:
     """How a score is written: shares by three decimals, errors in the targets' own unit by four significant digits."""
     return ".4g" if name == "mse" else ".3f"
-
-
-def _equal_differences_p_value(a: ComparisonRow, b: ComparisonRow, name: str, groups: tuple[str, ...] | None) -> float:
-    """Of folds that all differ by the same, where a t-test would be certain: by the items of all folds, or by signs.
-
-    Items of a group count as one witness.
-    """
-    if name == "eer":
-        return float(min(1.0, 2.0 ** (1 - len(a.folds))))
-    first, second = (np.concatenate([fold.items[name] for fold in row.folds]) for row in (a, b))
-    if name == "accuracy" and groups is None:
-        return score.mcnemar_test(first > 0, second > 0)
-    return score.permutation_test(first, second, groups=groups, random_state=0)
 
 
 def _missing_score_notes(row: ComparisonRow) -> list[str]:
@@ -293,12 +381,3 @@ def _missing_score_notes(row: ComparisonRow) -> list[str]:
 
 def _warning_notes(row: ComparisonRow) -> list[str]:
     return sorted({words[:160] for fold in row.folds for words in fold.warnings})[:2]
-
-
-def _to_json_value(tree: Any) -> Any:
-    """JSON has no word for infinity, which bounds are of a single fold."""
-    if isinstance(tree, dict):
-        return {key: _to_json_value(value) for key, value in tree.items()}
-    if isinstance(tree, list | tuple):
-        return [_to_json_value(value) for value in tree]
-    return str(tree) if isinstance(tree, float) and not np.isfinite(tree) else tree

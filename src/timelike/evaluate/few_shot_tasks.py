@@ -128,14 +128,15 @@ def few_shot(
     """
     check_choice(aggregation, "aggregation", ("mean", "nearest"))
     rounds, sequences = check_int(n_tasks, "n_tasks", 1), as_sequences(X, "X")
-    drawn = sample_episode_rows(
-        _validate_classes(sequences, y), n_way, k_shot, n_query, n_episodes=rounds, random_state=random_state
-    )
-    tasks = list(drawn)  # before anything is computed: what is wrong is said at once
+    labels = _validate_classes(sequences, y)
+    # before anything is computed, so that an error comes at once
+    tasks = list(sample_episode_rows(labels, n_way, k_shot, n_query, n_episodes=rounds, random_state=random_state))
     distances_to_classes = _make_distance_function(model, sequences, aggregation, progress)
     truth = np.repeat(np.arange(n_way), n_query)
-    found = [(distances_to_classes(query.ravel(), support).argmin(axis=1) == truth).mean() for support, query in tasks]
-    return FewShotResult(np.array(found, np.float64), n_way, k_shot, n_query, aggregation)
+    accuracies = [
+        (distances_to_classes(query.ravel(), support).argmin(axis=1) == truth).mean() for support, query in tasks
+    ]
+    return FewShotResult(np.array(accuracies, np.float64), n_way, k_shot, n_query, aggregation)
 
 
 def _validate_classes(sequences: Sequences, y: Any) -> NDArray[Any]:
@@ -151,19 +152,19 @@ def _make_distance_function(
     model: Any, sequences: Sequences, aggregation: Aggregation, progress: bool | None
 ) -> DistanceFunction:
     """How far queries are from the examples of each class, from what is computed once."""
-    known = components.unfreeze(model)
-    similarity = getattr(getattr(known, "network_", None), "similarity", None)
-    if hasattr(known, "encode") and hasattr(similarity, "scores"):
-        return _from_similarity(np.asarray(known.encode(sequences)), similarity, aggregation)
-    if isinstance(known, Model) and not components.is_fitted(known):
-        raise ValueError(f"{known!r} is not fitted yet: fit it on other classes than those of X")
-    if isinstance(known, Encoder):
+    inner = components.unfreeze(model)
+    similarity = getattr(getattr(inner, "network_", None), "similarity", None)
+    if hasattr(inner, "encode") and hasattr(similarity, "scores"):
+        return _from_similarity(np.asarray(inner.encode(sequences)), similarity, aggregation)
+    if isinstance(inner, Model) and not components.is_fitted(inner):
+        raise ValueError(f"{inner!r} is not fitted yet: fit it on other classes than those of X")
+    if isinstance(inner, Encoder):
         return _from_vectors(
-            known._precompute_items(known._validate_predict_input(sequences), check_n_jobs(None)), aggregation
+            inner._precompute_items(inner._validate_predict_input(sequences), check_n_jobs(None)), aggregation
         )
-    if hasattr(known, "shape") or isinstance(known, list | tuple):
-        return _from_distances(_validate_square(known, len(sequences)), aggregation)
-    return _from_distances(metric_names.resolve_metric(known).pairwise(sequences, progress=progress), aggregation)
+    if hasattr(inner, "shape") or isinstance(inner, list | tuple):
+        return _from_distances(_validate_square(inner, len(sequences)), aggregation)
+    return _from_distances(metric_names.resolve_metric(inner).pairwise(sequences, progress=progress), aggregation)
 
 
 def _from_distances(distances: NDArray[Any], aggregation: Aggregation) -> DistanceFunction:
@@ -187,8 +188,9 @@ def _from_vectors(vectors: NDArray[Any], aggregation: Aggregation) -> DistanceFu
 def _from_similarity(vectors: NDArray[Any], similarity: Any, aggregation: Aggregation) -> DistanceFunction:
     def distances_to_classes(queries: Rows, support: Rows) -> NDArray[Any]:
         shots = vectors[support]
-        known = shots.mean(axis=1) if aggregation == "mean" else shots.reshape(-1, shots.shape[2])
-        alike = similarity.scores(known.astype(vectors.dtype), vectors[queries]).T  # the prototype is the first side
+        references = shots.mean(axis=1) if aggregation == "mean" else shots.reshape(-1, shots.shape[2])
+        # the prototype is the first side
+        alike = similarity.scores(references.astype(vectors.dtype), vectors[queries]).T
         return np.asarray(-alike if aggregation == "mean" else -alike.reshape(len(queries), *support.shape).max(axis=2))
 
     return distances_to_classes

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,51 +15,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .. import score
+from ..core.validation.arrays import validate_array
 from ..models import components
 from ..sequences import Sequences
-from .methods import ComparedMethod, find_metric
-from .predictions import validate_predictions
-from .preparation import prepare_parts
+from .methods import ComparedMethod, find_metric, prepare_parts
 from .problem import ComparisonProblem
+from .rows import FoldResult
 
 T = TypeVar("T")
-Floats = list[float]
 
 _STATUS_FILE, _RESET_FILE = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 MAX_PAIRED_ITEMS = 2000  # test sequences of which all pairs are compared
 _MAX_RESAMPLES = 300  # for an equal error rate, at most: its pairs are many
 _MAX_RESAMPLED_PAIRS = 100_000_000  # pairs in all of them
 _NO_DISTANCES_REASON = "it classifies without distances: give a metric or an encoder for this score"
-
-
-@dataclass(frozen=True)
-class FoldResult:
-    """What a method did on one fold."""
-
-    values: dict[str, float] = field(default_factory=dict)
-    """The score of the fold, by score."""
-    items: dict[str, Floats] = field(default_factory=dict)
-    """A number for each test sequence, of which the score is the mean; nan where it does not count."""
-    draws: dict[str, Floats] = field(default_factory=dict)
-    """The score when the test sequences are drawn anew, where it is no mean: the same draws for every method."""
-    missing_scores: dict[str, str] = field(default_factory=dict)
-    """Why there is no such score."""
-    fit_seconds: float = 0.0
-    predict_seconds: float = 0.0
-    fit_cpu_seconds: float = 0.0
-    """Of all processors together, whatever else ran on them."""
-    memory: int | None = None
-    """Peak bytes of fitting and predicting, beyond those in use before; None where the system does not report it."""
-    warnings: tuple[str, ...] = ()
-    """The first lines of the warnings that the method gave."""
-    interpolated: bool = False
-    """Whether missing values were filled in, since the method cannot take them."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON, which has no nan."""
-        held = asdict(self)
-        held["items"] = {name: [None if np.isnan(v) else v for v in given] for name, given in self.items.items()}
-        return held
 
 
 def score_fold(method: ComparedMethod, model: Any, problem: ComparisonProblem, fold: int) -> FoldResult:
@@ -73,18 +42,18 @@ def score_fold(method: ComparedMethod, model: Any, problem: ComparisonProblem, f
         X, X_test = prepared.parts
         fitted, fit_seconds = _measure_time(lambda: _fit_model(model, X, y))
         cpu = time.process_time() - cpu
-        found = FoldResult(interpolated=prepared.interpolated)
+        result = FoldResult(interpolated=prepared.interpolated)
         if problem.needs_predictions:
             answer, predict_seconds = _measure_time(lambda: fitted.predict(X_test))
-            _score_predictions(found, problem, fold, answer)
+            _score_predictions(result, problem, fold, answer)
         if problem.needs_distances:
-            _, distance_seconds = _measure_time(lambda: _score_distances(found, fitted, problem, fold, prepared.parts))
+            _, distance_seconds = _measure_time(lambda: _score_distances(result, fitted, problem, fold, prepared.parts))
             predict_seconds = predict_seconds if problem.needs_predictions else distance_seconds
     after = _peak_memory()
     memory = None if before is None or after is None else max(after - before, 0)
     messages = tuple(dict.fromkeys(f"{one.message}".split("\n")[0] for one in caught))
     return replace(
-        found,
+        result,
         fit_seconds=seconds + fit_seconds,
         predict_seconds=predict_seconds,
         fit_cpu_seconds=cpu,
@@ -106,7 +75,7 @@ def _measure_time(work: Callable[[], T]) -> tuple[T, float]:
     return done, time.perf_counter() - began
 
 
-def _score_predictions(found: FoldResult, problem: ComparisonProblem, fold: int, answer: Any) -> None:
+def _score_predictions(result: FoldResult, problem: ComparisonProblem, fold: int, answer: Any) -> None:
     test = problem.folds[fold][1]
     truth, given = problem.y[test], validate_predictions(answer, problem.ids[test], is_regression=problem.is_regression)
     if problem.is_regression:
@@ -115,46 +84,46 @@ def _score_predictions(found: FoldResult, problem: ComparisonProblem, fold: int,
             mean = float(items.mean())
         if not np.isfinite(mean):
             raise ValueError(f"predict() gave numbers up to {np.abs(given).max():g}, whose squared error is infinite")
-        found.items["mse"], found.values["mse"] = items.tolist(), mean
+        result.items["mse"], result.values["mse"] = items.tolist(), mean
     else:
         right = score.is_correct(truth, given).astype(np.float64)
-        found.items["accuracy"], found.values["accuracy"] = right.tolist(), float(right.mean())
+        result.items["accuracy"], result.values["accuracy"] = right.tolist(), float(right.mean())
 
 
 def _score_distances(
-    found: FoldResult, fitted: Any, problem: ComparisonProblem, fold: int, parts: tuple[Sequences, ...]
+    result: FoldResult, fitted: Any, problem: ComparisonProblem, fold: int, parts: tuple[Sequences, ...]
 ) -> None:
     """Scores of the distances between prepared sequences, `parts` being the training and the test part."""
     metric = find_metric(fitted)
     train, test = problem.folds[fold]
     X_train, X_test = parts
     if metric is None:
-        found.missing_scores.update({name: _NO_DISTANCES_REASON for name in problem.scores if name in ("map", "eer")})
+        result.missing_scores.update({name: _NO_DISTANCES_REASON for name in problem.scores if name in ("map", "eer")})
         return
     if "map" in problem.scores:
         distances = metric.pairwise(X_test, X_train)
         items = score.average_precision(distances, problem.y[test], problem.y[train])
         if np.isnan(items).all():
-            found.missing_scores["map"] = "no test sequence has one of its class among those learned from"
+            result.missing_scores["map"] = "no test sequence has one of its class among those learned from"
         else:
-            found.items["map"], found.values["map"] = items.tolist(), float(np.nanmean(items))
+            result.items["map"], result.values["map"] = items.tolist(), float(np.nanmean(items))
     if "eer" in problem.scores:
         some = np.arange(len(test))
         if len(test) > MAX_PAIRED_ITEMS:
             some = np.random.default_rng(fold).choice(some, MAX_PAIRED_ITEMS, replace=False)
-        _score_pairs(found, metric.pairwise(X_test[some]), problem, test[some], fold)
+        _score_pairs(result, metric.pairwise(X_test[some]), problem, test[some], fold)
 
 
 def _score_pairs(
-    found: FoldResult, distances: NDArray[Any], problem: ComparisonProblem, test: NDArray[Any], fold: int
+    result: FoldResult, distances: NDArray[Any], problem: ComparisonProblem, test: NDArray[Any], fold: int
 ) -> None:
     """Of all pairs of test sequences; the draws depend on the fold alone, so that methods can be compared by them."""
     labels = problem.y[test]
     far, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
     if same.all() or not same.any():
-        found.missing_scores["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
+        result.missing_scores["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
         return
-    found.values["eer"] = score.equal_error_rate(far, same)
+    result.values["eer"] = score.equal_error_rate(far, same)
     groups = problem.resampling_units(test)
     draws = score.resampled_error_rates(
         (distances + distances.T) / 2,
@@ -163,7 +132,7 @@ def _score_pairs(
         n_resamples=max(50, min(_MAX_RESAMPLES, _MAX_RESAMPLED_PAIRS // len(far))),
         random_state=fold,
     )
-    found.draws["eer"] = draws.tolist()
+    result.draws["eer"] = draws.tolist()
 
 
 def _peak_memory(*, reset: bool = False) -> int | None:
@@ -175,3 +144,35 @@ def _peak_memory(*, reset: bool = False) -> int | None:
         line = next(line for line in _STATUS_FILE.read_text().splitlines() if line.startswith(name))
         return 1024 * int(line.split()[1])
     return None
+
+
+def validate_predictions(answer: Any, ids: NDArray[Any], *, is_regression: bool) -> NDArray[Any]:
+    """What `predict` gave for the sequences called `ids`, as (item,); an error that names what is wrong with it.
+
+    A column (item, 1), which many regressors give, is the same. Any other shape is an error, since NumPy would
+    broadcast it against the truth.
+
+    >>> validate_predictions([[1.0], [2.0]], np.array(["a", "b"]), is_regression=True)
+    array([1., 2.])
+    """
+    given = validate_array(answer, "predict()") if is_regression else _to_label_array(answer)
+    n = len(ids)
+    if given.shape not in ((n,), (n, 1)):
+        what = "number" if is_regression else "class"
+        raise ValueError(f"predict() gave shape {given.shape} for {n} sequences: expected ({n},), one {what} each")
+    return _check_finite(given.reshape(n).astype(np.float64), ids) if is_regression else given.reshape(n)
+
+
+def _to_label_array(answer: Any) -> NDArray[Any]:
+    """Classes as they came; an array of objects keeps numbers and text apart."""
+    if hasattr(answer, "detach"):
+        answer = answer.detach().cpu().numpy()
+    return np.asarray(answer)
+
+
+def _check_finite(numbers: NDArray[np.float64], ids: NDArray[Any]) -> NDArray[np.float64]:
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        more = f", and {bad.size - 1} more are not finite" if bad.size > 1 else ""
+        raise ValueError(f"predict() gave {numbers[bad[0]]} for sequence {ids[bad[0]]}{more}: expected finite numbers")
+    return numbers

@@ -63,8 +63,8 @@ def _make_group_folds(
         k = max(2, min(k, len(np.unique(y)) // 2))
     places = Sequences(np.zeros((len(y), 1)), groups=member, ids=np.arange(len(y)))
     stratify = False if "mse" in scores else _stratification_classes(y, member, scores)
-    found = places.folds(k, stratify=stratify, random_state=rng)
-    parts = tuple((np.asarray(train.ids, np.int64), np.asarray(test.ids, np.int64)) for train, test in found)
+    splits = places.folds(k, stratify=stratify, random_state=rng)
+    parts = tuple((np.asarray(train.ids, np.int64), np.asarray(test.ids, np.int64)) for train, test in splits)
     how = ", stratified" if stratify is not False else ""
     return parts, f"{k} folds of {len(names)} whole groups{how}", ()
 
@@ -77,9 +77,8 @@ def _stratification_classes(y: NDArray[Any], member: NDArray[np.int64], scores: 
                 return False
             raise ValueError(
                 f"groups: class {format_value(kind.item())} is in one group only, so it could never be both learned "
-                "and "
-                "tested: leave the class out, give it examples of other groups, or use metric='eer', which compares "
-                "classes that nobody has seen"
+                "and tested: leave the class out, give it examples of other groups, or use metric='eer', which "
+                "compares classes not seen in training"
             )
     return y
 
@@ -101,16 +100,16 @@ def validate_folds(cv: Any, X: Sequences, y: NDArray[Any], groups: NDArray[Any] 
         raise TypeError(f"cv={cv!r:.60}: expected a number of folds, a splitter, or pairs of rows (train, test)")
     if hasattr(cv, "split"):
         pairs = list(cv.split(np.zeros((len(X), 1)), y, groups))
-        said = f"{len(pairs)} folds of {type(cv).__name__}"
+        design = f"{len(pairs)} folds of {type(cv).__name__}"
     else:
         pairs = list(cv)
-        said = f"{len(pairs)} given folds"
+        design = f"{len(pairs)} given folds"
     folds = tuple(_validate_fold(pair, i, len(X)) for i, pair in enumerate(pairs))
     if not folds:
         raise ValueError("cv gives no folds: expected pairs of rows (train, test)")
     if groups is not None:
         _refuse_shared_groups(folds, groups)
-    return folds, said, ()
+    return folds, design, ()
 
 
 def _refuse_shared_groups(folds: Folds, groups: NDArray[Any]) -> None:
@@ -119,8 +118,7 @@ def _refuse_shared_groups(folds: Folds, groups: NDArray[Any]) -> None:
         if len(shared):
             raise ValueError(
                 f"cv: fold {i} learns from group {format_value(shared.tolist()[0])} and is tested on it: use a "
-                "splitter of "
-                "groups, such as GroupKFold"
+                "splitter of groups, such as GroupKFold"
             )
 
 

@@ -1,21 +1,25 @@
-"""The methods of a comparison: the usual ones, and what is fitted for a name, a metric, an encoder, an estimator."""
+"""Methods of a comparison: made from a name, a metric, an encoder or an estimator, and the preparation steps before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from sklearn.base import clone
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 
 from ..align import Metric, metric_names
 from ..align.dtw import WarpingDistance
 from ..encode import Encoder
 from ..models import components, registry
-from ..prepare import Resample
+from ..prepare import Interpolate, Resample
 from ..sequences import Sequences
+from ..sequences.validation import validate_sequences
 
 _find_class = registry.find_class
 
@@ -77,6 +81,19 @@ class ComparedMethod:
         given = self.model.get_params(deep=False).values() if hasattr(self.model, "get_params") else ()
         return any(isinstance(part, FrozenEstimator) or components.is_fitted(part) for part in given)
 
+    @property
+    def description(self) -> str:
+        """The options of the model and of the steps before it as text, without memory addresses."""
+        parts = (self.model, *reversed((*self.prepare, *self.steps)))
+        words = " after ".join(map(_describe_options, parts))
+        return " ".join(re.sub(r" at 0x[0-9a-f]+", "", words).split())
+
+
+def _describe_options(model: Any) -> str:
+    given = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+    options = ", ".join(f"{name}={value}" for name, value in sorted(given.items()))
+    return f"{type(model).__name__}({options})" if given else repr(model)
+
 
 # what is tried when nothing is named, the cheapest first; each class is found by its public name when it is made
 DEFAULT_CLASSIFIERS: dict[str, Callable[[], Any]] = {
@@ -137,13 +154,13 @@ def _entries_by_name(methods: Any, numeric: bool, X: Sequences) -> dict[str, Met
         return {str(name): _parse_entry(one, numeric, X)[1] for name, one in methods.items()}
     if isinstance(methods, str) or not isinstance(methods, list | tuple):
         methods = [methods]
-    found: dict[str, MethodEntry] = {}
+    entries: dict[str, MethodEntry] = {}
     for one in methods:
         name, entry = _parse_entry(one, numeric, X)
-        if name in found:
+        if name in entries:
             raise ValueError(f"methods: two are called {name!r}: give a dict {{name: method}} to tell them apart")
-        found[name] = entry
-    return found
+        entries[name] = entry
+    return entries
 
 
 def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
@@ -217,10 +234,81 @@ def find_metric(fitted: Any) -> Metric | None:
     """The metric by which a fitted method compares sequences, or None."""
     if isinstance(fitted, Metric):
         return fitted
-    made = getattr(fitted, "metric", None)
-    if callable(made):  # a verb of `Prototypes`, whose encoder is not all it compares by
-        return find_metric(made())
+    metric = getattr(fitted, "metric", None)
+    if callable(metric):  # a verb of `Prototypes`, whose encoder is not all it compares by
+        return find_metric(metric())
     for inner in ("metric_", "encoder_", "best_estimator_"):
         if hasattr(fitted, inner):
             return find_metric(getattr(fitted, inner))
     return None
+
+
+# --- preparation steps before a method --------------------------------------------------------------------------------
+
+
+def parse_prepare(prepare: Any) -> tuple[Any, ...]:
+    """The steps of the argument `prepare`: None, a transformer, or several.
+
+    >>> parse_prepare(Interpolate())
+    (Interpolate(),)
+    """
+    if prepare is None:
+        return ()
+    steps = tuple(prepare) if isinstance(prepare, list | tuple) else (prepare,)
+    for step in steps:
+        if isinstance(step, type) or not (hasattr(step, "fit") and hasattr(step, "transform")):
+            raise TypeError(
+                f"prepare has {step!r:.80}: expected a transformer such as timelike.prepare.Interpolate(), or a list "
+                "of them"
+            )
+    return steps
+
+
+def takes_missing(model: Any) -> bool:
+    """Whether a method allows missing values (NaN)."""
+    if isinstance(model, BaseEstimator):
+        return bool(get_tags(model).input_tags.allow_nan)
+    return isinstance(model, Metric) and model._takes_missing()
+
+
+class PreparedParts(NamedTuple):
+    """Fitted steps, and sequences as they left them; whether missing values were interpolated on the way."""
+
+    steps: tuple[Any, ...]
+    parts: tuple[Sequences, ...]
+    interpolated: bool
+
+
+def prepare_parts(
+    first: Iterable[Any], last: Iterable[Any], model: Any, y: NDArray[Any], *parts: Sequences
+) -> PreparedParts:
+    """Steps fitted on the first part and applied to all: those of the caller, `first`, and the method's own, `last`.
+
+    Values that are still missing in between are interpolated where the method, or a step of its own, cannot take them.
+    """
+    own = tuple(last)
+    prepared = _apply_steps((), first, y, parts)
+    has_gaps = any(part.has_missing for part in prepared.parts) and (bool(own) or not takes_missing(model))
+    if has_gaps:
+        prepared = _apply_steps(prepared.steps, (Interpolate(),), y, prepared.parts)
+    return _apply_steps(prepared.steps, own, y, prepared.parts)._replace(interpolated=has_gaps)
+
+
+def _apply_steps(
+    done: tuple[Any, ...], steps: Iterable[Any], y: NDArray[Any], parts: tuple[Sequences, ...]
+) -> PreparedParts:
+    for step in steps:
+        fitted = clone(step).fit(parts[0], y)
+        parts = tuple(_restore_metadata(validate_sequences(fitted.transform(part)), part, step) for part in parts)
+        done = (*done, fitted)
+    return PreparedParts(done, parts, False)
+
+
+def _restore_metadata(transformed: Sequences, part: Sequences, step: Any) -> Sequences:
+    """What a step made, with the ids and groups of what it was given."""
+    if len(transformed) != len(part):
+        raise ValueError(
+            f"prepare: {step!r:.80} makes {len(transformed)} sequences of {len(part)}: expected one of each; for "
+            "windows give an estimator that votes, such as neighbors.WindowedClassifier"
+        )
+    return transformed.replace(ids=part.ids, groups=part.groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ from ..sequences.metadata import validate_per_item
 from ..sequences.validation import validate_sequences, validate_targets
 from .folds import make_folds, validate_folds
 
-ScoreName = Literal["accuracy", "map", "eer", "mse"]
 HIGHER_IS_BETTER: dict[str, bool] = {"accuracy": True, "map": True, "eer": False, "mse": False}
 """Whether a larger value of the score is better."""
 
 Rows = NDArray[np.int64]
+_CALLER = type("compare", (), {})()  # errors about targets begin with the name of its class
 _MIN_GROUPS = 5  # groups, to learn from them how much groups differ
 
 
@@ -37,7 +37,6 @@ class ComparisonProblem:
     scores: tuple[str, ...]
     design: str
     """How the parts were made, in words."""
-    is_official: bool
     notes: tuple[str, ...] = ()
 
     @property
@@ -100,34 +99,33 @@ def parse_problem(
         if cv is not None:
             raise ValueError("cv and test are both given: an official split is one part to learn from and one to test")
         return _official_problem(sequences, targets, test, groups, scores)
-    known = _validate_groups(sequences, groups)
-    plain = sequences.replace(groups=known)
+    item_groups = _validate_groups(sequences, groups)
+    plain = sequences.replace(groups=item_groups)
     if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
-        folds, design, notes = make_folds(targets, known, None if cv is None else int(cv), scores, rng)
+        folds, design, notes = make_folds(targets, item_groups, None if cv is None else int(cv), scores, rng)
     else:
-        folds, design, notes = validate_folds(cv, plain, targets, known)
+        folds, design, notes = validate_folds(cv, plain, targets, item_groups)
     ids = np.arange(len(plain)) if plain.ids is None else plain.ids
-    return ComparisonProblem(plain, targets, ids, folds, scores, design, is_official=False, notes=notes)
+    return ComparisonProblem(plain, targets, ids, folds, scores, design, notes=notes)
 
 
 def _check_scores(metric: Any) -> tuple[str, ...]:
     words = (metric,) if isinstance(metric, str) else tuple(metric) if isinstance(metric, Iterable) else (metric,)
     if not words:
         raise ValueError(f"metric={metric!r}: expected one of {', '.join(map(repr, HIGHER_IS_BETTER))}, or several")
-    found = tuple(dict.fromkeys(check_choice(word, "metric", tuple(HIGHER_IS_BETTER)) for word in words))
-    if "mse" in found and len(found) > 1:
-        raise ValueError(f"metric={found!r}: 'mse' is for numbers and the others for classes; compare twice")
-    return found
+    scores = tuple(dict.fromkeys(check_choice(word, "metric", tuple(HIGHER_IS_BETTER)) for word in words))
+    if "mse" in scores and len(scores) > 1:
+        raise ValueError(f"metric={scores!r}: 'mse' is for numbers and the others for classes; compare twice")
+    return scores
 
 
 def _validate_targets(sequences: Sequences, y: Any, scores: tuple[str, ...], name: str) -> NDArray[Any]:
-    targets = validate_targets(_CompareCaller(), sequences, y, "target" if "mse" in scores else "class")
+    targets = validate_targets(_CALLER, sequences, y, "target" if "mse" in scores else "class")
     if "mse" in scores:
         if targets.dtype.kind not in "biuf":
             raise ValueError(
                 f"metric='mse' with {name} of dtype {targets.dtype}, such as {format_value(targets.tolist()[0])}: "
-                "expected "
-                "numbers; for classes use metric='accuracy'"
+                "expected numbers; for classes use metric='accuracy'"
             )
         return targets.astype(np.float64)
     if targets.dtype.kind == "f" and (targets != np.round(targets)).any():
@@ -139,13 +137,6 @@ def _validate_targets(sequences: Sequences, y: Any, scores: tuple[str, ...], nam
             "tell apart"
         )
     return targets
-
-
-class _CompareCaller:
-    """Whose name stands in errors about targets."""
-
-
-_CompareCaller.__name__ = "compare"
 
 
 def _validate_groups(sequences: Sequences, groups: Any) -> NDArray[Any] | None:
@@ -160,25 +151,23 @@ def _official_problem(
 ) -> ComparisonProblem:
     if not isinstance(test, tuple | list) or len(test) not in (1, 2):
         raise TypeError(f"test={test!r:.60}: expected (X, y), the sequences to test on and their targets")
-    other = validate_sequences(test[0])
-    targets = _validate_targets(other, test[1] if len(test) == 2 else None, scores, "test[1]")
+    X_test = validate_sequences(test[0])
+    targets = _validate_targets(X_test, test[1] if len(test) == 2 else None, scores, "test[1]")
     if (targets.dtype.kind == "U") != (y.dtype.kind == "U"):
         raise TypeError(
             f"y and test[1] mix numbers and text, {format_value(y.tolist()[0])} and {format_value(targets.tolist()[0])}"
         )
     if groups is not None and groups is not False:
         X = X.replace(groups=validate_per_item(groups, "groups", len(X)))
-    both = concatenate([_without_metadata(X), _without_metadata(other)], ["X", "test[0]"])
+    both = concatenate([_without_metadata(X), _without_metadata(X_test)], ["X", "test[0]"])
     if X.groups is not None and groups is not False:
-        both = _with_groups(both, X, other)
+        both = _with_groups(both, X, X_test)
     rows = np.arange(len(both))
     folds = ((rows[: len(X)], rows[len(X) :]),)
-    design = f"official split: {len(X)} to learn from, {len(other)} to test"
+    design = f"official split: {len(X)} to learn from, {len(X_test)} to test"
     notes = () if "mse" in scores else _unknown_class_notes(y, targets)
-    ids = np.array([*_item_names(X, "X"), *_item_names(other, "test[0]")])
-    return ComparisonProblem(
-        both, np.concatenate([y, targets]), ids, folds, scores, design, is_official=True, notes=notes
-    )
+    ids = np.array([*_item_names(X, "X"), *_item_names(X_test, "test[0]")])
+    return ComparisonProblem(both, np.concatenate([y, targets]), ids, folds, scores, design, notes=notes)
 
 
 def _without_metadata(X: Sequences) -> Sequences:
@@ -190,12 +179,13 @@ def _item_names(X: Sequences, name: str) -> list[str]:
     return [f"{name}[{i}]" for i in range(len(X))] if X.ids is None else list(map(str, X.ids.tolist()))
 
 
-def _with_groups(both: Sequences, X: Sequences, other: Sequences) -> Sequences:
+def _with_groups(both: Sequences, X: Sequences, X_test: Sequences) -> Sequences:
     """Groups of the training part, as text; those of the test part, or each item for itself where it has none."""
     assert X.groups is not None
-    known = [f"{group}" for group in X.groups.tolist()]
-    tested = [f"test {i}" for i in range(len(other))] if other.groups is None else list(map(str, other.groups.tolist()))
-    return both.replace(groups=known + tested)
+    train_groups = [f"{group}" for group in X.groups.tolist()]
+    test_groups = range(len(X_test)) if X_test.groups is None else X_test.groups.tolist()
+    prefix = "test " if X_test.groups is None else ""
+    return both.replace(groups=train_groups + [f"{prefix}{group}" for group in test_groups])
 
 
 def _unknown_class_notes(y: NDArray[Any], tested: NDArray[Any]) -> tuple[str, ...]:

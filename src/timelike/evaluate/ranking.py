@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from .. import score
 from ..plotting import comparisons as drawing, html
-from ..score.rank_tests import FriedmanResult, PostHoc
-from .comparison import Comparison
+from ..score.significance import FriedmanResult, PostHoc
 from .problem import HIGHER_IS_BETTER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from .comparison import Comparison
+
+
+_HEADER = ["method", "mean rank", "mean score", "best on"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Ranking:
 
     def table(self) -> str:
         """Mean rank and mean score of every method as Markdown, the best first."""
-        lines = [["method", "mean rank", "mean score", "best on"], ["---", "---:", "---:", "---:"], *self._table_rows()]
+        lines = [_HEADER, ["---", "---:", "---:", "---:"], *self._table_rows()]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
     def _table_rows(self) -> list[list[str]]:
@@ -64,11 +68,11 @@ class Ranking:
         return [[self.methods[i], f"{self.mean_ranks[i]:.2f}", f"{mean[i]:.3f}", str(first[i])] for i in order]
 
     def __str__(self) -> str:
-        found = self.friedman
+        friedman = self.friedman
         tests = {"wilcoxon": "Wilcoxon's signed ranks with Holm's correction", "nemenyi": "Nemenyi's test"}
         groups = "; ".join(", ".join(self.methods[i] for i in clique) for clique in self.cliques) or "none"
         lines = [
-            f"{len(self.data_sets)} data sets. Friedman: χ² = {found.statistic:.3g}, p = {found.p_value:.2g}. "
+            f"{len(self.data_sets)} data sets. Friedman: χ² = {friedman.statistic:.3g}, p = {friedman.p_value:.2g}. "
             f"Not told apart by {tests[self.post_hoc]} at 5 %: {groups}.",
             *([f"Left out, without a score on every set: {', '.join(self.excluded)}."] if self.excluded else []),
         ]
@@ -82,9 +86,9 @@ class Ranking:
         )
 
     def _repr_html_(self) -> str:
-        shown = html.table(["method", "mean rank", "mean score", "best on"], self._table_rows())
+        table = html.table(_HEADER, self._table_rows())
         paragraphs = [html.paragraph(line) for line in str(self).split("\n\n")[-1].split("\n")]
-        return html.join_html(shown, *paragraphs, html.figure_html(self.plot(), "Critical differences of mean ranks"))
+        return html.join_html(table, *paragraphs, html.figure_html(self.plot(), "Critical differences of mean ranks"))
 
 
 def rank_comparisons(
@@ -99,13 +103,13 @@ def rank_comparisons(
     if len(named) < 2:
         raise ValueError(f"comparisons holds {len(named)}: expected those of two data sets or more")
     wanted = next(iter(named.values())).scores[0] if metric is None else metric
-    found: list[Mapping[str, float]] = []
+    method_scores: list[Mapping[str, float]] = []
     for name, one in named.items():
         if wanted not in one.scores:
             raise ValueError(f"comparisons: {name} was scored by {', '.join(one.scores)}, not by {wanted!r}")
-        found.append({row.method: row.scores[wanted].mean for row in one.ranked_rows(wanted)})
+        method_scores.append({row.method: row.scores[wanted].mean for row in one.ranked_rows(wanted)})
     return rank_table(
-        dict(zip(named, found, strict=True)), higher_is_better=HIGHER_IS_BETTER[wanted], post_hoc=post_hoc
+        dict(zip(named, method_scores, strict=True)), higher_is_better=HIGHER_IS_BETTER[wanted], post_hoc=post_hoc
     )
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
-    from .backtests.backtest import backtest as backtest
-    from .backtests.result import Backtest as Backtest
+    from . import codecs as codecs
+    from .backtests.backtest import Backtest as Backtest, backtest as backtest
     from .base import Forecaster as Forecaster
     from .baselines.analog import Analog as Analog
     from .baselines.autoregression import AR as AR
@@ -17,12 +17,14 @@ if TYPE_CHECKING:  # the public names, a line each
     from .baselines.ridge import Ridge as Ridge
     from .baselines.seasonal import SeasonalNaive as SeasonalNaive
     from .calibration import ConformalCalibration as ConformalCalibration
+    from .dynamics import RandomDynamics as RandomDynamics, StateDynamics as StateDynamics
     from .result import Forecast as Forecast
     from .separation.estimator import Separation as Separation
     from .separation.network import SeparationNetwork as SeparationNetwork
-    from .srvp.elbo import Elbo as Elbo
-    from .srvp.estimator import SRVP as SRVP
-    from .srvp.network import SRVPNetwork as SRVPNetwork
+    from .separation.objective import SeparationLoss as SeparationLoss
+    from .srvp.estimator import SRVP as SRVP, Elbo as Elbo
+    from .srvp.experimental import Experimental as Experimental
+    from .srvp.network import Inference as Inference, SRVPNetwork as SRVPNetwork
     from .swap_grids import (
         LatentInterpolation as LatentInterpolation,
         SwapGrid as SwapGrid,
@@ -31,10 +33,4 @@ if TYPE_CHECKING:  # the public names, a line each
     )
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = lazy_exports(
-        __name__,
-        top=(
-            "SRVP",
-            "Separation",
-        ),
-    )
+    __all__, __getattr__, __dir__ = lazy_exports(__name__, top=("SRVP", "Separation"))

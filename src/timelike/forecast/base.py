@@ -1,16 +1,19 @@
-"""Forecaster, the base class of all forecasters: input validation, timestamps, and calibration."""
+"""Forecaster, the base class of all forecasters: requests, input validation, timestamps, and calibration."""
 
 from __future__ import annotations
 
 import warnings
+import zlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.memory import refuse_beyond_memory
 from ..core.parameters import check_int, format_count
 from ..core.progress import TimedProgressMeter
 from ..core.random import RandomState, check_random_state
@@ -22,10 +25,7 @@ from ..sequences import Sequences, timestamps
 from ..sequences.validation import as_sequences, set_n_features_in, validate_estimator_input
 from .calibration import CALIBRATION_SCHEMA, ConformalCalibration, measure_errors, sample_counts
 from .cells import CELLS_SCHEMA, Cells, check_known
-from .random_streams import spawn_generators
-from .request import ForecastRequest, Futures, SequenceSource
 from .result import Forecast
-from .time_grid import future_times, median_step, months_per_step, step_durations
 from .validation import (
     describe_item,
     refuse_huge,
@@ -36,12 +36,60 @@ from .validation import (
     warn_of_channels_last,
     warn_of_unequal_rates,
 )
-from .windows import calibration_horizons, known_futures_after, select_windows
+from .windows import (
+    calibration_horizons,
+    future_times,
+    known_futures_after,
+    median_step,
+    months_per_step,
+    select_windows,
+    step_durations,
+)
 
 _GAP_FACTOR = 1.5  # usual steps, beyond which a step is a gap
 _MAX_HORIZON = 500  # steps that are calibrated unless more are requested
 _MAX_WINDOWS = 500  # windows that are calibrated on
 _MAX_ERRORS = 1 << 26  # errors that are kept at most: a quarter of a gigabyte
+
+
+SequenceSource = Callable[[np.random.Generator], Any]
+"""What `fit` takes in place of sequences: called with a generator, it gives some."""
+
+
+class ForecastRequest(NamedTuple):
+    """How far, how often and how finely to forecast; `known_covariates` (item, horizon, channel) is known in advance,
+    or None.
+    """
+
+    horizon: int
+    n_samples: int
+    frames_per_step: int
+    substeps: int | None
+    known_covariates: NDArray[Any] | None
+    rng: np.random.Generator
+
+    @property
+    def n_frames(self) -> int:
+        """How many frames are asked for."""
+        return self.horizon * self.frames_per_step
+
+    def refuse_large(self, n_items: int, n_cells: int, itemsize: int) -> None:
+        """An error for more numbers than this machine can hold."""
+        refuse_beyond_memory(
+            self.n_samples * n_items * self.n_frames * n_cells * itemsize,
+            f"horizon={self.horizon} with n_samples={self.n_samples} of {format_count(n_items, 'past')}",
+            "ask for a shorter horizon or fewer samples, or for some pasts at a time",
+        )
+
+
+class Futures(NamedTuple):
+    """What a method answers, in rows of cells: `center` (item, frame, cell), `samples` (sample, item, frame, cell).
+
+    One of them may be None: without samples the center is the only future, without a center the mean of samples is.
+    """
+
+    center: NDArray[Any] | None
+    samples: NDArray[Any] | None = None
 
 
 class Forecaster(Model):
@@ -274,8 +322,7 @@ class Forecaster(Model):
             item = int(np.argmin(sequences.lengths))
             raise ValueError(
                 f"{name}: {describe_item(sequences, item)} has {format_count(sequences.lengths[item], 'time step')}: "
-                "this "
-                f"{type(self).__name__} needs at least {need} to go on from{self._single_input_hint(past, sequences)}"
+                f"this {type(self).__name__} needs at least {need}{self._single_input_hint(past, sequences)}"
             )
         self._warn_of_gaps(sequences, name)
         return sequences
@@ -367,7 +414,7 @@ class Forecaster(Model):
         if most < 1:
             raise ValueError(
                 f"X: the longest sequence has {format_count(sequences.lengths.max(), 'time step')}, and "
-                f"{type(self).__name__} needs {need} to go on from and one more to be judged by"
+                f"{type(self).__name__} needs {need} as the past and at least one more to forecast"
             )
         steps = (
             min(most, self._max_horizon() or most, _MAX_HORIZON)
@@ -460,6 +507,31 @@ class Forecaster(Model):
                 f"and {type(self).__name__} counts steps: resample(rate={1 / usual:.4g}) makes them even",
                 stacklevel=find_stack_level(),
             )
+
+
+def spawn_generators(rng: np.random.Generator, windows: Iterable[NDArray[Any]]) -> list[np.random.Generator]:
+    """A generator for each past, seeded by its values, so that futures are independent of the batch; the second of two
+    equal pasts has another.
+
+    >>> first, second = spawn_generators(np.random.default_rng(0), [np.zeros(3), np.ones(3)])
+    >>> (alone,) = spawn_generators(np.random.default_rng(0), [np.ones(3)])
+    >>> bool(second.random() == alone.random())
+    True
+    """
+    seed, met, found = int(rng.integers(2**62)), Counter[int](), []
+    for window in windows:
+        key = window_checksum(window)
+        met[key] += 1
+        found.append(np.random.default_rng([seed, key, met[key]]))
+    return found
+
+
+def window_checksum(window: NDArray[Any]) -> int:
+    """A number that is another one for another window, almost always."""
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = np.ascontiguousarray(window, np.float32)
+    fits = np.isfinite(narrow).all() and np.array_equal(narrow == 0, window == 0)
+    return zlib.crc32((narrow if fits else np.ascontiguousarray(window, np.float64)).tobytes())
 
 
 def _single_sequence_hint(name: str) -> str:

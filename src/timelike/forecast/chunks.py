@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -14,8 +15,9 @@ from torch import Tensor, nn
 
 from ..models import fingerprint
 from ..sequences import Sequences
-from ..train import Batch, Objective, clock, shuffled_batches
+from ..train import Batch, Objective, Trainer, clock, shuffled_batches
 from ..train.objective import FORWARD_SHARE
+from ..train.optimizers import make_optimizer
 from .windows import thin_evenly
 
 N_STATISTICS_BATCHES = 20  # batches
@@ -60,16 +62,13 @@ class ChunkObjective(Objective):
         packed_frames: PackedFrames,
         *,
         length: int,
-        batch_size: int,
-        learning_rate: float,
-        weight_decay: float = 0.0,
-        betas: tuple[float, float] = (0.9, 0.99),
+        trainer: Trainer,
         held_out: PackedFrames | None = None,
         sample_more: Callable[[np.random.Generator], PackedFrames] | None = None,
     ) -> None:
         self.module, self.packed_frames, self.held_out, self.sample_more = network, packed_frames, held_out, sample_more
-        self.length, self.batch_size, self.learning_rate = length, batch_size, learning_rate
-        self.weight_decay, self.betas = weight_decay, betas
+        assert trainer.batch_size is not None
+        self.length, self.trainer, self.batch_size = length, trainer, trainer.batch_size
 
     @property
     def has_validation(self) -> bool:
@@ -81,14 +80,8 @@ class ChunkObjective(Objective):
         """What else is drawn for a batch, a row for each chunk."""
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """Adam; with decay of weights, decoupled."""
-        return torch.optim.AdamW(
-            self.module.parameters(),
-            lr=self.learning_rate,
-            betas=self.betas,
-            weight_decay=self.weight_decay,
-            fused=True,
-        )
+        """That of the trainer."""
+        return make_optimizer(self.module.parameters(), self.trainer, fused=True)
 
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which chunks are drawn."""
@@ -97,14 +90,18 @@ class ChunkObjective(Objective):
         data = fingerprint(material.lengths, material.frames.numpy(), material.spans.numpy(), *known)
         return {"sequences": data, "batch_size": self.batch_size, "length": self.length}
 
+    def n_batches(self) -> float:
+        """Those of all chunks; a source may give more or fewer later on."""
+        return len(self.packed_frames.chunk_starts(self.length)) / self.batch_size
+
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Every chunk once, in random order; with a source, those of a new draw."""
         material = self.packed_frames if self.sample_more is None or epoch == 0 else self.sample_more(rng)
         places = material.chunk_starts(self.length)
         if not len(places):
             raise ValueError(
-                f"what the source X gave has at most {material.lengths.max()} time steps: expected {self.length}, as "
-                "what it gave first is shown so many at a time; let it give longer ones, or set a shorter chunk"
+                f"the source X returned at most {material.lengths.max()} time steps: expected {self.length}, the "
+                "chunk length of its first result; return longer sequences, or set a shorter chunk"
             )
         for ids in shuffled_batches(len(places), self.batch_size, rng):
             yield self._batch(ids, material, places[ids], rng)
@@ -152,7 +149,7 @@ class ChunkObjective(Objective):
 
     def n_statistics_passes(self) -> int:
         """How many forward passes `update_statistics` takes at most."""
-        batches = min(N_STATISTICS_BATCHES, -(-len(self.packed_frames.chunk_starts(self.length)) // self.batch_size))
+        batches = min(N_STATISTICS_BATCHES, math.ceil(self.n_batches()))
         return batches if any(isinstance(layer, nn.BatchNorm2d) for layer in self.module.modules()) else 0
 
     def validation_steps(self) -> float:

@@ -85,7 +85,7 @@ def select_image_channels(frames: NDArray[Any], channel: int | None) -> NDArray[
     if channel is not None:
         return frames[:, [check_position(channel, "channel", n_channels, "channel")]]
     if n_channels not in (1, 3):
-        raise ValueError(f"frames have {n_channels} channels, neither grey nor three colours: say which, channel=0")
+        raise ValueError(f"frames have {n_channels} channels: expected 1 (grey) or 3 (RGB); choose one: channel=0")
     return frames
 
 

@@ -4,69 +4,37 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..core.parameters import check_choice, format_count
+from ..core.parameters import format_count
 from ..core.validation.arrays import computed_dtype
 from ..models import options, schema
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
-from ..train import LinearDecay, Objective, OneCycle, Schedule, Trained
+from ..train import Objective, Trained
+from ..train.budget import DefaultBudget
+from ..train.learning_check import warn_of_unused_patience
 from ..train.objective import FORWARD_SHARE
-from .base import Forecaster
+from ..train.validation_split import split_validation
+from .base import Forecaster, SequenceSource
 from .chunks import ChunkObjective, PackedFrames, step_spans
-from .codecs.codec_names import CodecName
+from .codecs.auto import Auto, codec_option, is_image
+from .codecs.base import Codec
 from .codecs.convolutions import MIN_SIDE
-from .request import SequenceSource
-from .time_grid import step_durations
 from .training_errors import warn_if_no_better
-from .validation import (
-    describe_item,
-    sample_source,
-    warn_of_byte_images,
-    warn_of_short_sequences,
-    warn_of_unused_options,
-)
+from .validation import describe_item, sample_source, warn_of_byte_images, warn_of_short_sequences
+from .windows import step_durations
 
-ScheduleName = Literal["one_cycle", "constant", "linear"]
-ScheduleOption = ScheduleName | Schedule
 OutputActivation = Literal["auto", "linear", "sigmoid"]
 
-_N_PASSES, _STEP_RANGE = 20, (500, 2000)  # through the chunks; steps between these
-_MAX_SECONDS = 120.0
-_N_VALIDATIONS = 20  # at what is held out
 _SINGLE_PRECISION_COST = 1.6  # times as long takes a forward pass in single precision beside steps in mixed ones
 _COMPARISON_STEPS = 3.0  # steps that take as long as forecasts that are compared with those of persistence and the mean
-_MIN_SPLIT_SEQUENCES = 20  # sequences from which on some can be held out
 _RANGE_TOLERANCE = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
 _UNEVEN_SHARE = 0.01  # of a usual step, beyond which the clock counts
-
-
-_SCHEDULES: dict[str, Schedule | None] = {"one_cycle": OneCycle(), "constant": None, "linear": LinearDecay()}
-
-
-def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
-    """A word, or a schedule of `timelike.train`."""
-    if isinstance(value, Schedule):
-        return value
-    if not isinstance(value, str):
-        raise TypeError(
-            f"{name}={value!r:.60}: expected {', '.join(map(repr, _SCHEDULES))} or a schedule such as "
-            "train.LinearDecay(share=0.25)"
-        )
-    return cast(ScheduleName, check_choice(value, name, tuple(_SCHEDULES)))
-
-
-def check_betas(value: Any, name: str) -> tuple[float, float]:
-    """Adam's two rates of decay."""
-    numbers = isinstance(value, tuple | list) and all(isinstance(one, int | float) for one in value)
-    if not numbers or len(value) != 2 or not all(0 <= one < 1 for one in value):
-        raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
-    return float(value[0]), float(value[1])
 
 
 def forecast_dtype(sequences: Sequences) -> Any:
@@ -77,18 +45,11 @@ def forecast_dtype(sequences: Sequences) -> Any:
 class LatentForecaster(Forecaster, Trained):
     """A forecaster whose network is trained on chunks; a subclass says which network and which loss."""
 
-    codec = options.choice("auto", *get_args(CodecName))
+    codec = codec_option("auto", "perceptron", "dcgan", "vgg", "resnet", "sprites")
     conditioning = options.integer(1)
     chunk = options.nullable(options.integer(2, "training"))
     output = options.choice(*get_args(OutputActivation))
-    batch_size = options.integer(1, "training")
-    learning_rate = options.real(above=0, role="free")
-    weight_decay = options.real(0, role="free")
-    schedule = options.Option(check_schedule, "free")
-    max_steps = options.nullable(options.integer(1, "free"))
-    max_time = options.nullable(options.real(above=0, role="free"))
-    validation = options.real(0, 0.9, role="training")
-    patience = options.nullable(options.integer(1, "free"))
+    scale = options.real(above=0, most=1e6)
 
     scaler_: ChannelScaler = schema.channel_scaler(lambda model: model._network_frame_shape())
     uses_sigmoid_: bool = schema.boolean()
@@ -101,6 +62,7 @@ class LatentForecaster(Forecaster, Trained):
     chunk_: int = schema.integer(1)
     """Frames that were shown at a time."""
 
+    _default_budget: ClassVar[DefaultBudget] = DefaultBudget(fills_time=True)
     _n_target_steps: ClassVar[int] = 20  # steps of a chunk after the conditioning ones
     _has_substeps: ClassVar[bool] = True
 
@@ -109,7 +71,7 @@ class LatentForecaster(Forecaster, Trained):
     def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         """Train on chunks; what a source gives is shown once."""
         self._detect_value_range(sequences)
-        warn_of_unused_options(self, self._uses_images())
+        warn_of_unused_patience(self.trainer_)
         self.chunk_ = self._choose_chunk_length(sequences)
         self._prepare_fit(sequences)
         learned, held_out = self._split_validation(sequences, self.chunk_)
@@ -169,19 +131,22 @@ class LatentForecaster(Forecaster, Trained):
 
     def _uses_images(self) -> bool:
         """Whether the network sees pictures, not rows of cells."""
-        return self._resolve_codec() != "perceptron"
+        return self._choose_codec().takes_images
 
-    def _resolve_codec(self) -> CodecName:
-        """Which networks: the perceptron for vectors and tiny pictures, unless another is given."""
-        shape = self.cells_.frame
-        large = len(shape) == 3 and min(shape[1:]) >= MIN_SIDE
-        found: CodecName = self.codec if self.codec != "auto" else "dcgan" if large else "perceptron"
-        if found != "perceptron" and not large:
+    def _choose_codec(self) -> Codec:
+        """Which networks: as given, or those that the frames call for."""
+        shape, given = self.cells_.frame, type(self).codec.check(self.codec, "codec")
+        codec: Codec = given.choose(shape) if isinstance(given, Auto) else given
+        if codec.takes_images and not is_image(shape):
             raise ValueError(
-                f"codec={found!r} is for images, and X has frames of shape {self.frame_}: expected (channel, height, "
-                f"width) of at least {MIN_SIDE} × {MIN_SIDE} pixels, or codec='perceptron'"
+                f"codec={self.codec!r:.60} is for images, and X has frames of shape {self.frame_}: expected (channel, "
+                f"height, width) of at least {MIN_SIDE} × {MIN_SIDE} pixels, or codec='perceptron'"
             )
-        return found
+        return codec
+
+    def _valid_mask(self) -> torch.Tensor | None:
+        """Which cells of pictures hold numbers, where some do not."""
+        return torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None
 
     def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
         """Those of every channel: cells of one picture have one scale."""
@@ -213,14 +178,10 @@ class LatentForecaster(Forecaster, Trained):
 
     def _split_validation(self, sequences: Sequences, length: int) -> tuple[Sequences, Sequences | None]:
         """What is learned from and what is held out: whole sequences, where there are enough of them."""
-        if self.validation == 0 or len(sequences) < _MIN_SPLIT_SEQUENCES:
+        parts = split_validation(sequences, self.trainer_.validation, self._rng())
+        if parts is None or min(part.lengths.max() for part in parts) < length:
             return sequences, None
-        order = self._rng().permutation(len(sequences))
-        count = min(max(1, round(self.validation * len(sequences))), len(sequences) - 1)
-        learned, held_out = sequences[np.sort(order[count:])], sequences[np.sort(order[:count])]
-        if learned.lengths.max() < length or held_out.lengths.max() < length:
-            return sequences, None
-        return learned, held_out
+        return parts
 
     def _choose_chunk_length(self, sequences: Sequences) -> int:
         """How many steps are shown at a time: as given, or twenty more than the conditioning ones, if there are."""
@@ -228,8 +189,7 @@ class LatentForecaster(Forecaster, Trained):
         if longest < least:
             raise ValueError(
                 f"X: the longest sequence has {format_count(longest, 'time step')}, and "
-                f"{type(self).__name__}(conditioning="
-                f"{self.conditioning}) needs at least {least} to learn what follows"
+                f"{type(self).__name__}(conditioning={self.conditioning}) needs at least {least} to learn what follows"
             )
         warn_of_short_sequences(sequences, least, type(self).__name__)
         if self.chunk is None:
@@ -255,21 +215,8 @@ class LatentForecaster(Forecaster, Trained):
 
         return drawn
 
-    def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        assert isinstance(objective, ChunkObjective)
-        batches = max(1, len(objective.packed_frames.chunk_starts(objective.length)) // self.batch_size)
-        usual = int(np.clip(_N_PASSES * batches, *_STEP_RANGE))
-        steps, seconds = self.max_steps, self.max_time
-        if steps is None and seconds is None:
-            steps, seconds = usual, _MAX_SECONDS
-        found: dict[str, Any] = {"max_steps": steps, "max_time": seconds}
-        schedule = _SCHEDULES[self.schedule] if isinstance(self.schedule, str) else self.schedule
-        if schedule is not None:
-            found["schedule"] = schedule
-        if objective.has_validation:
-            every = max(1, (steps or usual) // _N_VALIDATIONS)
-            found |= {"validate_every": every, "patience": self.patience and -(-self.patience // every)}
-        return found
+    def _default_steps(self, objective: Objective) -> int:
+        return self._default_budget.steps(max(1, int(objective.n_batches() or 1)))  # of whole batches
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
         assert isinstance(objective, ChunkObjective)

@@ -154,7 +154,7 @@ class Forecast:
 
     def animate(self, path: str | Path, item: int = 0, *, channel: int = 0, truth: Any = None, rate: float = 8) -> Path:
         """A moving picture of the past and the future, a `.gif` or `.mp4`; the file appears whole or not at all."""
-        from ..plotting.forecast_animations import animate_frames, animate_line
+        from ..plotting.animations import animate_frames, animate_line
 
         item = self._check_item(item)
         known = self._truth_channel(truth, channel, item)
@@ -206,11 +206,11 @@ class Forecast:
         `rate` frames a second; unless told, by the clock: as fast as the past has its steps, where it has times in
         seconds and 2 to 50 steps in each, otherwise 8. A .gif has no more than 50 frames a second.
         """
-        from ..plotting import image_animations
+        from ..plotting import animations
 
         rows, past = self._image_rows(item, truth, (score, higher), others, (value_range, channel))
         pace = self._playback_rate(self._check_item(item)) if rate is None else rate
-        return image_animations.animate_image_strips(rows, path, past=past, between=self.frames_per_step, rate=pace)
+        return animations.animate_image_strips(rows, path, past=past, between=self.frames_per_step, rate=pace)
 
     def _image_rows(
         self,
@@ -283,8 +283,7 @@ def check_position(value: Any, name: str, count: int, what: str) -> int:
         expected = "0" if count == 1 else f"0 to {count - 1}"
         raise ValueError(
             f"{name}={value}: there {'is' if count == 1 else 'are'} {format_count(count, what)}, expected {expected}, "
-            "or "
-            f"{-count} to -1 from the end"
+            f"or {-count} to -1 from the end"
         )
     return position % count
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..core.parameters import check_int, format_count
 from ..core.random import RandomState, check_random_state
 from ..core.validation.arrays import count_axes
-from ..score.forecast_arrays import validate_truth
+from ..score.forecasting import validate_truth
 from ..sequences import Sequences
 from ..sequences.validation import as_sequences
 from .frame_images import clip_to_images, to_images
@@ -58,9 +58,9 @@ class SwapGrid:
         self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
     ) -> Path:
         """The same, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
-        from ..plotting import image_animations
+        from ..plotting import animations
 
-        return image_animations.animate_swaps(*self._to_images(value_range, channel), path, rate=rate)
+        return animations.animate_swaps(*self._to_images(value_range, channel), path, rate=rate)
 
     def _to_images(self, value_range: float, channel: int | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         stills = np.stack([to_images(one[-1:], value_range, channel, "contents")[0] for one in self.contents])
@@ -147,9 +147,9 @@ class LatentInterpolation:
         self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
     ) -> Path:
         """All sequences side by side, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
-        from ..plotting import image_animations
+        from ..plotting import animations
 
-        return image_animations.animate_sequences(self._labelled_images(value_range, channel), path, rate=rate)
+        return animations.animate_sequences(self._labelled_images(value_range, channel), path, rate=rate)
 
     def _labelled_images(self, value_range: float, channel: int | None) -> dict[str, NDArray[Any]]:
         count = len(self.sequences)

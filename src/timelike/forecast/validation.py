@@ -14,7 +14,7 @@ from ..sequences import Sequences
 from ..sequences.moments import RESCALE_HINT
 from ..sequences.validation import as_sequences, validate_estimator_input
 from .cells import Cells, KnownChannels
-from .time_grid import step_durations
+from .windows import step_durations
 
 _MAX_MAGNITUDE = 1e150  # what can be squared, and summed
 _MAX_BYTE = 255  # of pictures in bytes
@@ -43,9 +43,8 @@ def refuse_single_steps(sequences: Sequences, given: Any, who: str, call: str) -
         axes = "(item, time)" if len(shape) == 2 else "(item, time, channel)"
         raise ValueError(
             f"X has shape {shape} and is read as {axes}: {format_count(len(sequences), 'sequence')} of 1 time step "
-            "each, "
-            f"and {who} learns what follows a step; time is the second axis: one series x of shape (time,) or (time, "
-            f"channel) is given as {call} (scikit-learn's n_features = 1)"
+            f"each, and {who} learns what follows a step; time is the second axis: one series x of shape (time,) or "
+            f"(time, channel) is given as {call} (scikit-learn's n_features = 1)"
         )
 
 
@@ -80,10 +79,9 @@ def warn_of_byte_images(sequences: Sequences, who: str) -> None:
     least, most = np.fmin.reduce(frames, axis=None), np.fmax.reduce(peaks)
     if 1 < most <= _MAX_BYTE and least >= 0 and _has_whole_numbers(frames, np.flatnonzero(peaks == most)[0]):
         warnings.warn(
-            f"X has pictures of whole numbers from {least:g} to {most:g}: {who} takes them by their "
-            f"mean and deviation, and forecasts may lie outside; divide X by {_MAX_BYTE}, so that all lies in [0, 1], "
-            "and "
-            "they cannot; output='linear' says that it is meant so",
+            f"X has pictures of whole numbers from {least:g} to {most:g}: {who} takes them by their mean and "
+            f"deviation, and forecasts may lie outside; divide X by {_MAX_BYTE}, so that all lies in [0, 1], and they "
+            "cannot; output='linear' says that it is meant so",
             stacklevel=find_stack_level(),
         )
 
@@ -131,8 +129,7 @@ def validate_known(
     if ahead.frame != (count,) or len(ahead) != len(past) or ahead.lengths.min() < horizon:
         raise ValueError(
             f"known_covariates has {len(ahead)} sequences of {ahead.lengths.min()} steps and frames {ahead.frame}: "
-            "expected "
-            f"{len(past)} of at least {horizon} steps and frames ({count},)"
+            f"expected {len(past)} of at least {horizon} steps and frames ({count},)"
         )
     return np.stack([one[:horizon] for one in ahead]).astype(np.float64)
 
@@ -153,22 +150,6 @@ def warn_of_channels_last(sequences: Sequences, who: str) -> None:
         "1, 2) for x in X]) otherwise; set channel_names to silence this for fields",
         stacklevel=find_stack_level(),
     )
-
-
-def warn_of_unused_options(model: Any, pictures: bool) -> None:
-    """Warnings of options from which nothing comes, as they need others."""
-    if model.patience is not None and model.validation == 0:
-        warnings.warn(
-            f"patience={model.patience} has nothing to wait for with validation=0: give validation=0.1, which holds "
-            "some sequences out to judge by, or patience=None",
-            stacklevel=find_stack_level(),
-        )
-    if model.skips and not pictures:
-        warnings.warn(
-            f"skips=True is about convolutions, and frames of shape {model.frame_} have the perceptron: use "
-            "skips=False, or for images a codec such as codec='dcgan'",
-            stacklevel=find_stack_level(),
-        )
 
 
 def find_unequal_rates(sequences: Sequences) -> tuple[tuple[int, float], tuple[int, float]] | None:
@@ -204,8 +185,7 @@ def warn_of_unequal_rates(sequences: Sequences, who: str) -> bool:
     warnings.warn(
         f"X has timestamps {short:.4g} apart in {describe_item(sequences, fast)} and {long:.4g} apart in "
         f"{describe_item(sequences, slow)}, and to {who} a step is a step: resample(rate={1 / long:.4g}) makes them "
-        "alike, "
-        "and so does tl.load(…, every=…) of those with more frames, before tl.concat",
+        "alike, and so does tl.load(…, every=…) of those with more frames, before tl.concat",
         stacklevel=find_stack_level(),
     )
     return True

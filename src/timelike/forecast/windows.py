@@ -1,17 +1,19 @@
-"""Windows of sequences: pasts that end at an origin, and what came after them."""
+"""Windows of sequences: pasts that end at an origin, what came after them, and the clock: steps and future times."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.validation import arrays
-from ..sequences import Sequences
+from ..sequences import Sequences, timestamps
 from .cells import Cells
 
 _MIN_FULL_WINDOWS = 39  # windows that see a whole horizon: as many as an interval of 95 % takes
+_MIN_TIMESTAMPS = 3  # timestamps from which on months are told from four weeks, or thirty days
 
 
 def select_windows(sequences: Sequences, need: int, horizon: int, most: int) -> ForecastWindows:
@@ -95,3 +97,91 @@ class ForecastWindows(NamedTuple):
     pasts: Sequences
     item: NDArray[np.int64]
     origin: NDArray[np.int64]
+
+
+# --- the clock --------------------------------------------------------------------------------------------------------
+
+
+def step_durations(sequences: Sequences) -> NDArray[np.float64]:
+    """How much time passes between every two neighbouring steps of a sequence, in a row."""
+    elapsed = sequences.elapsed_times
+    if elapsed is None:
+        return np.zeros(0)
+    inside = np.ones(max(len(elapsed) - 1, 0), bool)
+    inside[sequences.offsets[1:-1] - 1] = False
+    return np.asarray(np.diff(elapsed)[inside])
+
+
+def median_step(sequences: Sequences) -> float | None:
+    """The median time between two steps; None without timestamps, or with single steps only."""
+    steps = step_durations(sequences)
+    return float(np.median(steps)) if len(steps) else None
+
+
+def months_per_step(sequences: Sequences) -> int:
+    """How many months lie between two steps, in all sequences; 0 where steps are not of whole months."""
+    if sequences.times is None or sequences.lengths.max() < _MIN_TIMESTAMPS:
+        return 0
+    found = {
+        find_month_step(sequences.times[begin:end]) for begin, end in pairwise(sequences.offsets) if end - begin > 1
+    }
+    only = found.pop() if len(found) == 1 else None
+    return 0 if only is None else only[0]
+
+
+def future_times(times: NDArray[Any], step: float, months: int, n_steps: int, frames_per_step: int) -> NDArray[Any]:
+    """The times of the frames after a row of timestamps, `step` apart, or `months`, however long these are.
+
+    A row of three timestamps or more tells by itself whether it has months.
+
+    >>> middle, last = np.array([["2024-01-15", "2024-02-15"], ["2024-01-31", "2024-02-29"]], "M8[ns]")
+    >>> future_times(middle, 31 * 86400.0, 1, 2, 1).astype("M8[D]")
+    array(['2024-03-15', '2024-04-15'], dtype='datetime64[D]')
+    >>> future_times(last, 29 * 86400.0, 1, 2, 1).astype("M8[D]")
+    array(['2024-03-31', '2024-04-30'], dtype='datetime64[D]')
+    """
+    _refuse_beyond_2262(times[-1], step, n_steps)
+    shares = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
+    found = find_month_step(times)
+    if found is None or (found[0] != months and len(times) < _MIN_TIMESTAMPS):
+        return timestamps.add_elapsed(times[-1], step * shares)
+    n_months, ends = found
+    first = times[-1].astype("M8[M]") + ends
+    grid = first + n_months * np.arange(n_steps + 1)
+    stamps = grid.astype("M8[ns]") + (times[-1] - first)
+    before = np.ceil(shares - 1e-9).astype(np.int64) - 1
+    gaps = (stamps[before + 1] - stamps[before]).astype(np.float64) * (shares - before)
+    return np.asarray(stamps[before] + gaps.round().astype("m8[ns]"))
+
+
+def _refuse_beyond_2262(last: Any, step: float, n_steps: int) -> None:
+    """Dates are counted in nanoseconds, and end in 2262."""
+    if isinstance(last, np.datetime64):
+        left = (np.datetime64("2262-04-01", "s") - last.astype("M8[s]")).astype(np.int64)
+        if step * n_steps > left:
+            raise ValueError(
+                f"horizon={n_steps} goes on from {last.astype('M8[D]')} to beyond the year 2262, where dates end: use "
+                "numbers as times, such as years, or a shorter horizon"
+            )
+
+
+def find_month_step(times: NDArray[Any]) -> tuple[int, int] | None:
+    """How many months lie between two timestamps, if always as many, and whether the day and hour are the same from the
+    beginning of each month (0) or from its end (1); None otherwise.
+    """
+    if times.dtype.kind != "M" or len(times) < 2:
+        return None
+    months = times.astype("M8[M]")
+    steps = np.diff(months).astype(np.int64)
+    if steps[0] < 1 or (steps != steps[0]).any():
+        return None
+    for ends in (0, 1):
+        apart = times - (months + ends)
+        if (apart == apart[0]).all() and not (ends == 0 and _is_late_in_month(times[-1])):
+            return int(steps[0]), ends
+    return None
+
+
+def _is_late_in_month(time: Any) -> bool:
+    """Whether not every month has such a day."""
+    return bool((time.astype("M8[D]") - time.astype("M8[M]").astype("M8[D]")).astype(int) > 27)

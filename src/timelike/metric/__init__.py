@@ -37,17 +37,11 @@ if TYPE_CHECKING:  # the public names, a line each
     from .objectives.supervised import SupervisedObjective as SupervisedObjective
     from .siamese.estimator import SiameseGRU as SiameseGRU
     from .siamese.network import SiameseNetwork as SiameseNetwork
-    from .tap.estimator import TAP as TAP
+    from .supervision import Episodes as Episodes, Labels as Labels, SelfSupervision as SelfSupervision
+    from .tap.estimator import TAP as TAP, AlignmentPredictor as AlignmentPredictor
     from .tap.network import TAPNetwork as TAPNetwork
 
 if not TYPE_CHECKING:
     __all__, __getattr__, __dir__ = lazy_exports(
-        __name__,
-        top=(
-            "CoupledGRU",
-            "Discriminant",
-            "Fused",
-            "SiameseGRU",
-            "TAP",
-        ),
+        __name__, top=("CoupledGRU", "Discriminant", "Fused", "SiameseGRU", "TAP")
     )

@@ -1,10 +1,12 @@
-"""Base classes of learned distances: trained from classes, and those whose network compares two sequences."""
+"""Base classes of metrics whose network compares two sequences, and of those among them that align frames."""
 
 from __future__ import annotations
 
 import abc
 import math
+import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,98 +14,70 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ..align import FittedMetric
+from ..align import Aligner, Alignment, FittedMetric
 from ..align.distance_matrix import ProgressCallback
-from ..core.parameters import format_value
+from ..core.threads import check_n_jobs
+from ..core.warnings import find_stack_level
 from ..models import options, schema
 from ..sequences import Sequences
 from ..sequences.augment import Augmentation
 from ..sequences.time_pool import UNLIMITED, TimePool
 from ..sequences.validation import validate_targets
-from ..train import Objective, OneCycle, Plateau, Schedule, Trained
+from ..train import Objective, Trained, Trainer
 from ..train.base import double_precision_copy, torch_threads
+from ..train.budget import DefaultBudget
+from ..train.trainer import ValidationScore
+from ..train.validation_split import sample_class_validation
 from . import losses
-from .distance_network import DistanceNetwork, Features
+from .distance_network import (
+    AlignmentNetwork,
+    DistanceNetwork,
+    FeatureBatch,
+    Features,
+    compare_batches,
+    feature_batches,
+    fill_distances,
+    select_features,
+)
 from .losses.registry import loss_option, losses_by_name
-from .objectives.base import MetricObjective
+from .objectives.episodes import EpisodeObjective, ValidatedEpisodeObjective
 from .objectives.pairs import PairObjective
-from .objectives.perturbation import BatchPerturbation, PerItemAugmentation, Perturbation, check_perturb
+from .objectives.perturbation import BatchPerturbation, PerItemAugmentation, Perturbation
+from .objectives.self_supervised import SelfSupervisedObjective, ValidatedSelfSupervisedObjective
 from .objectives.supervised import SupervisedObjective, ValidatedSupervisedObjective
-from .objectives.validation_split import sample_validation
-from .pair_labels import validate_pair_labels
-from .pairwise import FeatureBatch, compare_batches, feature_batches, fill_distances, select_features
-from .strided_convolutions import StridedConvolutions, choose_strides
+from .strided_convolutions import choose_strides
+from .supervision import SUPERVISIONS, ConsistencyWeight, Episodes, Labels, SelfSupervision, Supervision, check_augment
+from .targets import encode_classes, validate_pair_labels
 
-_MAX_BATCH_SEQUENCES = 64  # sequences in a batch, if there are many classes
-_MIN_SPLIT_SEQUENCES = 400  # sequences, of which some can be spared to judge by
-_N_VALIDATIONS = 20  # at the score of those held out, where steps are counted
+_MIN_SPLIT_SEQUENCES = 400  # sequences, of which some can be spared for validation
+_N_BATCH_PAIRS = 32  # given pairs in a batch, unless `trainer` says how many
 
 
-class MetricEstimator(Trained, FittedMetric):
-    """A distance that is trained from classes."""
-
-    classes_: NDArray[Any] = schema.not_required(schema.labels("class"))  # there are none where pairs are given
-    _fit_call = "fit(X, y)"
-
-    def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
-        """The class of every sequence, as a number."""
-        labels = validate_targets(self, sequences, y, "class")
-        self.classes_, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-        if len(counts) < 2:
-            pairs = (
-                "; without classes, fit_pairs(X, pairs, same) learns from pairs" if hasattr(self, "fit_pairs") else ""
-            )
-            raise ValueError(
-                f"y holds one class, {format_value(self.classes_.tolist()[0])}: a distance is learned from two or "
-                f"more{pairs}"
-            )
-        if counts.max() < 2:
-            raise ValueError(
-                f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
-                "class two members or more"
-            )
-        return classes.astype(np.int64)
-
-    def _validate_sides(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
-        super()._validate_sides(x, y, names)
-        for side, name in zip((x, y), names, strict=True):
-            if side is not None:
-                self.scaler_.refuse_too_large(side, name)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-
-class LearnedMetric(MetricEstimator):
+class LearnedMetric(Trained, FittedMetric):
     """A network that compares two sequences, trained so that those of one class are near each other.
 
-    A subclass says which network, and names its own options.
+    A subclass builds the network in `_build_distance_network`, and names its own options.
     """
 
     loss = loss_option()
+    front = options.with_default(options.nullable(options.choice("strided")), None)
     n_per_class = options.nullable(options.integer(2, "training"))
-    learning_rate = options.real(above=0, role="free")
-    weight_decay = options.real(0, role="free")
-    optimizer = options.with_default(options.choice("adamw", "adam", role="training"), "adam")
-    schedule = options.with_default(options.choice("one_cycle", "plateau", "constant", role="free"), "plateau")
-    perturb = options.with_default(options.Option(check_perturb, "training"), False)
+    perturb = options.with_default(options.Option(partial(check_augment, example="Jitter()"), "training"), False)
     max_frames = options.with_default(options.nullable(options.integer(4)), None)
-    max_steps = options.with_default(options.nullable(options.integer(1, "free")), None)
-    max_epochs = options.nullable(options.integer(1, "free"))
-    max_time = options.with_default(options.nullable(options.real(above=0, role="free")), None)
-    patience = options.nullable(options.integer(1, "free"))
-    validation = options.nullable(options.real(0, 0.9, role="free"))  # a checkpoint knows which sequences were held out
 
     network_: DistanceNetwork
+    classes_: NDArray[Any] = schema.not_required(schema.labels("class"))  # there are none where pairs are given
     time_pool_: TimePool = schema.time_pool()
     strides_: tuple[int, int] = schema.tuple_of(schema.integer(1, 64), schema.integer(1, 64))
 
-    _step_range: ClassVar[tuple[int, int]] = (500, 2000)  # at least and at most, where nothing says how many
-    _n_passes: ClassVar[int] = 20  # through the data, between the two
-    _default_seconds: ClassVar[float] = 120.0  # where nothing says how long
-    _gradient_clip: ClassVar[float | None] = 6.0
+    _fit_call = "fit(X, y)"
+    _free_trainer_fields = ("validation",)  # a checkpoint knows which sequences were held out
+    _validation_scores = ("average_precision", "loss")
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        if self.trainer_.batch_size == 1:
+            raise ValueError("trainer.batch_size=1: expected at least 2, as a loss compares the sequences of a batch")
 
     @abc.abstractmethod
     def _build_distance_network(self, n_channels: int) -> DistanceNetwork:
@@ -112,28 +86,39 @@ class LearnedMetric(MetricEstimator):
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         return self._build_distance_network(math.prod(frame))
 
+    # --- learning ----------------------------------------------------------------------------------------------------
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from sequences and their classes, those of X unless y is given.
 
-        Where a part of them, `validation`, is held out (whole groups, where the sequences have groups), the weights
-        that find its classes best among the others, by mean average precision, are kept.
+        Where a part of them, `trainer.validation`, is held out (whole groups, where the sequences have groups), the
+        weights are kept that find its classes best among the others, by mean average precision or by the loss, as
+        `trainer.validation_score` says.
         """
         return super().fit(X, y)
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
         """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
 
-        No part is held out: training goes on to its end. A loss for single pairs is needed, such as "contrastive".
+        No part is held out: training goes on to its end. A batch has 32 pairs, or `trainer.batch_size`. A loss for
+        single pairs is needed, such as "contrastive".
         """
         with self._atomic_fit():
             sequences, criterion = self._validate_fit_input(X), losses.resolve_loss(self.loss)
-            given, alike = validate_pair_labels(pairs, same, len(sequences))
+            positions, alike = validate_pair_labels(pairs, same, len(sequences))
             if type(criterion).pair_loss is losses.Loss.pair_loss:
                 criterion.pair_loss(torch.zeros(0), torch.zeros(0, dtype=torch.bool))  # it says what to use instead
             ready = self._prepare_fit(sequences)
-            how = {"perturbation": self._make_perturbation(), **self._optimizer_options()}
-            self._train(PairObjective(self.network_, ready, given, alike, criterion, **how), sequences)
+            trainer = self.trainer_.replace(Trainer(batch_size=_N_BATCH_PAIRS)).replace(self.trainer)
+            how: dict[str, Any] = {"perturbation": self._make_perturbation(), "trainer": trainer}
+            self._train(PairObjective(self.network_, ready, positions, alike, criterion, **how), sequences)
         return self
+
+    def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
+        """The class of every sequence, as a number."""
+        labels = validate_targets(self, sequences, y, "class")
+        self.classes_, codes = encode_classes(labels, "; without classes, fit_pairs(X, pairs, same) learns from pairs")
+        return codes
 
     def _prepare_fit(self, sequences: Sequences) -> Sequences:
         self.time_pool_ = TimePool.from_lengths(sequences.lengths, self.max_frames)
@@ -143,41 +128,25 @@ class LearnedMetric(MetricEstimator):
     def _standardize(self, sequences: Sequences, name: str | None = None) -> Sequences:
         return self.time_pool_.apply(super()._standardize(sequences, name))
 
-    def _get_front(self) -> StridedConvolutions | None:
-        """What of the network reads sequences first, and leaves some steps out."""
-        return None
-
-    def _pooling_matrix(self, length: int) -> NDArray[np.float64]:
-        """Of which steps of a sequence so long, in which shares, the network's frames are made: (frame, step)."""
-        shares, front = self.time_pool_.pooling_matrix(length), self._get_front()
-        return (
-            shares if front is None else TimePool(float(front.stride), UNLIMITED).pooling_matrix(len(shares)) @ shares
-        )
-
     def _make_objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
         rng = self._rng()
-        held = self._validation_positions(ready, targets, rng)
-        criterion, how = losses.resolve_loss(self.loss), self._objective_options(int(targets.max()) + 1)
-        if len(held):
-            return ValidatedSupervisedObjective(self.network_, ready, targets, held, criterion, rng, **how)
+        held_out = self._validation_positions(ready, targets, rng)
+        criterion, how = losses.resolve_loss(self.loss), self._objective_options()
+        if len(held_out):
+            score = self._validation_score()
+            return ValidatedSupervisedObjective(
+                self.network_, ready, targets, held_out, criterion, rng, score=score, **how
+            )
         return SupervisedObjective(self.network_, ready, targets, criterion, **how)
 
-    def _optimizer_options(self) -> dict[str, Any]:
-        """Options of the optimizer."""
-        names = ("learning_rate", "weight_decay", "optimizer")
-        return {name: getattr(self, name) for name in names}
-
-    def _objective_options(self, n_classes: int) -> dict[str, Any]:
-        """Options of the objective."""
-        size = 6 if self.n_per_class is None else self.n_per_class
-        widest = min(n_classes, max(2, _MAX_BATCH_SEQUENCES // size))
-        how = {
+    def _objective_options(self) -> dict[str, Any]:
+        """Options of the objective that learns from classes."""
+        return {
             "augmentation": None,
-            "n_per_class": size,
-            "batch_size": size * widest,
+            "n_per_class": self.n_per_class,
             "perturbation": self._make_perturbation(),
+            "trainer": self.trainer_,
         }
-        return how | self._optimizer_options()
 
     def _make_perturbation(self) -> BatchPerturbation | None:
         """What is done to the sequences of a batch before it is learned from."""
@@ -187,48 +156,16 @@ class LearnedMetric(MetricEstimator):
             return None
         return Perturbation() if self.standardize else Perturbation(jitter=0.0)  # noise needs a unit
 
-    def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        counted = self._epoch_budget() if self._has_epoch_budget() else self._step_budget(objective)
-        return counted | {"gradient_clip": self._gradient_clip, "schedule": self._make_schedule(objective)}
-
-    def _has_epoch_budget(self) -> bool:
-        """Whether the budget is in epochs: then patience counts them too, and each ends with a validation."""
-        return self.max_epochs is not None and self.max_steps is None
-
-    def _epoch_budget(self) -> dict[str, Any]:
-        # the best weights are kept in any case
-        patience = self.max_epochs if self.patience is None else self.patience
-        return {"max_epochs": self.max_epochs, "max_time": self.max_time, "patience": patience}
-
-    def _step_budget(self, objective: Objective) -> dict[str, Any]:
-        assert isinstance(objective, MetricObjective)
-        usual = int(np.clip(self._n_passes * objective.n_batches(), *self._step_range))
-        steps = usual if self.max_steps is None else self.max_steps
-        free = self.max_steps is None and self.max_time is None
-        every = max(1, steps // _N_VALIDATIONS)
-        looks = {"validate_every": every} if objective.has_validation else {}
-        patience = steps if self.patience is None else self.patience
-        return looks | {
-            "max_steps": steps,
-            "max_epochs": self.max_epochs,
-            "max_time": self._default_seconds if free else self.max_time,
-            "patience": -(-patience // every),
-        }
-
-    def _make_schedule(self, objective: Objective) -> Schedule | None:
-        if self.schedule == "one_cycle":
-            return OneCycle(steps=self._schedule_steps(objective))
-        return Plateau(patience=10, monitor="loss") if self.schedule == "plateau" else None
-
-    def _schedule_steps(self, objective: Objective) -> int | None:
-        assert isinstance(objective, MetricObjective)
-        return None if self.max_epochs is None else math.ceil(self.max_epochs * objective.n_batches())
+    def _validation_score(self) -> ValidationScore:
+        return self.trainer_.validation_score or self._validation_scores[0]
 
     def _validation_share(self, count: int) -> float:
         """Which part of so many sequences is held out: a few are too many to lose where there are few."""
-        if self.validation is not None:
-            return self.validation
-        if self._has_epoch_budget() or self.patience is not None:  # there is something to be patient about
+        trainer = self.trainer_
+        if trainer.validation is not None:
+            return trainer.validation
+        in_epochs = trainer.max_epochs is not None and self.max_steps is None
+        if in_epochs or (trainer.patience or math.inf) < math.inf:  # there is something to be patient about
             return 0.2
         return 0.1 if count >= _MIN_SPLIT_SEQUENCES else 0.0
 
@@ -236,7 +173,32 @@ class LearnedMetric(MetricEstimator):
         self, sequences: Sequences, classes: NDArray[np.int64], rng: np.random.Generator, *, min_kept: int = 2
     ) -> NDArray[np.int64]:
         """Positions of the sequences held out for validation."""
-        return sample_validation(sequences.groups, classes, self._validation_share(len(sequences)), rng, min_kept)
+        return sample_class_validation(sequences.groups, classes, self._validation_share(len(sequences)), rng, min_kept)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _refuse_to_save(self) -> None:
+        super()._refuse_to_save()
+        if not isinstance(self.loss, str) and type(self.loss) not in losses_by_name().values():
+            raise TypeError(
+                f"loss is a {type(self.loss).__name__}, which no file can hold: distances no longer depend on it, so "
+                "set_params(loss='triplet') and save again"
+            )
+
+    # --- comparing ---------------------------------------------------------------------------------------------------
+
+    def _validate_sides(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
+        super()._validate_sides(x, y, names)
+        self.scaler_.refuse_too_large(x, names[0])
+        self.scaler_.refuse_too_large(y, names[1])
+
+    def _pooling_matrix(self, length: int) -> NDArray[np.float64]:
+        """Of which steps of a sequence so long, in which shares, the network's frames are made: (frame, step)."""
+        shares, stride = self.time_pool_.pooling_matrix(length), self.network_.stride
+        return shares if stride == 1 else TimePool(float(stride), UNLIMITED).pooling_matrix(len(shares)) @ shares
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> list[FeatureBatch]:
         """What the network computes of each sequence alone."""
@@ -268,40 +230,135 @@ class LearnedMetric(MetricEstimator):
     def _sequence_features(self, one: Sequences) -> Features:
         """What the network computes of a single sequence: in double precision, and rounded, as for many."""
         x, lengths = self._standardize(one).to_tensor()
-        found = double_precision_copy(self.network_).features(x.double(), lengths)
+        features = double_precision_copy(self.network_).features(x.double(), lengths)
         rounded = next((weight.dtype for weight in self.network_.parameters()), torch.float32)
-        return replace(found, values=found.values.to(rounded))
+        return replace(features, values=features.values.to(rounded))
 
-    def _refuse_to_save(self) -> None:
-        super()._refuse_to_save()
-        if not isinstance(self.loss, str) and type(self.loss) not in losses_by_name().values():
-            raise TypeError(
-                f"loss is a {type(self.loss).__name__}, which no file can hold: distances no longer depend on it, so "
-                "set_params(loss='triplet') and save again"
+
+class AlignmentMetric(LearnedMetric, Aligner):
+    """A metric that aligns the frames that a network h made of two sequences: `AlignedFrames` and `TAP`."""
+
+    supervision = options.word_or_value(Supervision, SUPERVISIONS, "metric.Episodes(n_way=5)")
+    hidden = options.width(1)
+    n_outputs = options.nullable(options.width(1))
+    normalize = options.boolean()
+    self_attention = options.boolean()
+
+    network_: AlignmentNetwork
+    _default_budget = DefaultBudget(step_range=(500, 1000))
+    _own_consistency: ClassVar[ConsistencyWeight] = 0.0  # the weight of eq. 10 where `Labels.consistency` is None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from sequences, and from their classes where `supervision` needs them, those of X unless y is given.
+
+        Where a part of them, `trainer.validation`, is held out, the weights are kept that do best on it: with labels
+        by mean average precision or the loss, as `trainer.validation_score` says; with episodes by the loss of tasks
+        whose queries are held out; without classes by the loss of augmentations of what is held out.
+        """
+        return super().fit(X, y)
+
+    def pool_frames(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """The mean of the frames of each sequence after the network for frames, (item, output).
+
+        The vector that a linear probe classifies (Su and Wen, ICLR 2022, appendix A.9).
+        """
+        sequences, network = self._validate_predict_input(X), double_precision_copy(self.network_)
+        pooled = np.empty((len(sequences), network.transformation.n_outputs), np.float32)
+        with torch_threads(check_n_jobs(n_jobs)):
+            for part in feature_batches(network, self._standardize(sequences, "X"), torch.float64):
+                pooled[part.ids] = network.pool_frames(part.features).numpy()
+        return pooled
+
+    def _align(self, x: Sequences, y: Sequences) -> Alignment:
+        with torch.no_grad():
+            sides = self._sequence_features(x), self._sequence_features(y)
+            cost = float(self.network_.pair_distances(*sides)[0])
+            plan = self.network_.plan(*sides)[0].double().numpy()
+        of_x, of_y = self._pooling_matrix(len(x[0])), self._pooling_matrix(len(y[0]))
+        return Alignment(cost, None, x[0], y[0], weights=of_x.T @ plan @ of_y)
+
+    def _supervision(self) -> Supervision:
+        supervision: Supervision = type(self).supervision.check(self.supervision, "supervision")
+        return supervision
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        score = self.trainer_.validation_score
+        if score == "average_precision" and not isinstance(self._supervision(), Labels):
+            raise ValueError(
+                f"trainer.validation_score={score!r}: supervision={self.supervision!r} is validated by its loss"
             )
 
+    def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
+        return super()._validate_targets(sequences, y) if self._supervision().needs_labels else None
 
-class RecurrentMetric(LearnedMetric):
-    """A learned metric whose network is one recurrent network for both sequences."""
+    def _make_objective(self, ready: Sequences, targets: NDArray[np.int64] | None) -> Objective:
+        supervision = self._supervision()
+        if isinstance(supervision, SelfSupervision):
+            return self._self_supervised_objective(ready, supervision)
+        assert targets is not None
+        if isinstance(supervision, Episodes):
+            return self._episode_objective(ready, targets, supervision)
+        return super()._make_objective(ready, targets)
 
-    front = options.nullable(options.choice("strided"))
+    def _objective_options(self) -> dict[str, Any]:
+        labels = self._supervision()
+        assert isinstance(labels, Labels)
+        weight = self._own_consistency if labels.consistency is None else labels.consistency
+        own = {"augmentation": labels.augmentation, "consistency": weight, "dual": labels.dual}
+        return super()._objective_options() | own
 
-    PAPER_PRESET: ClassVar[dict[str, Any]] = {
-        "hidden": 20,
-        "front": None,
-        "loss": "structural",
-        "perturb": False,
-        "max_frames": None,
-        "learning_rate": 1e-3,
-        "weight_decay": 1e-4,
-        "optimizer": "adam",
-        "schedule": "plateau",
-        "max_epochs": 60,
-        "patience": 20,
-        "validation": 0.2,
-    }
-    """Training options of the coupled GRU's paper, as far as it states them."""
+    def _self_supervised_objective(self, ready: Sequences, supervision: SelfSupervision) -> Objective:
+        rng = self._rng()
+        held_out = self._validation_positions(ready, np.zeros(len(ready), np.int64), rng)
+        how: dict[str, Any] = {
+            "augmentation": supervision.augmentation,
+            "distance": supervision.distance_weight,
+            "dual": supervision.dual,
+            "joint": supervision.joint,
+            "trainer": self.trainer_,
+        }
+        if len(held_out):
+            return ValidatedSelfSupervisedObjective(self.network_, ready, held_out, rng, **how)
+        self._warn_no_validation("fewer than 4 sequences", self._validation_share(len(ready)))
+        return SelfSupervisedObjective(self.network_, ready, **how)
 
-    def _get_front(self) -> StridedConvolutions | None:
-        found = self.network_.front
-        return found if isinstance(found, StridedConvolutions) else None
+    def _episode_objective(self, ready: Sequences, targets: NDArray[np.int64], tasks: Episodes) -> Objective:
+        rng = self._rng()
+        task_size = tasks.k_shot + tasks.n_query
+        held_out = self._validation_positions(ready, targets, rng, min_kept=task_size)
+        sizes = ("n_way", "k_shot", "n_query", "n_episodes", "dual")
+        how: dict[str, Any] = {name: getattr(tasks, name) for name in sizes} | {"trainer": self.trainer_}
+        if len(np.unique(targets[held_out])) > 1:  # a task needs two classes to tell apart
+            return ValidatedEpisodeObjective(self.network_, ready, targets, held_out, rng, **how)
+        objective = EpisodeObjective(self.network_, ready, targets, **how)
+        next(iter(objective.batches(0, np.random.default_rng(0))))  # says where there is not even one task
+        least, share = max(4, task_size + 1), self._validation_share(len(ready))
+        self._warn_no_validation(f"fewer than two classes of {least} members, of which k_shot + n_query stay", share)
+        return objective
+
+    def _warn_no_validation(self, why: str, share: float) -> None:
+        if share > 0:
+            warnings.warn(
+                f"validation={share}, but there are {why}: nothing is held out, the last weights are kept and patience "
+                "has no effect; give more sequences, or trainer=Trainer(validation=0) to say that this is meant",
+                stacklevel=find_stack_level(),
+            )
+
+    def _frame_options(self) -> dict[str, Any]:
+        """How the network h of the frames is made."""
+        joint = self._supervision().joint
+        return {
+            "hidden": self.hidden,
+            "n_outputs": self.n_outputs,
+            "normalize": self.normalize,
+            "self_attention": self.self_attention,
+            "front": self.front if joint else None,
+            "strides": self.strides_,
+            "transform": joint,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._supervision().needs_labels
+        return tags

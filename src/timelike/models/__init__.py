@@ -1,4 +1,4 @@
-"""Parameters and arrays ↔ a folder: the base of everything that is fitted. Nothing here needs torch."""
+"""The base class of estimators, their options and fitted attributes, and model folders. Does not need torch."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from .._exports import lazy_exports
 if TYPE_CHECKING:  # the public names, a line each
     from . import components as components, options as options, schema as schema
     from .base import Model as Model
-    from .checksums import fingerprint as fingerprint
+    from .fingerprints import fingerprint as fingerprint
     from .serialization import (
         SavedModel as SavedModel,
         load_model as load_model,
@@ -16,10 +16,4 @@ if TYPE_CHECKING:  # the public names, a line each
     )
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = lazy_exports(
-        __name__,
-        top=(
-            "load_model",
-            "save_model",
-        ),
-    )
+    __all__, __getattr__, __dir__ = lazy_exports(__name__, top=("load_model", "save_model"))

@@ -1,4 +1,4 @@
-"""Other names of options, those that users of scikit-learn type: `n_neighbors` is `k`."""
+"""Aliases of options, for users of scikit-learn: `n_neighbors` is `k`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Constructor = TypeVar("Constructor", bound=Callable[..., None])
 
 
 class Alias:
-    """Another name of an option of the same estimator: it stands in the class, and reads and sets the option."""
+    """An alias of an option of the same estimator: a class attribute that reads and sets the option."""
 
     def __init__(self, option: str) -> None:
         self.option = option
@@ -25,10 +25,10 @@ class Alias:
 
 
 def accept_aliases(**others: str) -> Callable[[Constructor], Constructor]:
-    """A constructor whose options may be given by other names, which are keywords with the default None.
+    """Let a constructor accept aliases of its options, as keywords with the default None.
 
-    They are no parameters of their own: the signature that is read at run time, and so `get_params`, `clone` and saved
-    models, have the option alone, and one thing is never kept twice.
+    Aliases are not parameters: the runtime signature, and therefore `get_params`, `clone` and saved models, have the
+    option only, so nothing is stored twice.
 
     >>> class Voters:
     ...     n_neighbors = Alias("k")
@@ -49,8 +49,8 @@ def accept_aliases(**others: str) -> Callable[[Constructor], Constructor]:
 
         @wraps(constructor)
         def constructed(self: Any, *args: Any, **given: Any) -> None:
-            told = whole.bind_partial(self, *args).arguments | given
-            constructor(self, *args, **_rename_aliases(given, told, others))
+            arguments = whole.bind_partial(self, *args).arguments | given
+            constructor(self, *args, **_rename_aliases(given, arguments, others))
 
         kept = [parameter for name, parameter in whole.parameters.items() if name not in others]
         constructed.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The base of everything that is fitted: options, input, atomic fits, parts that are models themselves, saving."""
+"""`Model`, the base class of estimators: options, input validation, atomic fits, nested models and saving."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .schema import AttributeSchema, check_attributes
 
 
 class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
-    """An estimator that learns from sequences, answers about others, and can be saved.
+    """An estimator that is fitted on sequences, predicts for others, and can be saved.
 
-    A subclass declares its options (see `models.options`), writes a constructor that only stores, and a `fit` in which
-    everything happens `with self._atomic_fit():` so that a fit which fails leaves the model as it was. It learns
-    attributes that end in `_`, each declared beside the class (see `models.schema`): they are checked when a model is
-    saved and when it is loaded. What is declared as derived is not saved, and made again by `_derive_attributes`.
+    A subclass declares its options (see `models.options`), and has a constructor that only stores them and a `fit` that
+    runs `with self._atomic_fit():`, so that a failed fit leaves the model unchanged. Fitted attributes end in `_`. Each
+    is declared in the class (see `models.schema`) and checked when a model is saved and loaded. Derived attributes are
+    not saved; `_derive_attributes` recomputes them.
 
     >>> import numpy as np
     >>> from timelike.models import Model, options, schema
@@ -61,8 +61,8 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     n_features_in_: int = schema.not_required(schema.integer(1))
     """How many numbers a sequence has, where all have as many, as in scikit-learn."""
 
-    _n_frame_axes: ClassVar[int | None] = None  # of a frame, where only frames of so many axes make sense
-    _fit_call: ClassVar[str] = "fit(X)"  # how an error says what to do first
+    _n_frame_axes: ClassVar[int | None] = None  # of a frame, where only frames of this many axes make sense
+    _fit_call: ClassVar[str] = "fit(X)"  # the advice in errors about an unfitted model
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # for `preset`
 
     __repr__ = BaseEstimator.__repr__
@@ -73,19 +73,19 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     def options(cls) -> dict[str, Option[Any]]:
         """The declared options by name: the arguments of the constructor."""
         names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-        found = {name: inspect.getattr_static(cls, name, None) for name in names}
-        return {name: option if isinstance(option, Option) else any_value() for name, option in found.items()}
+        declared = {name: inspect.getattr_static(cls, name, None) for name in names}
+        return {name: option if isinstance(option, Option) else any_value() for name, option in declared.items()}
 
     @classmethod
     def _attribute_schemas(cls) -> dict[str, AttributeSchema]:
-        """The declared learned attributes by name, those of the bases first."""
+        """The declared fitted attributes by name, those of the base classes first."""
         lines = [vars(base).items() for base in reversed(cls.__mro__)]  # a later one replaces what bases declare
-        found = {name: one for line in lines for name, one in line if name.endswith("_")}
-        return {name: one for name, one in found.items() if isinstance(one, AttributeSchema)}
+        declared = {name: one for line in lines for name, one in line if name.endswith("_")}
+        return {name: one for name, one in declared.items() if isinstance(one, AttributeSchema)}
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """A new model with the options that go by a name, such as those of the paper; `changes` replace some.
+        """A new model with a named set of options, such as those of the paper; `changes` override some.
 
         >>> from timelike.core.parameters import store_parameters
         >>> class Mean(Model):
@@ -114,14 +114,14 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return {}
 
     def _refuse_options(self) -> None:
-        """An error for an option that makes no sense; a subclass adds what depends on several."""
+        """Raise an error for an invalid option; a subclass adds checks of several options together."""
         for name, option in type(self).options().items():
             value = getattr(self, name)
             if not (option.optional and value is None):
                 option.check(value, name)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, and the options of those that are values or models: `metric__window`, `loss__margin`."""
+        """Parameters, including the options of components: `metric__window`, `loss__margin`."""
         own: dict[str, Any] = super().get_params(deep=False)
         if not deep:
             return own
@@ -132,9 +132,9 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return own | {option: value for some in inner for option, value in some.items()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; an option of a value or a model puts a new one in its place, which is not fitted yet.
+        """Set parameters; setting an option of a component replaces it by a new, unfitted one.
 
-        The object that was given stays as it is: it may be used elsewhere.
+        The original component does not change, because it may be used elsewhere.
         """
         params = resolve_aliases(type(self), params)
         nested = [name for name in params if "__" in name]
@@ -157,7 +157,7 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         return _resolve_word(type(self).options()[name], value)
 
     def __sklearn_clone__(self) -> Self:
-        """A part that has learned stays as it is: scikit-learn would leave out what it learned (decision 0012)."""
+        """A fitted part stays fitted: scikit-learn's `clone` would drop its fitted state (decision 0012)."""
         copy: Self = super().__sklearn_clone__()
         for name, value in self.get_params(deep=False).items():
             setattr(copy, name, components.keep_fitted(value, getattr(copy, name)))
@@ -261,11 +261,11 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
 
     @abc.abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences."""
+        """Fit the model on sequences."""
 
     @contextmanager
     def _atomic_fit(self) -> Iterator[None]:
-        """A fit: what was learned before is forgotten, unless it breaks off; then everything is as before it."""
+        """Discard the fitted state inside the block; if the block fails, restore it."""
         before = dict(self.__dict__)
         self.__dict__.pop("_fitted_parameters", None)
         for name in _fitted_values(before):
@@ -281,41 +281,43 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
     # --- saving ------------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
-        """Write the fitted model to a folder, for `timelike.load_model`; a model that is there is replaced.
+        """Write the fitted model to a folder for `timelike.load_model`; an existing model is replaced.
 
-        A generator given as a parameter is not saved: it comes back as None. A path comes back as a string.
+        A generator passed as a parameter is not saved and loads as None. A path loads as a string.
         """
         from .serialization import save_model
 
         save_model(self, folder)
 
     def _refuse_to_save(self) -> None:
-        """An error where a folder could not hold the model as it is."""
+        """Raise an error if a folder could not hold the model as it is."""
         self._refuse_options()
         self._refuse_changed_options("saving")
         self._check_attributes(_fitted_values(self.__dict__))
 
     def _refuse_changed_options(self, doing: str) -> None:
-        """An error where an option that what was learned depends on is another now."""
+        """Raise an error if an option that the fitted state depends on has changed."""
         for name, value in getattr(self, "_fitted_parameters", {}).items():
             now = getattr(self, name)
-            if now is not value and type(self).options()[name].role == "model" and repr(now) != repr(value):
+            if now is value or type(self).options()[name].role != "model":
+                continue
+            if repr(self._resolve_parameter(name, now)) != repr(self._resolve_parameter(name, value)):
                 raise ValueError(
                     f"{name}={now!r} was {value!r} when this {type(self).__name__} was fitted: set it back with "
                     f"set_params({name}={value!r}), or fit again, before {doing}"
                 )
 
     def _get_state(self) -> dict[str, Any]:
-        """What was learned, by name."""
+        """The fitted attributes by name."""
         declared = type(self)._attribute_schemas()
         return {name: value for name, value in _fitted_values(self.__dict__).items() if declared[name].is_saved}
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        """Put back what `_get_state` gave, into a model made with the same parameters."""
+        """Restore the state from `_get_state` into a model with the same parameters."""
         declared = type(self)._attribute_schemas()
         for name, value in state.items():
             if name not in declared or not declared[name].is_saved:
-                raise ValueError(f"{name!r} is no name of something that {type(self).__name__} has learned")
+                raise ValueError(f"{name!r} is not a learned attribute of {type(self).__name__}")
             setattr(self, name, value)
         self._refuse_options()
         self._check_attributes(state)
@@ -323,11 +325,11 @@ class Model(BaseEstimator, abc.ABC):  # type: ignore[misc]
         self._fitted_parameters = self.get_params(deep=False)
 
     def _check_attributes(self, found: Mapping[str, Any]) -> None:
-        """An error where what was learned is not what is declared; a subclass adds what several must agree on."""
+        """Raise an error if fitted attributes do not match their declarations; a subclass adds joint checks."""
         check_attributes(self, type(self)._attribute_schemas(), found)
 
     def _derive_attributes(self) -> None:
-        """Make again what follows from the rest of what was learned."""
+        """Recompute the derived attributes from the other fitted attributes."""
 
 
 def _resolve_word(option: Option[Any], value: Any) -> Any:

@@ -27,7 +27,7 @@ def is_fitted(part: Any) -> bool:
 
 
 def unfreeze(part: Any) -> Any:
-    """What a `FrozenEstimator` holds, which must be fitted; anything else is itself."""
+    """The fitted estimator inside a `FrozenEstimator`; anything else is returned unchanged."""
     if not isinstance(part, FrozenEstimator):
         return part
     check_is_fitted(part)
@@ -35,10 +35,10 @@ def unfreeze(part: Any) -> Any:
 
 
 def fitted_copy(part: Any, *given: Any, again: bool = False) -> Any:
-    """The part to work with: a copy of what has learned, with all it learned, or else a copy that learns now.
+    """A fitted copy of a component: a copy of a fitted one with its state, otherwise a copy that is fitted now.
 
-    With `again` a copy learns in any case. The part that was given is never changed, and what becomes of it
-    later changes no model that was made with it. What learns nothing cannot change, and is itself.
+    With `again`, a copy is always fitted. The original component is never changed, and later changes of it do not
+    affect the model. A component without `fit` is immutable and is returned unchanged.
     """
     if not isinstance(part, BaseEstimator):
         return part
@@ -55,7 +55,7 @@ def unfitted_copy(part: Any) -> Any:
 
 
 def keep_fitted(given: Any, cloned: Any) -> Any:
-    """What a clone has in place of a parameter: parts that have learned themselves, copies of everything else."""
+    """The value of a parameter in a clone: fitted components themselves, copies of everything else."""
     if is_fitted(given):
         return given
     if isinstance(given, list | tuple) and isinstance(cloned, list | tuple) and any(map(is_fitted, given)):
@@ -69,7 +69,7 @@ def nested_parameters(part: Any, name: str) -> dict[str, Any]:
 
 
 def replace_parameters(part: Any, name: str, options: dict[str, Any]) -> Any:
-    """The component with other options, unfitted then; itself where nothing changes."""
+    """An unfitted component with other options; the component itself if nothing changes."""
     if isinstance(part, FrozenEstimator):
         raise ValueError(
             f"{name} is frozen, so its option {min(options)!r} cannot change: "
@@ -81,25 +81,52 @@ def replace_parameters(part: Any, name: str, options: dict[str, Any]) -> Any:
             f"{name}__{option}={options[option]!r}: {name}={part!r} is a word, and words have no options: give {name} "
             "as a value first, such as loss=losses.Triplet(margin=0.3) or aligner=tl.SoftDTW(gamma=0.1)"
         )
-    known = _get_parameters(part)
     options = resolve_aliases(type(part), options)
+    if not isinstance(part, BaseEstimator):
+        return _replace_fields(part, name, options)
+    known = _get_parameters(part)
     for option in options:
-        if option.partition("__")[0] not in known or ("__" in option and not isinstance(part, BaseEstimator)):
+        field, nested, _ = option.partition("__")
+        has_options = not nested or isinstance(known.get(field), str) or _get_parameters(known.get(field))
+        if option not in known and (field not in known or not has_options):
             has = ", ".join(known) or "none"
             raise ValueError(f"{name} has no option {option!r}: {type(part).__name__} has {has}")
     if all(option in known and _is_same(known[option], value) for option, value in options.items()):
         return part  # and keeps what it has learned
-    return (
-        clone(part).set_params(**options) if isinstance(part, BaseEstimator) else dataclasses.replace(part, **options)
-    )
+    return clone(part).set_params(**options)
+
+
+def _replace_fields(part: Any, name: str, options: dict[str, Any]) -> Any:
+    """A value with other fields; an option of a field is looked for in the field as it is then."""
+    inner: dict[str, dict[str, Any]] = {}
+    for option in [option for option in options if "__" in option]:
+        field, _, rest = option.partition("__")
+        inner.setdefault(field, {})[rest] = options.pop(option)
+    known = {option: value for option, value in _get_parameters(part).items() if "__" not in option}
+    changed_fields = known | options
+    for option in (*options, *inner):
+        value = changed_fields.get(option)
+        nested = "".join(f"__{rest}" for rest in list(inner.get(option, ()))[:1])
+        if option not in known or (nested and not isinstance(value, str) and not _get_parameters(value)):
+            has = ", ".join(known) or "none"
+            raise ValueError(f"{name} has no option {option + nested!r}: {type(part).__name__} has {has}")
+    if any(not _is_same(known[option], value) for option, value in options.items()):
+        part = dataclasses.replace(part, **options)
+    changed = {
+        field: replace_parameters(getattr(part, field), f"{name}__{field}", some) for field, some in inner.items()
+    }
+    return dataclasses.replace(part, **changed) if changed else part
 
 
 def _get_parameters(part: Any) -> dict[str, Any]:
     if isinstance(part, BaseEstimator):
-        found: dict[str, Any] = part.get_params()
-        return found
-    fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) and not isinstance(part, type) else ()
-    return {field.name: getattr(part, field.name) for field in fields if field.init}
+        parameters: dict[str, Any] = part.get_params()
+        return parameters
+    if not dataclasses.is_dataclass(part) or isinstance(part, type):
+        return {}
+    own = {field.name: getattr(part, field.name) for field in dataclasses.fields(part) if field.init}
+    inner = (nested_parameters(value, name) for name, value in own.items())
+    return own | {option: value for some in inner for option, value in some.items()}
 
 
 def _is_same(a: Any, b: Any) -> bool:

@@ -1,4 +1,4 @@
-"""JSON read back from files: every entry is checked where it is read, so that an edited file is refused by name."""
+"""Writing of results as JSON without NaN and infinity, and reading with checks that name the invalid entry."""
 
 from __future__ import annotations
 
@@ -11,31 +11,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.files import write_lines
+
 Parser = Callable[[Any, str], Any]
 
 
 def read_json(source: str | Path) -> Any:
-    """What a text, or the file that it names, holds."""
+    """The JSON value of a text, or of the file that it names."""
     try:
         if isinstance(source, str) and source.lstrip().startswith("{"):
             return json.loads(source)
         return json.loads(Path(source).read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"source is no JSON: {error}") from None
+        raise ValueError(f"source is not valid JSON: {error}") from None
 
 
-def read_json_file(file: Path, argument: str) -> Any:
-    """What a file holds that an argument of the caller's led to; it is named where it is no JSON."""
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{argument}: {str(file)!r} is no JSON: {error}; delete it to have it computed again"
-        ) from None
+def write_json(tree: Any, path: str | Path | None = None, *, nan: str | None = "nan") -> str:
+    """The text of a result, also written to a file if one is named; arrays are lists, and infinity is a word.
+
+    >>> write_json({"scores": np.array([0.5, np.inf, np.nan])}, nan=None)
+    '{"scores": [0.5, "inf", null]}'
+    """
+    text = json.dumps(_to_json_value(tree, nan), ensure_ascii=False, allow_nan=False)
+    if path is not None:
+        write_lines(Path(path), iter([text]))
+    return text
+
+
+def _to_json_value(tree: Any, nan: str | None) -> Any:
+    """Nested dicts and lists without arrays, NaN and infinity, which JSON does not support."""
+    if isinstance(tree, np.ndarray):
+        tree = tree.tolist()
+    if isinstance(tree, dict):
+        return {name: _to_json_value(value, nan) for name, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [_to_json_value(value, nan) for value in tree]
+    if isinstance(tree, float) and not math.isfinite(tree):
+        return nan if math.isnan(tree) else str(tree)
+    return tree
 
 
 def read_fields(held: Any, where: str, **checks: Parser) -> dict[str, Any]:
-    """The entries of a JSON object, each as its check gives it; an error that names the one that is wrong.
+    """The checked entries of a JSON object; the error names the invalid entry.
 
     >>> read_fields({"n": 3}, "source", n=parse_number)
     {'n': 3.0}
@@ -99,12 +116,12 @@ def choice_parser(words: Any) -> Parser:
 
 
 def nullable_parser(check: Parser) -> Parser:
-    """What a check takes, or null."""
+    """A value that passes the check, or null."""
     return lambda value, where: None if value is None else check(value, where)
 
 
 def list_parser(check: Parser) -> Parser:
-    """A list of what a check takes, as a tuple."""
+    """A list of values that pass the check, as a tuple."""
 
     def checked(value: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(value, list):
@@ -135,20 +152,20 @@ def array_parser(*shape: int | None) -> Parser:
 
     def checked(value: Any, where: str) -> NDArray[np.float64]:
         try:
-            found = np.array(value)
+            array = np.array(value)
         except (ValueError, OverflowError, RecursionError):  # lists of several lengths
-            found = np.array(None)
-        alike = found.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, found.shape, strict=True))
-        if found.dtype.kind not in "if" or not alike:
+            array = np.array(None)
+        alike = array.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
+        if array.dtype.kind not in "if" or not alike:
             words = ", ".join("any" if size is None else str(size) for size in shape)
             raise ValueError(f"{where} is {value!r:.60}: expected numbers of shape ({words})")
-        return found.astype(np.float64)
+        return array.astype(np.float64)
 
     return checked
 
 
 def score_array_parser(*shape: int) -> Parser:
-    """The same of a shape that has no None, where null stands for NaN and infinity is a word."""
+    """The same for a shape without None; null stands for NaN, and infinity is a string."""
 
     def number(value: Any, where: str) -> float:
         return math.nan if value is None else parse_number(value, where)
@@ -164,7 +181,7 @@ def score_array_parser(*shape: int) -> Parser:
 
 
 def dict_parser(check: Parser, names: Any = None) -> Parser:
-    """An object of what a check takes; with these names and no others, where they are given."""
+    """An object of values that pass the check; if names are given, exactly with these names."""
 
     def checked(value: Any, where: str) -> dict[str, Any]:
         if names is not None:

@@ -1,4 +1,4 @@
-"""Options of an estimator, each declared once: how it is checked, and what depends on it.
+"""Declarations of estimator options: the check of each option, and its role.
 
 ```python
 class SiameseGRU(LearnedMetric):
@@ -13,7 +13,7 @@ class SiameseGRU(LearnedMetric):
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, Literal, Self, TypeVar, overload
 
@@ -35,9 +35,9 @@ S = TypeVar("S")
 
 
 class Option(Generic[T]):
-    """One option: its check, which gives the plain value or an error that names it, its role, and whether None will do.
+    """One option: its check, which returns the plain value or raises an error, its role, and whether it may be None.
 
-    It stands in the class under the name of a constructor's argument; an instance has the value there.
+    It is a class attribute with the name of a constructor argument; on an instance, that attribute is the value.
     """
 
     def __init__(
@@ -107,6 +107,28 @@ def choice(*choices: str, role: Role = "model") -> Option[Any]:
     return Option(partial(parameters.check_choice, choices=choices), role)
 
 
+def word_or_value(
+    kind: type[S] | tuple[type[S], ...], words: Mapping[str, Callable[[], S | None]], example: str, role: Role = "model"
+) -> Option[Any]:
+    """A value of a class, or a word that stands for one with its defaults, whose options are then reachable too.
+
+    >>> option = word_or_value(complex, {"zero": complex}, "1j")
+    >>> option.check("zero", "gain"), option.check(2j, "gain")
+    (0j, 2j)
+    """
+
+    def check(value: Any, name: str) -> S | None:
+        if isinstance(value, kind):
+            return value
+        if not isinstance(value, str):
+            raise TypeError(
+                f"{name}={value!r:.60}: expected one of {', '.join(map(repr, words))}, or a value such as {example}"
+            )
+        return words[parameters.check_choice(value, name, tuple(words))]()
+
+    return Option(check, role, from_word=lambda word: words[word]() if word is not None and word in words else word)
+
+
 def folder(role: Role = "free") -> Option[Any]:
     """The path of a folder."""
     return Option(parameters.check_folder, role)
@@ -123,7 +145,7 @@ def nullable(option: Option[S]) -> Option[S | None]:
 
 
 def with_default(option: Option[S], value: S) -> Option[S]:
-    """The same; where a constructor does not take it, it is this value: a class may be older than the option.
+    """The same, with a value for classes whose constructor lacks the option, because they are older.
 
     >>> class Older:
     ...     frames = with_default(integer(1), 7)
@@ -137,3 +159,22 @@ def with_default(option: Option[S], value: S) -> Option[S]:
 def any_value(role: Role = "model") -> Option[Any]:
     """Whatever the method checks itself, because it depends on the data or on other options."""
     return Option(lambda value, name: value, role)
+
+
+def value_of(kind: type[Any], role: Role = "model") -> Option[Any]:
+    """A value of a class, such as the weights of a loss; None is the value with its defaults."""
+
+    def check(value: Any, name: str) -> Any:
+        if not isinstance(value, kind):
+            raise TypeError(f"{name}={value!r:.60}: expected a {kind.__name__}, such as {kind.__name__}()")
+        return value
+
+    return Option(check, role, from_word=lambda word: kind(), optional=True)
+
+
+def check_fields(value: object, **declared: Option[Any]) -> None:
+    """Check fields of a frozen dataclass, as its `__post_init__` does, and store them as plain Python values."""
+    for name, option in declared.items():
+        given = getattr(value, name)
+        if not (option.optional and given is None):
+            object.__setattr__(value, name, option.check(given, name))

@@ -1,4 +1,4 @@
-"""Models, values and what they learned as JSON and named arrays, and back."""
+"""Conversion of models, values and fitted attributes to JSON and named arrays, and back."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from . import registry, trees
 if TYPE_CHECKING:
     from .base import Model
 
-_KIND = "__kind__"  # what an object is that is no method: sequences, a record, a pipeline, one that was met before
+_KIND = "__kind__"  # objects other than methods: sequences, a record, a pipeline, a reference to an earlier object
 _SEQUENCE_FIELDS = ("labels", "groups", "ids", "times", "channel_names", "class_names")
 
 
 class Packer:
-    """Takes objects apart. An object that is met twice is kept once, so that shared parts stay shared."""
+    """Converts objects to JSON and arrays. An object that occurs twice is stored once, so shared parts stay shared."""
 
     def __init__(self) -> None:
         self.arrays: trees.Arrays = {}
@@ -38,7 +38,7 @@ class Packer:
         return trees.flatten(tree, name, known, self.arrays)[0]
 
     def method(self, model: Any, name: str) -> dict[str, Any]:
-        """A model or a value: its name, its parameters, and what it learned if it did."""
+        """A model or a value: its name, its parameters and, if it is fitted, its fitted attributes."""
         called = registry.registered_name(type(model))
         if called is None:
             raise TypeError(
@@ -49,15 +49,15 @@ class Packer:
         if fitted:
             model._refuse_to_save()
         parameters = {option: _to_writable(value) for option, value in constructor_parameters(model).items()}
-        found = {"method": called, "parameters": self._parameters_to_json(parameters, f"{name}.parameters")}
+        description = {"method": called, "parameters": self._parameters_to_json(parameters, f"{name}.parameters")}
         if fitted:
-            found["learned"] = {
+            description["learned"] = {
                 attribute: self.to_json(
                     value, f"{name}.learned.{attribute}", type(model)._attribute_schemas()[attribute].records
                 )
                 for attribute, value in model._get_state().items()
             }
-        return found
+        return description
 
     def _parameters_to_json(self, parameters: dict[str, Any], name: str) -> dict[str, Any]:
         return {option: self.to_json(value, f"{name}.{option}") for option, value in parameters.items()}
@@ -87,8 +87,8 @@ class Packer:
         if isinstance(value, Pipeline):
             steps = [[step, self._step_to_json(part, step, f"{name}.{step}")] for step, part in value.steps]
             return {_KIND: "pipeline", "steps": steps, "verbose": value.verbose}
-        known = isinstance(value, _model_class()) or registry.registered_name(type(value)) is not None
-        return self.method(value, name) if known else None
+        is_method = isinstance(value, _model_class()) or registry.registered_name(type(value)) is not None
+        return self.method(value, name) if is_method else None
 
     def _step_to_json(self, part: Any, step: str, name: str) -> Any:
         if part is None or part == "passthrough":
@@ -104,7 +104,7 @@ class Packer:
 
 
 class Unpacker:
-    """Puts together what a `Packer` took apart."""
+    """Restores the objects that a `Packer` converted."""
 
     def __init__(self, arrays: trees.Arrays) -> None:
         self.arrays = arrays
@@ -119,7 +119,7 @@ class Unpacker:
         return trees.unflatten(words, self.arrays, made)
 
     def method(self, words: Mapping[str, Any]) -> Any:
-        """A model or a value, found by its name; what it learned is put back."""
+        """A model or a value, looked up by name, with its fitted attributes."""
         kind = registry.find_class(words["method"])
         given = {
             name: self._entry_from_json(f"parameters.{name}", value) for name, value in words["parameters"].items()
@@ -135,7 +135,7 @@ class Unpacker:
         return model
 
     def _attributes_from_json(self, kind: type[Model], words: Any) -> dict[str, Any]:
-        """What was learned, attribute by attribute, made of nothing but what the class declares."""
+        """The fitted attributes, restored from the declared types only."""
         if not isinstance(words, dict):
             raise ValueError(f"learned is {words!r:.60}: expected the attributes of {kind.__name__}")
         declared = kind._attribute_schemas()
@@ -150,20 +150,20 @@ class Unpacker:
             return self.value(words, records)
         except (ImportError, MemoryError):
             raise  # of which no entry is guilty
-        except Exception as error:  # whatever a constructor makes of words that are not what it wrote
+        except Exception as error:  # a constructor may raise any error for parameters that it did not write
             what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else error
             raise ValueError(f"{name}: {what}") from error
 
     def _build_object(self, words: dict[str, Any], records: tuple[type[Any], ...]) -> Any:
         if words.keys() >= {"method", "parameters"}:
-            found = self.method(words)
+            built = self.method(words)
         elif _KIND not in words:
             return None
         else:
-            found = self._build_special(words, records)
+            built = self._build_special(words, records)
         if "called" in words:
-            self._seen_objects[words["called"]] = found
-        return found
+            self._seen_objects[words["called"]] = built
+        return built
 
     def _build_special(self, words: dict[str, Any], records: tuple[type[Any], ...]) -> Any:
         kind = words[_KIND]
@@ -178,9 +178,9 @@ class Unpacker:
             made = Pipeline(steps, verbose=bool(words.get("verbose", False)))
             made._validate_steps()  # names, and that each but the last transforms
             return made
-        known = {record.__name__: record for record in records}
-        if kind == "record" and words["record"] in known:
-            return make_record(known[words["record"]], self.value(words["fields"]))
+        record_classes = {record.__name__: record for record in records}
+        if kind == "record" and words["record"] in record_classes:
+            return make_record(record_classes[words["record"]], self.value(words["fields"]))
         raise ValueError(f"{words.get('record', kind)!r} is not among what save() writes here")
 
 
@@ -191,7 +191,7 @@ def _model_class() -> type[Model]:
 
 
 def record_fields(record: Any) -> dict[str, Any]:
-    """What a record is made of, by name."""
+    """The fields of a record by name."""
     if hasattr(record, "_asdict"):
         named: dict[str, Any] = record._asdict()
         return named
@@ -207,7 +207,7 @@ def make_record(kind: type[Any], fields: dict[str, Any]) -> Any:
 
 
 def constructor_parameters(method: Any) -> dict[str, Any]:
-    """What the constructor of a model or a value was given, by name."""
+    """The constructor arguments of a model or a value, by name."""
     if dataclasses.is_dataclass(method):
         return {field.name: getattr(method, field.name) for field in dataclasses.fields(method) if field.init}
     own: dict[str, Any] = method.get_params(deep=False)

@@ -1,4 +1,4 @@
-"""The class behind a name that a folder gives: only public names of the packages are ever looked up, nothing else."""
+"""Lookup of classes by the name in a model folder, among the public names of the packages only."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def find_class(method: str) -> type[Any]:
     >>> find_class("DTW")
     <class 'timelike.align.dtw.DTW'>
     """
-    for found in _public_objects(method):
-        if is_saveable(found):
-            kind: type[Any] = found
+    for candidate in _public_objects(method):
+        if is_saveable(candidate):
+            kind: type[Any] = candidate
             return kind
     raise ValueError(f"the method {method!r} is unknown: this timelike knows {', '.join(_public_class_names())}")
 
 
 def registered_name(kind: type[Any]) -> str | None:
     """The name under which a class is known, None if it is not: a torch layer may have the name of a value."""
-    known = is_saveable(kind) and any(found is kind for found in _public_objects(kind.__name__))
-    return kind.__name__ if known else None
+    is_registered = is_saveable(kind) and any(candidate is kind for candidate in _public_objects(kind.__name__))
+    return kind.__name__ if is_registered else None
 
 
 def is_saveable(kind: Any) -> bool:
-    """Whether a public name is a method: what is fitted, a frozen value, or what `get_params` makes the same again."""
+    """Whether a public name is a method: an estimator, a frozen value, or a class that `get_params` can recreate."""
     from .base import Model
 
     if not isinstance(kind, type):
@@ -53,12 +53,12 @@ def all_methods() -> dict[str, type[Any]]:
     True
     """
     names = {name for package in _exports.public_packages() for name in _exports.public_names(package)}
-    found = {name: kind for name in sorted(names) for kind in _public_objects(name) if is_saveable(kind)}
-    return {name: kind for name, kind in found.items() if not inspect.isabstract(kind)}
+    classes = {name: kind for name in sorted(names) for kind in _public_objects(name) if is_saveable(kind)}
+    return {name: kind for name, kind in classes.items() if not inspect.isabstract(kind)}
 
 
 def _public_objects(name: str) -> Iterator[Any]:
-    """What the packages, and the packages inside them, have under a public name."""
+    """The objects with a public name in the packages and their subpackages."""
     for package in _exports.public_packages():
         if name in _exports.public_names(package):
             yield getattr(import_module(package), name)

@@ -1,4 +1,4 @@
-"""Learned attributes of an estimator, each declared once: what a value must be to be saved and to be loaded.
+"""Declarations of fitted attributes: the checks of their values when a model is saved and loaded.
 
 ```python
 class KMedoids(Model):
@@ -56,7 +56,7 @@ class CheckScope:
         return CheckScope(self.model, self)
 
     def size(self, dimension: Dimension) -> int | None:
-        """How large a dimension must be, None where it is not known yet."""
+        """The required size of a dimension, None if it is not known yet."""
         if isinstance(dimension, int):
             return dimension
         if callable(dimension):
@@ -81,7 +81,7 @@ class CheckScope:
 
 
 class AttributeSchema:
-    """The declaration of one learned attribute; an instance that has learned has the value in its place."""
+    """The declaration of one fitted attribute; on a fitted instance, the attribute is the value."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ def integer(least: int = 0, most: int = MAX_INTEGER) -> Any:
 
 
 def real(least: float = -math.inf, most: float = math.inf, *, finite: bool = True) -> Any:
-    """A number within bounds, never NaN, and finite unless it says otherwise."""
+    """A number within bounds, never NaN, and finite by default."""
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
@@ -183,7 +183,7 @@ def array(
     above: float = -math.inf,
     most: float = math.inf,
 ) -> Any:
-    """An array of a shape and a dtype; numbers are finite unless it says otherwise, and never NaN within bounds."""
+    """An array of a shape and a dtype; numbers are finite by default, and never NaN if they have bounds."""
     dtypes = (dtype,) if isinstance(dtype, str) else dtype
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
@@ -199,7 +199,7 @@ def array(
 
 
 def indices(*shape: Dimension, below: Dimension, least: int = 0) -> Any:
-    """An array of positions among `below` things; `least` is −1 where that stands for none."""
+    """An array of positions below `below`; `least` is −1 if that stands for none."""
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         _check_array(value, name, scope, shape, ("int64",))
@@ -208,14 +208,14 @@ def indices(*shape: Dimension, below: Dimension, least: int = 0) -> Any:
     def within(value: NDArray[np.int64], name: str, limit: int | None) -> None:
         assert limit is not None, f"nothing says how many {below} there are, which {name} is below"
         if value.size and (value.min() < least or value.max() >= limit):
-            found = f"{name} holds {value.min()} to {value.max()}"
-            raise ValueError(f"{found}: expected positions from {least} to {limit - 1}")
+            range_text = f"{name} holds {value.min()} to {value.max()}"
+            raise ValueError(f"{range_text}: expected positions from {least} to {limit - 1}")
 
     return AttributeSchema(check, np.ndarray)
 
 
 def offsets(dimension: str, *, total: Dimension) -> Any:
-    """Where each of several stretches begins in an array of `total` rows, and where the last ends: (n + 1,)."""
+    """The starts of several segments in an array of `total` rows, and the end of the last: (n + 1,)."""
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         _check_array(value, name, scope, (...,), ("int64",))
@@ -226,7 +226,7 @@ def offsets(dimension: str, *, total: Dimension) -> Any:
 
     def rising(value: NDArray[np.int64], name: str, rows: int | None) -> None:
         if value[0] != 0 or (np.diff(value) < 0).any() or value[-1] != rows:
-            raise ValueError(f"{name} does not rise from 0 to {rows}: expected where each stretch begins and ends")
+            raise ValueError(f"{name} does not rise from 0 to {rows}: expected increasing offsets")
 
     return AttributeSchema(check, np.ndarray)
 
@@ -247,7 +247,7 @@ def labels(dimension: Dimension, *, distinct: bool = True) -> Any:
 
 
 def sequences(dimension: Dimension | None = None, *, least: int = 1, frame: bool = True) -> Any:
-    """Sequences of the frames that the model was fitted on, as many as a dimension says."""
+    """Sequences with the frame shape of the training data; a dimension gives their number."""
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         _refuse_if(not isinstance(value, Sequences), name, value, "sequences")
@@ -308,10 +308,10 @@ def estimator(*kinds: type[Any], frame: bool = True) -> Any:
         from .base import Model
         from .registry import registered_name
 
-        known = (
+        is_expected = (
             isinstance(value, kinds) if kinds else isinstance(value, Model) or registered_name(type(value)) is not None
         )
-        _refuse_if(not known, name, value, expected)
+        _refuse_if(not is_expected, name, value, expected)
         if not isinstance(value, Model):
             return
         _refuse_if(not value.__sklearn_is_fitted__(), name, value, "one that is fitted")
@@ -325,7 +325,7 @@ def estimator(*kinds: type[Any], frame: bool = True) -> Any:
 def record(
     kind: type[Any], /, *, check: Callable[[Any, str, CheckScope], None] | None = None, **fields: AttributeSchema
 ) -> Any:
-    """A record of a class with every field declared; `check(record, name, scope)` says what fields must agree on."""
+    """A record of a class with every field declared; `check(record, name, scope)` checks fields together."""
     own = _field_names(kind)
     if own is not None and own != set(fields):
         raise TypeError(f"{kind.__name__} has the fields {', '.join(sorted(own))}: declare each of them, and no other")
@@ -399,7 +399,7 @@ def dict_of(key: AttributeSchema, value: AttributeSchema, *, holds: tuple[Any, .
 
 
 def union(*declared: AttributeSchema) -> Any:
-    """One of several, told apart by the type of the value."""
+    """One of several, distinguished by the type of the value."""
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         for one in declared:
@@ -426,10 +426,10 @@ def nullable(declared: AttributeSchema) -> Any:
 
 
 def not_required(declared: AttributeSchema, *, with_: str | None = None, after: str | None = None) -> Any:
-    """The same, or absent: what a verb after `fit` adds, or some options only.
+    """The same, or absent: an attribute that a method after `fit` adds, or that only some options need.
 
-    `with_` names another attribute that the same verb writes: both are there, or neither. `after` names one of a verb
-    that must have been called before: it is there where this one is.
+    `with_` names another attribute that the same method writes: both exist, or neither. `after` names an attribute of a
+    method that must be called first: it exists if this one does.
     """
     return AttributeSchema(
         declared.check,
@@ -444,24 +444,24 @@ def not_required(declared: AttributeSchema, *, with_: str | None = None, after: 
 
 
 def required_if(needed: Callable[[Any], bool], declared: AttributeSchema) -> Any:
-    """The same, absent only where the options say that it is not needed: `needed(model)` tells."""
-    found: AttributeSchema = not_required(declared)
-    found.optional = lambda model: not needed(model)
-    return found
+    """The same, required if `needed(model)` is true, which depends on the options."""
+    schema: AttributeSchema = not_required(declared)
+    schema.optional = lambda model: not needed(model)
+    return schema
 
 
 def any_value() -> Any:
-    """Whatever a folder can hold, where other code checks it."""
+    """Any value that a folder can store; other code checks it."""
     return AttributeSchema(lambda value, name, scope: None, object)
 
 
 def derived_value() -> Any:
-    """What follows from the rest: it is not saved, and made again by the model."""
+    """A derived attribute: it is not saved, and the model recomputes it."""
     return AttributeSchema(lambda value, name, scope: None, optional=True, is_saved=False)
 
 
 def network_weights() -> Any:
-    """A network, of which a folder has the weights; the model makes it again and puts them back."""
+    """A network: a folder stores its weights, and the model rebuilds it with them."""
     return AttributeSchema(lambda value, name, scope: None, optional=True)
 
 
@@ -469,13 +469,13 @@ def network_weights() -> Any:
 
 
 def channel_scaler(*shape: Dimension) -> Any:
-    """Mean and deviation, both of a shape, that of a frame unless it says otherwise."""
+    """Mean and standard deviation, both of one shape, by default that of a frame."""
     axes = shape or ("*frame",)
     return record(ChannelScaler, mean=array(*axes), scale=array(*axes, above=0))
 
 
 def time_pool() -> Any:
-    """A clock with fewer frames."""
+    """A `TimePool`, which reduces the number of frames."""
     return record(TimePool, factor=real(1), max_frames=integer(1))
 
 
@@ -483,7 +483,7 @@ def time_pool() -> Any:
 
 
 def check_attributes(model: Model, declared: Mapping[str, AttributeSchema], found: Mapping[str, Any]) -> None:
-    """An error that names the attribute where what a model learned is not what its class declares."""
+    """Raise an error that names the fitted attribute if it does not match its declaration."""
     for name in found:
         if name not in declared:
             raise ValueError(
@@ -498,7 +498,7 @@ def check_attributes(model: Model, declared: Mapping[str, AttributeSchema], foun
     scope = CheckScope(model)
     names = sorted(declared.keys() & found.keys(), key=lambda name: (declared[name].is_composed, name))
     checks = [(name, partial(declared[name].check, found[name], name, scope)) for name in names]
-    # what stumbles over another attribute waits until that one has been refused by its own name
+    # a check that fails because of another attribute waits, so that the error names that attribute
     waiting: list[tuple[str, Callable[[], None]]] = [(name, check) for name, check in checks if not _is_checked(check)]
     waiting += [("what was learned", check) for check in scope.deferred]
     for name, check in waiting:
@@ -511,7 +511,7 @@ def check_attributes(model: Model, declared: Mapping[str, AttributeSchema], foun
 
 
 def check_value(value: Any, name: str, declared: AttributeSchema) -> None:
-    """An error that names the entry where a value of no model is not what a declaration says."""
+    """Raise an error that names the entry if a value outside a model does not match a declaration."""
     scope = CheckScope(None)
     declared.check(value, name, scope)
     for check in scope.deferred:
@@ -519,7 +519,7 @@ def check_value(value: Any, name: str, declared: AttributeSchema) -> None:
 
 
 def _check_companions(name: str, one: AttributeSchema, found: Mapping[str, Any]) -> None:
-    """An error where attributes that belong together are not all there."""
+    """Raise an error if attributes that belong together are not all there."""
     if one.with_ is not None and (name in found) != (one.with_ in found):
         present, absent = (name, one.with_) if name in found else (one.with_, name)
         raise ValueError(f"{absent} is missing: it is learned together with {present}")
@@ -528,7 +528,7 @@ def _check_companions(name: str, one: AttributeSchema, found: Mapping[str, Any])
 
 
 def _is_checked(check: Callable[[], None]) -> bool:
-    """Whether a check came to its end; one that refuses has its say at once."""
+    """Whether a check ran to its end; its own errors, `ValueError` and `MemoryError`, are raised."""
     try:
         check()
     except (ValueError, MemoryError):
@@ -558,8 +558,8 @@ def _check_array(
 def _match_shape(value: NDArray[Any], name: str, scope: CheckScope, shape: tuple[Dimension, ...]) -> None:
     axes: list[Dimension] = []
     for dimension in shape:
-        found = dimension(scope.model) if callable(dimension) else dimension
-        axes += scope.model.frame_ if found == "*frame" else found if isinstance(found, tuple) else (found,)
+        size = dimension(scope.model) if callable(dimension) else dimension
+        axes += scope.model.frame_ if size == "*frame" else size if isinstance(size, tuple) else (size,)
     given = value.shape
     if axes and axes[-1] is ...:
         axes, given = axes[:-1], given[: len(axes) - 1]

@@ -1,4 +1,4 @@
-"""Models as folders: `config.json` says what they are, `model.safetensors` what they learned; no code is in them."""
+"""Model folders: `config.json` describes the model, `model.safetensors` has the fitted arrays. They contain no code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ..core import files, parameters
 from ..sequences.io.formats.special_files import special_file_kind
 from . import registry, trees
 from .base import Model
-from .checksums import checksum, json_checksum
 from .packer import Packer, Unpacker
 
 FORMAT = "timelike model"
@@ -28,7 +27,7 @@ _CONFIG_KEYS = ("method", "parameters", "learned", "called", "__kind__", "steps"
 
 
 class SavedModel(NamedTuple):
-    """What a folder holds, not yet put together: the name of the method, and words for the rest."""
+    """The content of a model folder, before it is restored: the name of the method, and JSON for the rest."""
 
     method: str
     config: dict[str, Any]
@@ -39,7 +38,7 @@ class SavedModel(NamedTuple):
 def save_model(model: Any, folder: str | Path) -> None:
     """Write a fitted model, or a scikit-learn pipeline of models of this library, to a folder.
 
-    A model that is there is replaced, anything else is not. The folder appears whole or not at all.
+    An existing model is replaced; other files are not. Writing is atomic.
 
     >>> import tempfile
     >>> import timelike as tl
@@ -80,14 +79,14 @@ def _no_model_error(given: Any) -> TypeError:
 
 
 def write_model(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> None:
-    """Write what a `Packer` made; a model that is there is replaced, anything else is not."""
+    """Write the output of a `Packer`; an existing model is replaced, other files are not."""
     _refuse_to_replace(path)
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, "library_version": version("timelike")}
     config = head | dict(words) | {"tensors": sorted(arrays)}
     with files.atomic_folder(path) as temporary:
         save_file({name: _to_little_endian(array) for name, array in arrays.items()}, temporary / TENSORS)
-        config["tensors_checksum"] = checksum(temporary / TENSORS)
-        config["checksum"] = json_checksum(config)  # of all the rest, that of the tensors included
+        config["tensors_checksum"] = files.file_checksum(temporary / TENSORS)
+        config["checksum"] = files.json_checksum(config)  # of all the rest, that of the tensors included
         text = json.dumps(config, indent=1, ensure_ascii=False, allow_nan=False)
         if not text.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in text):  # half of a letter
             text = json.dumps(config, indent=1, allow_nan=False)
@@ -96,12 +95,12 @@ def write_model(path: Path, words: Mapping[str, Any], arrays: trees.Arrays) -> N
 
 def _to_little_endian(array: Any) -> np.ndarray[Any, Any]:
     """In the order of bytes that safetensors takes every array to have."""
-    found = np.asarray(array, order="C")  # ascontiguousarray would make a row of a single number
-    return found.astype(found.dtype.newbyteorder("<"), copy=False)
+    contiguous = np.asarray(array, order="C")  # ascontiguousarray would make a row of a single number
+    return contiguous.astype(contiguous.dtype.newbyteorder("<"), copy=False)
 
 
 def read_model(folder: str | Path) -> SavedModel:
-    """What a folder holds, if it is what `save` wrote."""
+    """The content of a folder, if `save` wrote it."""
     path = parameters.check_folder(folder, "folder")
     config = _read_config(path)
     _refuse_other_format(config, path / CONFIG)
@@ -119,24 +118,24 @@ def read_model(folder: str | Path) -> SavedModel:
 
 
 def _refuse_damaged(config: dict[str, Any], path: Path) -> None:
-    """An error where a file is not what was written: a checksum finds damage, it proves nothing against a forger."""
+    """Raise an error if a checksum does not match: this finds damage, but does not protect against tampering."""
     rest = {name: value for name, value in config.items() if name != "checksum"}
     for name in ("checksum", "tensors_checksum"):
         if name not in config:
             raise ValueError(f"{path / CONFIG} has no {name!r}: it is incomplete, save the model again")
     try:
-        found = {CONFIG: json_checksum(rest), TENSORS: checksum(path / TENSORS)}
+        checksums = {CONFIG: files.json_checksum(rest), TENSORS: files.file_checksum(path / TENSORS)}
     except OSError as error:
         raise ValueError(f"{path / TENSORS} cannot be read ({error}): the model is damaged, save it again") from error
     for file, written in ((CONFIG, config["checksum"]), (TENSORS, config["tensors_checksum"])):
-        if found[file] != written:
+        if checksums[file] != written:
             raise ValueError(f"{path / file} is not what save() wrote (its checksum is another): save the model again")
 
 
 def load_model(folder: str | Path) -> Any:
-    """A model as it was saved: `model.save(folder)`, then `tl.load_model(folder)`.
+    """Load a model that `model.save(folder)` wrote.
 
-    The class is found by its name among the public names of the library; nothing in the folder is run.
+    The class is looked up by name among the public names of the library; no code in the folder is run.
 
     >>> import tempfile
     >>> import timelike as tl
@@ -201,20 +200,21 @@ def _backup_hint(path: Path) -> str:
 
 
 def _refuse_other_format(config: dict[str, Any], file: Path) -> None:
-    """There is one format, before the first release; a folder of another says which version wrote it."""
-    found = config.get("format_version")
-    if type(found) is not int:
-        raise ValueError(f"{file} has format_version {found!r}: expected the whole number {FORMAT_VERSION}")
-    if found != FORMAT_VERSION:
+    """Raise an error for another format version, which names the version that wrote the folder."""
+    format_version = config.get("format_version")
+    if type(format_version) is not int:
+        raise ValueError(f"{file} has format_version {format_version!r}: expected the whole number {FORMAT_VERSION}")
+    if format_version != FORMAT_VERSION:
         by = config.get("library_version", "another version")
         raise ValueError(
-            f"{file} has format {found}, written by timelike {by}; this is timelike {version('timelike')} and reads "
-            f"format {FORMAT_VERSION} alone: load it with the version that wrote it, or fit and save the model again"
+            f"{file} has format {format_version}, written by timelike {by}; this is timelike {version('timelike')} and "
+            f"reads format {FORMAT_VERSION} alone: load it with the version that wrote it, or fit and save the model "
+            "again"
         )
 
 
 def _refuse_incomplete(config: dict[str, Any], file: Path) -> None:
-    """An error where an entry that every model has is absent, or of another kind."""
+    """Raise an error if an entry that every model has is absent, or of another kind."""
     needed: dict[str, type] = {"library_version": str, "tensors": list}
     needed |= {"steps": list} if config.get("__kind__") == "pipeline" else {"method": str, "parameters": dict}
     for name, kind in needed.items():

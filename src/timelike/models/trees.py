@@ -1,4 +1,4 @@
-"""Nested states as JSON and named arrays, and back. Nothing is ever pickled."""
+"""Conversion of nested states to JSON and named arrays, and back, without pickle."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Builder = Callable[[dict[str, Any]], Any]
 
 
 def flatten(tree: Any, name: str, known: Describer | None = None, into: Arrays | None = None) -> tuple[Any, Arrays]:
-    """What JSON can hold, and the arrays it refers to (NumPy's or torch's), each called by its path from `name`.
+    """A JSON value and the arrays it refers to (NumPy or torch), each named by its path from `name`.
 
-    `known` may say in its own words what certain objects are: it gives a dict for those, None for others. Arrays are
-    added to `into`, where that is given.
+    `known` may encode certain objects itself: it returns a dict for those, None for others. Arrays are added to `into`,
+    if given.
 
     >>> flatten({"step": 3, "mean": np.zeros(2)}, "adam")
     ({'step': 3, 'mean': {'__tensor__': 'adam.mean'}}, {'adam.mean': array([0., 0.])})
@@ -29,7 +29,7 @@ def flatten(tree: Any, name: str, known: Describer | None = None, into: Arrays |
 
 
 def unflatten(skeleton: Any, arrays: Arrays, made: Builder | None = None) -> Any:
-    """The tree that `flatten` took apart; `made` gets every dict first, and gives an object for those it knows.
+    """The inverse of `flatten`; `made` receives every dict first, and may return an object for it.
 
     >>> unflatten(*flatten({1: (2.0, None), "far": math.inf}, "x"))
     {1: (2.0, None), 'far': inf}
@@ -38,8 +38,8 @@ def unflatten(skeleton: Any, arrays: Arrays, made: Builder | None = None) -> Any
         return [unflatten(entry, arrays, made) for entry in skeleton]
     if not isinstance(skeleton, dict):
         return skeleton
-    if made is not None and (found := made(skeleton)) is not None:
-        return found
+    if made is not None and (built := made(skeleton)) is not None:
+        return built
     if _ARRAY in skeleton:
         return arrays[skeleton[_ARRAY]]
     if _TUPLE in skeleton:

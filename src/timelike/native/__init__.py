@@ -1,10 +1,10 @@
-"""Raw buffers → buffers: compiled kernels, and for each a fallback in torch or NumPy that gives the same numbers.
+"""Compiled kernels on raw buffers, each with a fallback in torch or NumPy that returns the same numbers.
 
 One folder for each family, with its kernels, its entry (`__init__.py`) and its `fallback.py`: `elastic` distances,
 `soft`-DTW, `warp`s in continuous time, entropic `transport`, `recurrent` networks, `coupled` GRUs, `convolve` (over
 tables of pairs), `causal` networks, `rocket` (convolutions that are counted), `similarity` (a perceptron of pairs),
-`tangent` (kernels of wide networks) and `stream` (a query in a stream). `machine` holds what all of them use. The names
-here are those of `elastic` and of `machine`.
+`tangent` (kernels of wide networks) and `stream` (a query in a stream). All of them use `machine`. This package exports
+the names of `elastic` and `machine`.
 """
 
 from __future__ import annotations

@@ -125,24 +125,10 @@ def rules() -> list[str]: ...
 # soft
 
 def soft_costs(
-    x: _Array,
-    y: _Array,
-    n: _Ints,
-    m: _Ints,
-    out: _Array,
-    threads: int,
-    /,
-    isa: str | None = None,
+    x: _Array, y: _Array, n: _Ints, m: _Ints, out: _Array, threads: int, /, isa: str | None = None
 ) -> None: ...
 def soft_totals(
-    soft: _Soft,
-    costs: _Array,
-    n: _Ints,
-    m: _Ints,
-    out: _Array,
-    threads: int,
-    /,
-    isa: str | None = None,
+    soft: _Soft, costs: _Array, n: _Ints, m: _Ints, out: _Array, threads: int, /, isa: str | None = None
 ) -> None: ...
 def soft_visits(
     soft: _Soft,
@@ -303,15 +289,7 @@ def transport_sums(
     isa: str | None = None,
 ) -> None: ...
 def transport_project(
-    plans: _Doubles,
-    gradients: _Doubles,
-    n: _Ints,
-    m: _Ints,
-    /,
-    *,
-    threads: int,
-    out: _Doubles,
-    isa: str | None = None,
+    plans: _Doubles, gradients: _Doubles, n: _Ints, m: _Ints, /, *, threads: int, out: _Doubles, isa: str | None = None
 ) -> None: ...
 
 # coupled

@@ -4,7 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "machine/dispatch.hpp"
-#include "machine/shelf.hpp"
+#include "machine/scratch_buffer.hpp"
 
 namespace nb = nanobind;
 
@@ -43,7 +43,7 @@ NB_MODULE(_kernels, module) {
     define_stream(module);
     define_tangent(module);
     module.def(
-        "room", [](size_t count) { return (new Room(count * sizeof(float)))->array<float>(count); },
+        "room", [](size_t count) { return (new ScratchBuffer(count * sizeof(float)))->array<float>(count); },
         "So many float32, not cleared, where what was given back before is used again.");
     module.def("isa", [] { return std::string(name_of({})); }, "The instruction set in use.");
     module.def("isas", &runnable, "Instruction sets that are built in and that this processor runs.");

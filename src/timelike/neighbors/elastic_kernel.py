@@ -17,8 +17,8 @@ from ..sequences import Sequences
 class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
     """Similarities to the training sequences: k(x, y) = exp(−γ d(x, y)), for `SVC(kernel="precomputed")`.
 
-    An elastic distance is not a Euclidean one, so the kernel need not be positive definite (Lei and Sun, 2007).
-    `SVC` works with it all the same; its optimum is then a local one. A larger γ brings the matrix nearer to the
+    Elastic distances are not Euclidean, so the kernel need not be positive definite (Lei and Sun, 2007). `SVC` works
+    with it nevertheless, but its optimum may be local. A larger γ brings the matrix nearer to the
     identity, which is positive definite.
 
     Parameters
@@ -68,11 +68,7 @@ class ElasticKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  
     def _fit_distances(self, X: Any, y: Any, needed: bool) -> NDArray[Any] | None:
         with self._atomic_fit():
             self.sequences_ = sequences = self._validate_fit_input(X)
-            self.metric_ = (
-                metric_names.fit_metric_copy(self.metric, sequences)
-                if y is None
-                else metric_names.fit_metric_copy(self.metric, sequences, y)
-            )
+            self.metric_ = metric_names.fit_metric_copy(self.metric, sequences, y)
             distances = self.metric_.pairwise(sequences) if needed else None
             self.gamma_ = inverse_median(distances) if self.gamma is None else float(self.gamma)
         return distances
@@ -89,7 +85,7 @@ def inverse_median(distances: NDArray[Any] | None) -> float:
     """1 / the median of the distances between different items: a scale for exp(−γ d)."""
     assert distances is not None
     between = distances[~np.eye(len(distances), dtype=bool)]
-    typical = float(np.median(between)) if between.size else 0.0
-    if typical == 0:  # half of them are copies of each other
-        typical = float(between.mean()) if between.size else 0.0
+    if not between.size:
+        return 1.0
+    typical = float(np.median(between)) or float(between.mean())  # the median is 0 if half of the items are copies
     return 1 / typical if typical > 0 else 1.0

@@ -72,8 +72,8 @@ class NeighborsBase(Model):
             return np.ones(distances.shape)
         if (distances < 0).any():
             raise ValueError(
-                f"weights='distance': {self.metric_!r} gave the distance {distances.min():g}, and a negative one is no "
-                "closeness: use weights='uniform', or SoftDTW(divergence=True)"
+                f"weights='distance': {self.metric_!r} gave the distance {distances.min():g}, and weights need "
+                "distances of at least 0: use weights='uniform', or SoftDTW(divergence=True)"
             )
         same = distances == 0  # a sequence that is there decides alone
         with np.errstate(divide="ignore", over="ignore"):
@@ -186,12 +186,7 @@ class NeighborsRegressor(RegressorMixin, NeighborsBase):  # type: ignore[misc]
 
     @accept_aliases(n_neighbors="k")
     def __init__(
-        self,
-        metric: Metric | str = "dtw",
-        *,
-        k: int = 1,
-        weights: Weights = "uniform",
-        n_neighbors: int | None = None,
+        self, metric: Metric | str = "dtw", *, k: int = 1, weights: Weights = "uniform", n_neighbors: int | None = None
     ) -> None:
         store_parameters(self, locals())
 

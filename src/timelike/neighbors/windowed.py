@@ -112,12 +112,14 @@ class WindowedClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     def _cut_windows(self, sequences: Sequences) -> tuple[Sequences, NDArray[np.int64]]:
         """Windows, then sequences shorter than a window, and the position of the sequence that each comes from."""
         step = max(1, self.size // 2) if self.step is None else self.step
-        every = np.arange(len(sequences))
-        known = sequences.replace(ids=None, groups=every if sequences.groups is None else sequences.groups)
-        short = known.lengths < self.size
+        positions = np.arange(len(sequences))
+        grouped = sequences.replace(ids=None, groups=positions if sequences.groups is None else sequences.groups)
+        short = grouped.lengths < self.size
         if short.all():
-            return known, every
-        long = every[~short]
-        owners = np.repeat(long, (known.lengths[long] - self.size) // step + 1)
-        windows = known[long].windows(self.size, step)
-        return (concat([windows, known[short]]) if short.any() else windows), np.concatenate([owners, every[short]])
+            return grouped, positions
+        long = positions[~short]
+        owners = np.repeat(long, (grouped.lengths[long] - self.size) // step + 1)
+        windows = grouped[long].windows(self.size, step)
+        return (concat([windows, grouped[short]]) if short.any() else windows), np.concatenate(
+            [owners, positions[short]]
+        )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .maps import plot_costs, plot_plan, value_range
-from .signals import COLORS, channel_values, escape_mathtext, style_axes
-from .style import page_theme
+from .signals import channel_values
+from .style import COLORS, escape_mathtext, page_theme, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,16 +71,16 @@ def plot_alignment(
     else:
         lines = plan_lines(alignment.plan) if alignment.path is None else path_lines(alignment.path)
     with page_theme(dark):
-        whole = Figure(figsize=(9.5 if warp is None else 13, 3.8), layout="constrained")
+        figure = Figure(figsize=(9.5 if warp is None else 13, 3.8), layout="constrained")
         ratios = (1.5, 1) if warp is None else (1.5, 1, 1)
-        joined, costs, *rest = whole.subplots(1, len(ratios), width_ratios=ratios)
+        joined, costs, *rest = figure.subplots(1, len(ratios), width_ratios=ratios)
         plot_matched_signals(joined, x, y, lines, labels)
         plot_costs(costs, alignment.x, alignment.y)
         plot_over_costs(costs, alignment)
         costs.set_title(f"cost {alignment.cost:.4g}", fontsize="medium")
         if rest:
             plot_warp(rest[0], warp)
-    return whole
+    return figure
 
 
 def path_lines(path: NDArray[Any]) -> list[tuple[float, float, float]]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .maps import PALETTES
-from .signals import COLORS
+from .style import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,14 +41,14 @@ def check_target(path: str | Path, rate: float) -> Path:
 
 def _check_path(path: Any) -> Path:
     """A path with a suffix of an animation."""
-    given = os.fspath(path) if isinstance(path, str | os.PathLike) else path
-    if not isinstance(given, str):
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(text, str):
         raise TypeError(f"path={path!r:.60}: expected the path of a .gif or .mp4 file, as text or a Path")
-    if "\0" in given:
-        raise ValueError(f"path={given!r} has a NUL in it: expected the path of a .gif or .mp4 file")
-    target = Path(os.path.expanduser(given))  # unlike that of a Path, it leaves users who are not there as they are
+    if "\0" in text:
+        raise ValueError(f"path={text!r} has a NUL in it: expected the path of a .gif or .mp4 file")
+    target = Path(os.path.expanduser(text))  # unlike that of a Path, it leaves users who are not there as they are
     if target.suffix.lower() not in _SUFFIXES:
-        raise ValueError(f"path={given!r} ends in {target.suffix!r}: expected .gif or .mp4")
+        raise ValueError(f"path={text!r} ends in {target.suffix!r}: expected .gif or .mp4")
     return target
 
 
@@ -69,8 +69,8 @@ def _check_writable(target: Path) -> None:
         part.touch(exist_ok=False)
         part.unlink()
     except OSError as error:
-        words = f"path={str(target)!r}: no file can be written there ({error.strerror}); give another name or folder"
-        raise (PermissionError if isinstance(error, PermissionError) else OSError)(words) from None
+        message = f"path={str(target)!r}: no file can be written there ({error.strerror}); give another name or folder"
+        raise (PermissionError if isinstance(error, PermissionError) else OSError)(message) from None
 
 
 def _temporary_path(target: Path) -> Path:
@@ -126,9 +126,8 @@ def _write_mp4(
                 render_step(step)
                 writer.grab_frame()
     except (subprocess.CalledProcessError, BrokenPipeError) as error:
-        raise RuntimeError(
-            f"ffmpeg could not write the picture ({error}): try another ffmpeg, or save a .gif"
-        ) from error
+        message = f"ffmpeg could not write the animation ({error}): try another ffmpeg, or save a .gif"
+        raise RuntimeError(message) from error
 
 
 def _write_with_av(
@@ -141,8 +140,8 @@ def _write_with_av(
         stream = film.add_stream("libx264", rate=Fraction(float(rate)).limit_denominator(1000))
         width, height = (int(_RESOLUTION * side) // 2 * 2 for side in figure.get_size_inches())  # it needs even sides
         stream.height, stream.width, stream.pix_fmt = height, width, "yuv420p"
-        for picture in _render_steps(figure, steps, render_step):
-            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture[:height, :width]), format="rgb24")
+        for image in _render_steps(figure, steps, render_step):
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image[:height, :width]), format="rgb24")
             film.mux(stream.encode(frame))
         film.mux(stream.encode())
 
@@ -169,9 +168,9 @@ def _write_gif(
     colors: NDArray[Any],
 ) -> None:
     """By Pillow, which comes with matplotlib, and with one palette: with one for each frame, colours would waver."""
-    drawn = map(_make_quantizer(colors), _render_steps(figure, steps, render_step))
-    first, pause = next(drawn), max(round(1000 / rate), _SHORTEST)
-    first.save(path, save_all=True, append_images=drawn, duration=pause, loop=0, optimize=False)
+    images = map(_make_quantizer(colors), _render_steps(figure, steps, render_step))
+    first, pause = next(images), max(round(1000 / rate), _SHORTEST)
+    first.save(path, save_all=True, append_images=images, duration=pause, loop=0, optimize=False)
 
 
 def _make_quantizer(colors: NDArray[Any]) -> Callable[[NDArray[Any]], Image.Image]:
@@ -182,15 +181,17 @@ def _make_quantizer(colors: NDArray[Any]) -> Callable[[NDArray[Any]], Image.Imag
     numbers = (255 * colors).round().astype(np.uint8)
     tree = cKDTree(numbers.astype(np.float64))
 
-    def painted(pixels: NDArray[Any]) -> Image.Image:
+    def quantize(pixels: NDArray[Any]) -> Image.Image:
         packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-        met, where = np.unique(packed, return_inverse=True)
-        nearest = np.asarray(tree.query(np.stack([met >> 16, met >> 8 & 255, met & 255], axis=1))[1])
-        picture = Image.fromarray(nearest[where].reshape(packed.shape).astype(np.uint8))
-        picture.putpalette(numbers.ravel().tolist())
-        return picture
+        colors_met, where = np.unique(packed, return_inverse=True)
+        nearest = np.asarray(
+            tree.query(np.stack([colors_met >> 16, colors_met >> 8 & 255, colors_met & 255], axis=1))[1]
+        )
+        image = Image.fromarray(nearest[where].reshape(packed.shape).astype(np.uint8))
+        image.putpalette(numbers.ravel().tolist())
+        return image
 
-    return painted
+    return quantize
 
 
 def _field_colors() -> NDArray[Any]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import COLORS, escape_mathtext, style_axes
-from .style import contrasting_color, page_theme, text_color
+from .style import COLORS, contrasting_color, escape_mathtext, page_theme, style_axes, text_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +28,7 @@ def plot_det(curves: Mapping[str, Curve], band: Band | None = None) -> Figure:
     A rate of 0 lies at −∞ there, so the axes end below the smallest rate that occurs.
     """
     floor, ceiling = _rate_range(curves)
-    whole, axes = _square_axes()
+    figure, axes = _square_axes()
     if band is not None:
         rates, low, high = (_probit(side, floor) for side in band)
         axes.fill_between(rates, low, high, color=COLORS[0], alpha=0.18, linewidth=0)
@@ -49,12 +48,12 @@ def plot_det(curves: Mapping[str, Curve], band: Band | None = None) -> Figure:
     limits = _probit(np.array([floor, ceiling]), floor)
     axes.set(xlim=limits, ylim=limits, xlabel="false accepts, %", ylabel="false rejects, %")
     _finish_axes(axes)
-    return whole
+    return figure
 
 
 def plot_roc(curves: Mapping[str, Curve], band: Band | None = None) -> Figure:
     """True accepts over false accepts, beside the line of decisions by lot."""
-    whole, axes = _square_axes()
+    figure, axes = _square_axes()
     axes.plot([0, 1], [0, 1], color=COLORS[6], linewidth=0.8, linestyle="--")
     if band is not None:
         rates, low, high = (np.asarray(side) for side in band)
@@ -64,7 +63,7 @@ def plot_roc(curves: Mapping[str, Curve], band: Band | None = None) -> Figure:
         axes.plot(equal, 1 - equal, "o", color=color, markersize=5)
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="false accepts", ylabel="true accepts")
     _finish_axes(axes)
-    return whole
+    return figure
 
 
 def plot_confusion(counts: NDArray[Any], classes: Sequence[Any], *, shares: bool = True, dark: bool = False) -> Figure:
@@ -83,8 +82,8 @@ def _plot_confusion(counts: NDArray[Any], classes: Sequence[Any], shares: bool) 
     part = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
     n = len(classes)
     side = min(3.0 + 0.42 * n, 11.0)
-    whole = Figure(figsize=(side + 0.8, side), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(side + 0.8, side), layout="constrained")
+    axes = figure.subplots()
     image = axes.imshow(part, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
     names = [escape_mathtext(name) for name in classes]
     shown = range(0, n, max(1, -(-n // 40)))  # forty names fit
@@ -93,13 +92,13 @@ def _plot_confusion(counts: NDArray[Any], classes: Sequence[Any], shares: bool) 
     axes.set_yticks(shown, [names[i] for i in shown], fontsize="small")
     for i, j in itertools.product(range(n), repeat=2) if n <= _MAX_COUNTED else ():
         if counts[i, j]:
-            words = f"{part[i, j]:.2f}".removeprefix("0") if shares else f"{counts[i, j]:g}"
+            text = f"{part[i, j]:.2f}".removeprefix("0") if shares else f"{counts[i, j]:g}"
             color = contrasting_color(image.cmap(part[i, j]))
-            axes.text(j, i, words, ha="center", va="center", fontsize=8, color=color)
+            axes.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
     axes.set(xlabel="answer", ylabel="truth")
     axes.spines[:].set_visible(False)
-    whole.colorbar(image, ax=axes, label="share of the row", shrink=0.8)
-    return whole
+    figure.colorbar(image, ax=axes, label="share of the row", shrink=0.8)
+    return figure
 
 
 def plot_reliability(
@@ -108,14 +107,29 @@ def plot_reliability(
     """How often answers are right over how sure they are, a bar for each bin, above how many there are."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(5.0, 5.6), layout="constrained")
-    axes, below = whole.subplots(2, 1, sharex=True, height_ratios=(3.2, 1))
-    held, widths = counts > 0, np.diff(edges)
-    axes.bar(edges[:-1][held], accuracy[held], widths[held], align="edge", color=COLORS[0], alpha=0.75, label="right")
+    figure = Figure(figsize=(5.0, 5.6), layout="constrained")
+    axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(3.2, 1))
+    occupied, widths = counts > 0, np.diff(edges)
+    axes.bar(
+        edges[:-1][occupied],
+        accuracy[occupied],
+        widths[occupied],
+        align="edge",
+        color=COLORS[0],
+        alpha=0.75,
+        label="right",
+    )
     gap = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "///", "linewidth": 0.8, "label": "how far from it"}
-    axes.bar(edges[:-1][held], (confidence - accuracy)[held], widths[held], accuracy[held], align="edge", **gap)
+    axes.bar(
+        edges[:-1][occupied],
+        (confidence - accuracy)[occupied],
+        widths[occupied],
+        accuracy[occupied],
+        align="edge",
+        **gap,
+    )
     axes.plot([0, 1], [0, 1], color=COLORS[6], linewidth=1, linestyle="--", label="as sure as right")
-    axes.plot(confidence[held], accuracy[held], "o", color=text_color(), markersize=3)
+    axes.plot(confidence[occupied], accuracy[occupied], "o", color=text_color(), markersize=3)
     axes.set(ylim=(0, 1), ylabel="share that is right")
     axes.set_title(escape_mathtext(words), fontsize="medium")
     axes.legend(frameon=False, fontsize="small", loc="upper left")
@@ -123,28 +137,28 @@ def plot_reliability(
     below.set(xlim=(0, 1), xlabel="probability of the answer", ylabel="items")
     for one in (axes, below):
         style_axes(one, counts=False)
-    return whole
+    return figure
 
 
 def plot_open_set(curves: Mapping[str, tuple[NDArray[Any], NDArray[Any], float]]) -> Figure:
     """The share of known items that are recognized over the share of unknown ones that are accepted (OSCR)."""
-    whole, axes = _square_axes()
+    figure, axes = _square_axes()
     for color, (name, (accepts, recognized, area)) in zip(itertools.cycle(COLORS), curves.items(), strict=False):
-        words = ", ".join(filter(None, (escape_mathtext(name), f"area {area:.3f}")))
-        axes.plot(accepts, recognized, color=color, linewidth=1.6, label=words)
+        label = ", ".join(filter(None, (escape_mathtext(name), f"area {area:.3f}")))
+        axes.plot(accepts, recognized, color=color, linewidth=1.6, label=label)
     axes.set(xlim=(-0.01, 1.01), ylim=(0, 1.01))
     axes.set(xlabel="unknown items that are accepted", ylabel="known items that are recognized")
     _finish_axes(axes)
-    return whole
+    return figure
 
 
 def _square_axes() -> tuple[Figure, Axes]:
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(5.2, 5.0), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(5.2, 5.0), layout="constrained")
+    axes = figure.subplots()
     axes.set_aspect("equal")
-    return whole, axes
+    return figure, axes
 
 
 def _finish_axes(axes: Axes) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from .signals import COLORS, escape_mathtext, style_axes
-from .style import text_color
+from .style import COLORS, escape_mathtext, style_axes, text_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,16 +15,13 @@ if TYPE_CHECKING:
 
 
 def plot_scores(
-    names: Sequence[str],
-    bounds: Sequence[tuple[float, float, float]],
-    folds: Sequence[Sequence[float]],
-    unit: str,
+    names: Sequence[str], bounds: Sequence[tuple[float, float, float]], folds: Sequence[Sequence[float]], unit: str
 ) -> Figure:
     """A line for every method, the first above: its mean, low and high bound, and a dot for every fold."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(6.5, 0.9 + 0.36 * len(names)), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(6.5, 0.9 + 0.36 * len(names)), layout="constrained")
+    axes = figure.subplots()
     for place, ((mean, low, high), dots) in enumerate(zip(bounds, folds, strict=True)):
         axes.plot([low, high], [place, place], color=COLORS[0], linewidth=2.2, alpha=0.5, solid_capstyle="butt")
         axes.plot(dots, [place] * len(dots), ".", color=COLORS[6], markersize=4, alpha=0.8)
@@ -35,7 +31,7 @@ def plot_scores(
     axes.set_xlabel(unit)
     axes.grid(axis="x", linewidth=0.5, alpha=0.4)
     style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def plot_task_accuracies(
@@ -44,8 +40,8 @@ def plot_task_accuracies(
     """How many tasks have which accuracy, with the mean, its low and high bound, and what chance has."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(6.0, 3.2), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(6.0, 3.2), layout="constrained")
+    axes = figure.subplots()
     axes.hist(accuracies, bins=[i / 30 for i in range(31)], color=COLORS[0], alpha=0.7)
     mean, low, high = bounds
     axes.axvspan(max(low, 0.0), min(high, 1.0), color=COLORS[1], alpha=0.3, linewidth=0)
@@ -55,15 +51,11 @@ def plot_task_accuracies(
     axes.set_title(escape_mathtext(words), fontsize="medium")
     axes.legend(frameon=False, fontsize="small")
     style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def plot_critical_differences(
-    names: Sequence[str],
-    ranks: Sequence[float],
-    cliques: Sequence[Sequence[int]],
-    *,
-    difference: float | None = None,
+    names: Sequence[str], ranks: Sequence[float], cliques: Sequence[Sequence[int]], *, difference: float | None = None
 ) -> Figure:
     """Mean ranks on a line, 1 to the left, each with its name; a bar joins methods that cannot be told apart.
 
@@ -76,8 +68,8 @@ def plot_critical_differences(
     last = max(len(names), 2)
     bars = 0.28 * len(cliques)
     depth = bars + 0.55 * half + 0.5
-    whole = Figure(figsize=(7.5, 1.0 + 0.42 * depth), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(7.5, 1.0 + 0.42 * depth), layout="constrained")
+    axes = figure.subplots()
     axes.set_axis_off()
     _plot_rank_scale(axes, last, difference)
     for level, clique in enumerate(cliques):
@@ -91,16 +83,16 @@ def plot_critical_differences(
         edge, side = (last + 0.25, "left") if right else (0.75, "right")
         axes.plot([ranks[i], ranks[i], edge], [0, height, height], color=COLORS[6], linewidth=0.9)
         axes.plot(ranks[i], 0, "o", color=COLORS[0], markersize=4.5)
-        words = (
+        text = (
             f" {escape_mathtext(names[i])}  {ranks[i]:.2f}"
             if right
             else f"{ranks[i]:.2f}  {escape_mathtext(names[i])} "
         )
-        axes.text(edge, height, words, ha=side, va="center", fontsize=9)
+        axes.text(edge, height, text, ha=side, va="center", fontsize=9)
     room = 0.32 * (last - 1) + 1.2
     axes.set_xlim(0.75 - room, last + 0.25 + room)
     axes.set_ylim(-depth - 0.3, 1.4 if difference is not None else 0.9)
-    return whole
+    return figure
 
 
 def _plot_rank_scale(axes: Axes, last: int, difference: float | None) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import COLORS, escape_mathtext, style_axes
-from .style import page_theme, text_color
+from .style import COLORS, escape_mathtext, page_theme, style_axes, text_color
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,8 +22,8 @@ def plot_training(losses: Curve, rates: Curve, scores: Curve | None = None, *, b
     from matplotlib.figure import Figure
 
     rows = 2 if scores is None else 3
-    whole = Figure(figsize=(6.5, 1.2 + 1.5 * rows), layout="constrained")
-    axes = whole.subplots(rows, 1, sharex=True)
+    figure = Figure(figsize=(6.5, 1.2 + 1.5 * rows), layout="constrained")
+    axes = figure.subplots(rows, 1, sharex=True)
     axes[0].plot(*losses, color=COLORS[6], linewidth=0.7, alpha=0.6)
     axes[0].plot(losses[0], running_mean(losses[1]), color=COLORS[0], linewidth=1.6)
     axes[0].set_ylabel("loss")
@@ -38,7 +37,7 @@ def plot_training(losses: Curve, rates: Curve, scores: Curve | None = None, *, b
             axes[1].axvline(best, color=COLORS[6], linewidth=0.8, linestyle="--")
     for one in axes:
         style_axes(one)
-    return whole
+    return figure
 
 
 def plot_cluster_numbers(
@@ -54,8 +53,8 @@ def plot_cluster_numbers(
     from matplotlib.figure import Figure
 
     with page_theme(dark):
-        whole = Figure(figsize=(6.5, 4.2), layout="constrained")
-        axes = whole.subplots(2, 1, sharex=True)
+        figure = Figure(figsize=(6.5, 4.2), layout="constrained")
+        axes = figure.subplots(2, 1, sharex=True)
         # words are where the curve is not: one falls away from the top, the other is there at its best
         both = ((inertias, knee, "inertia", "knee", 1), (silhouettes, best, "silhouette", "largest", 0))
         for one, color, (values, chosen, name, word, at) in zip(axes, COLORS, both, strict=False):
@@ -68,19 +67,19 @@ def plot_cluster_numbers(
                              textcoords="offset points")  # fmt: skip
             style_axes(one)
         axes[-1].set_xlabel("clusters")
-        return whole
+        return figure
 
 
 def plot_noise_curves(levels: NDArray[Any], metrics: Mapping[str, Mapping[str, NDArray[Any]]]) -> Figure:
     """Mean distances (repeat, level) over the level of noise: each metric has a colour, each curve a kind of line."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(6.5, 4.2), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
+    axes = figure.subplots()
     for color, (metric, kinds) in zip(itertools.cycle(COLORS), metrics.items(), strict=False):
         for style, (kind, values) in zip(itertools.cycle(("-", "--", ":")), kinds.items(), strict=False):
-            words = escape_mathtext(", ".join(filter(None, (metric, kind))))
-            axes.plot(levels, values.mean(axis=0), style, color=color, label=words)
+            label = escape_mathtext(", ".join(filter(None, (metric, kind))))
+            axes.plot(levels, values.mean(axis=0), style, color=color, label=label)
             if len(values) > 1:
                 axes.fill_between(levels, values.min(axis=0), values.max(axis=0), color=color, alpha=0.15, linewidth=0)
     axes.set(xlabel="standard deviation of white noise", ylabel="mean distance")
@@ -88,7 +87,7 @@ def plot_noise_curves(levels: NDArray[Any], metrics: Mapping[str, Mapping[str, N
         axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize="small")
     style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def running_mean(values: NDArray[Any], share: float = 0.05) -> NDArray[np.float64]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import COLORS, escape_mathtext, style_axes
-from .style import page_theme
+from .style import COLORS, escape_mathtext, page_theme, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +28,10 @@ def principal_components(vectors: NDArray[Any]) -> tuple[NDArray[np.float64], ND
     >>> places.tolist(), shares.tolist()
     ([[-4.0, 0.0], [0.0, 0.0], [4.0, 0.0]], [1.0, 0.0])
     """
-    given = np.asarray(vectors, np.float64).reshape(len(vectors), -1)
-    centred = given - given.mean(axis=0)
+    points = np.asarray(vectors, np.float64).reshape(len(vectors), -1)
+    centred = points - points.mean(axis=0)
     sizes, directions = np.linalg.svd(centred, full_matrices=False)[1:]
-    places, shares = np.zeros((len(given), 2)), np.zeros(2)
+    places, shares = np.zeros((len(points), 2)), np.zeros(2)
     n = min(2, len(sizes))
     signs = np.sign(np.take_along_axis(directions[:n], np.abs(directions[:n]).argmax(axis=1)[:, None], axis=1)[:, 0])
     places[:, :n] = centred @ (directions[:n] * signs[:, None]).T
@@ -55,21 +54,21 @@ def plot_points(
     x, y = np.asarray(places).T
     numeric = labels is not None and np.asarray(labels).dtype.kind == "f"
     with page_theme(dark):
-        whole = Figure(figsize=(6.2, 4.8), layout="constrained")
-        axes = whole.subplots()
+        figure = Figure(figsize=(6.2, 4.8), layout="constrained")
+        axes = figure.subplots()
         size = float(np.clip(4000 / max(len(places), 1), 6, 36))
         if labels is None:
             axes.scatter(x, y, s=size, color=COLORS[0], alpha=0.8, linewidths=0)
         elif numeric:
             shades = axes.scatter(x, y, s=size, c=labels, cmap="viridis", alpha=0.9, linewidths=0)
-            whole.colorbar(shades, ax=axes, shrink=0.8).outline.set_visible(False)
+            figure.colorbar(shades, ax=axes, shrink=0.8).outline.set_visible(False)
         else:
             _scatter_classes(axes, places, np.asarray(labels), size)
         axes.set(xlabel=axes_names[0], ylabel=axes_names[1])
         if title:
             axes.set_title(escape_mathtext(title), fontsize="medium")
         style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def _scatter_classes(axes: Axes, places: NDArray[Any], labels: NDArray[Any], size: float) -> None:
@@ -85,9 +84,9 @@ def _scatter_classes(axes: Axes, places: NDArray[Any], labels: NDArray[Any], siz
 def _class_styles(labels: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.bool_], str, str]]:
     """Name, members, colour and shape of every class; of very many, the last ones are grey together."""
     kinds = np.unique(labels)
-    apart = kinds if len(kinds) <= _MAX_CLASSES else kinds[: _MAX_CLASSES - 1]
-    for i, kind in enumerate(apart.tolist()):
+    shown_kinds = kinds if len(kinds) <= _MAX_CLASSES else kinds[: _MAX_CLASSES - 1]
+    for i, kind in enumerate(shown_kinds.tolist()):
         shape = MARKERS[i // len(COLORS) % len(MARKERS)]
         yield str(kind), np.asarray(labels == kind), COLORS[i % len(COLORS)], shape
-    if len(apart) < len(kinds):
-        yield f"{len(kinds) - len(apart)} more", ~np.isin(labels, apart), "#9a9a9a", "."
+    if len(shown_kinds) < len(kinds):
+        yield f"{len(kinds) - len(shown_kinds)} more", ~np.isin(labels, shown_kinds), "#9a9a9a", "."

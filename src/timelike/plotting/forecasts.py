@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import COLORS, escape_mathtext, style_axes
-from .style import text_color
+from .style import COLORS, escape_mathtext, style_axes, text_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +41,8 @@ def plot_fan(
     """
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(6.5, 3.4), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(6.5, 3.4), layout="constrained")
+    axes = figure.subplots()
     kept = min(len(past), max(_PAST_HORIZONS * len(mean), _MIN_PAST))
     before, after = _default_times(len(past), len(mean)) if times is None else times
     ending, began = past[len(past) - kept :], before[len(past) - kept :]
@@ -51,8 +50,8 @@ def plot_fan(
     joined = np.concatenate([began[-1:], after])
     if band is not None:
         low, high = (np.concatenate([ending[-1:], end]) for end in band)
-        words = "interval" if level is None else f"{100 * level:g} % interval"
-        axes.fill_between(joined, low, high, color=COLORS[0], alpha=0.2, linewidth=0, label=words)
+        label = "interval" if level is None else f"{100 * level:g} % interval"
+        axes.fill_between(joined, low, high, color=COLORS[0], alpha=0.2, linewidth=0, label=label)
     axes.plot(began, ending, color=COLORS[6], linewidth=1.2, label="past")
     axes.plot(joined, np.concatenate([ending[-1:], mean]), color=COLORS[0], linewidth=1.6, label="forecast")
     if truth is not None:
@@ -64,30 +63,29 @@ def plot_fan(
     style_axes(axes, counts=times is None)
     axes.set_xlabel("steps from the last one known" if times is None else "time")
     axes.set_ylabel(escape_mathtext(name))
-    _add_legend(whole, axes)
-    return whole
+    _add_legend(figure, axes)
+    return figure
 
 
 def _default_times(n_past: int, n_future: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.arange(1 - n_past, 1), np.arange(1, n_future + 1)
 
 
-def _add_legend(whole: Figure, axes: Axes) -> None:
+def _add_legend(figure: Figure, axes: Axes) -> None:
     """Above the axes, where no line can run through it; the interval last."""
-    handles, words = axes.get_legend_handles_labels()
-    order = sorted(range(len(words)), key=lambda i: words[i].endswith("interval"))
-    _place_legend(whole, [words[i] for i in order], [handles[i] for i in order])
+    handles, labels = axes.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda i: labels[i].endswith("interval"))
+    _place_legend(figure, [labels[i] for i in order], [handles[i] for i in order])
 
 
-def _place_legend(whole: Figure, words: Sequence[str], handles: Sequence[Any]) -> None:
-    whole.legend(handles, words, loc="outside upper center", ncols=min(len(words), 5), frameon=False, fontsize="small")
+def _place_legend(figure: Figure, labels: Sequence[str], handles: Sequence[Any]) -> None:
+    figure.legend(
+        handles, labels, loc="outside upper center", ncols=min(len(labels), 5), frameon=False, fontsize="small"
+    )
 
 
 def plot_horizons(
-    scores: Mapping[str, Mapping[str, Curve]],
-    *,
-    marks: Mapping[str, float] | None = None,
-    trained: float | None = None,
+    scores: Mapping[str, Mapping[str, Curve]], *, marks: Mapping[str, float] | None = None, trained: float | None = None
 ) -> Figure:
     """A panel for every score, in which a line over the horizon and a shade between its bounds stand for every method.
 
@@ -100,8 +98,8 @@ def plot_horizons(
     n_columns = 2 if len(scores) == 4 else min(len(scores), _COLUMNS)
     n_rows = -(-len(scores) // n_columns)
     size = (6.0, 3.3) if len(scores) == 1 else (1 + 3.0 * n_columns, 0.8 + 2.5 * n_rows)
-    whole = Figure(figsize=size, layout="constrained")
-    grid = whole.subplots(n_rows, n_columns, squeeze=False)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(n_rows, n_columns, squeeze=False)
     methods = dict.fromkeys(method for curves in scores.values() for method in curves)
     colors = dict(zip(methods, itertools.cycle((COLORS[0], COLORS[6], *COLORS[1:6])), strict=False))
     for axes in grid.flat[len(scores) :]:
@@ -118,9 +116,9 @@ def plot_horizons(
     for axes in grid.flat[max(0, len(scores) - n_columns) : len(scores)]:
         axes.set_xlabel("steps ahead")
     _place_legend(
-        whole, [escape_mathtext(method) for method in methods], [_legend_line(colors[method]) for method in methods]
+        figure, [escape_mathtext(method) for method in methods], [_legend_line(colors[method]) for method in methods]
     )
-    return whole
+    return figure
 
 
 def _plot_curve(axes: Axes, curve: Curve, color: str) -> None:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from .image_grids import as_rgb, make_grid, plot_image
 from .maps import PALETTES, value_range
-from .signals import COLORS, escape_mathtext, style_axes
-from .style import page_theme
+from .style import COLORS, escape_mathtext, page_theme, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +41,7 @@ def plot_landscapes(rows: Mapping[str, Mapping[str, LandscapePanel]], *, dark: b
     """A table of landscapes, named at the left and above, each in colours of its own: yellow is high."""
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     with page_theme(dark):
-        whole, grid = _axes_grid(len(rows), len(names), _box_ratio(rows))
+        figure, grid = _axes_grid(len(rows), len(names), _box_ratio(rows))
         for axes_row, (title, row) in zip(grid, rows.items(), strict=True):
             for axes, name in zip(axes_row, names, strict=True):
                 if name in row:
@@ -52,7 +51,7 @@ def plot_landscapes(rows: Mapping[str, Mapping[str, LandscapePanel]], *, dark: b
             axes_row[0].set_ylabel(escape_mathtext(title), fontsize="small")
         for axes, name in zip(grid[0], names, strict=True):
             axes.set_title(escape_mathtext(name), fontsize="small")
-    return whole
+    return figure
 
 
 def plot_landscape(axes: Axes, panel: LandscapePanel) -> None:
@@ -88,18 +87,18 @@ def plot_gradient_fields(
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     with page_theme(dark):
         points = next(iter(next(iter(rows.values())).values()))[0]
-        whole, grid = _axes_grid(len(rows), len(names), float(np.ptp(points[:, 1]) / np.ptp(points[:, 0])))
+        figure, grid = _axes_grid(len(rows), len(names), float(np.ptp(points[:, 1]) / np.ptp(points[:, 0])))
         for axes_row, (title, row) in zip(grid, rows.items(), strict=True):
             for axes, name in zip(axes_row, names, strict=True):
                 field = _plot_gradient_field(axes, *row[name], target, _length_colormap(dark))
             axes_row[0].set_ylabel(escape_mathtext(title), fontsize="small")
         for axes, name in zip(grid[0], names, strict=True):
             axes.set_title(escape_mathtext(name), fontsize="small")
-        bar = whole.colorbar(field, ax=list(grid.ravel()), shrink=0.8, pad=0.01, fraction=0.03, aspect=25)
+        bar = figure.colorbar(field, ax=list(grid.ravel()), shrink=0.8, pad=0.01, fraction=0.03, aspect=25)
         bar.set_label(escape_mathtext(note or "length beside the longest"), fontsize="small")
         bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize="x-small")
-    return whole
+    return figure
 
 
 def _plot_gradient_field(axes: Axes, points: Floats, arrows: Floats, target: Floats, palette: Any) -> Any:
@@ -107,18 +106,18 @@ def _plot_gradient_field(axes: Axes, points: Floats, arrows: Floats, target: Flo
 
     lengths = np.hypot(*arrows.T)
     share = np.clip(lengths / (lengths.max() or 1.0), 1e-3, 1.0)
-    apart = np.ptp(points[:, 0]) / (len(np.unique(points[:, 0].round(9))) - 1)
+    spacing = np.ptp(points[:, 0]) / (len(np.unique(points[:, 0].round(9))) - 1)
     # drawn longer than they are, by the root: a thousandth could not be seen
-    shown = arrows / np.maximum(lengths, 1e-300)[:, None] * (0.95 * apart * share[:, None] ** 0.35)
+    shown = arrows / np.maximum(lengths, 1e-300)[:, None] * (0.95 * spacing * share[:, None] ** 0.35)
     shown[lengths == 0] = 0.0
     how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.007, "headwidth": 3.6}
-    found = axes.quiver(*points.T, *shown.T, share, norm=LogNorm(1e-3, 1), cmap=palette, **how)
+    quiver = axes.quiver(*points.T, *shown.T, share, norm=LogNorm(1e-3, 1), cmap=palette, **how)
     axes.plot(*target, marker="x", color=FAKE, markersize=7, markeredgewidth=2.2)
     axes.plot(0, 0, marker="+", color=COLORS[6], markersize=6)
-    (left, low), (right, high) = points.min(0) - 0.6 * apart, points.max(0) + 0.6 * apart
+    (left, low), (right, high) = points.min(0) - 0.6 * spacing, points.max(0) + 0.6 * spacing
     axes.set(xlim=(left, right), ylim=(low, high), xticks=[], yticks=[], aspect="equal")
     axes.spines[:].set(linewidth=0.4, color=COLORS[6])
-    return found
+    return quiver
 
 
 def _length_colormap(dark: bool) -> Any:
@@ -137,8 +136,8 @@ def plot_profiles(
     from matplotlib.figure import Figure
 
     with page_theme(dark):
-        whole = Figure(figsize=(0.6 + 3.1 * len(panels), 2.9), layout="constrained")
-        grid = whole.subplots(1, len(panels), squeeze=False)[0]
+        figure = Figure(figsize=(0.6 + 3.1 * len(panels), 2.9), layout="constrained")
+        grid = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (title, curves) in zip(grid, panels.items(), strict=True):
             *others, last = curves.items()
             for color, (name, curve) in zip(_blue_shades(len(others)), others, strict=True):
@@ -152,7 +151,7 @@ def plot_profiles(
             style_axes(axes, counts=False)
         grid[0].set_ylabel(escape_mathtext(unit))
         grid[-1].legend(frameon=False, fontsize="x-small")
-    return whole
+    return figure
 
 
 def plot_descents(
@@ -162,40 +161,48 @@ def plot_descents(
     from matplotlib.figure import Figure
 
     with page_theme(dark):
-        whole = Figure(figsize=(6.5, 3.6), layout="constrained")
-        axes = whole.subplots()
+        figure = Figure(figsize=(6.5, 3.6), layout="constrained")
+        axes = figure.subplots()
         kinds = itertools.product(_STYLES, COLORS[:6])
         mark: dict[str, Any] = {"marker": "o", "markersize": 4} if floors else {}
         scale = "linear"
         for (style, color), (name, (steps, values)) in zip(kinds, curves.items(), strict=False):
-            some = (np.asarray(steps) > 0) & (np.asarray(values) > 0)  # the start has no place on the axis
-            axes.plot(steps[some], values[some], style, color=color, label=escape_mathtext(name), linewidth=1.5, **mark)
-            scale = "log" if some.any() else scale
+            is_positive = (np.asarray(steps) > 0) & (np.asarray(values) > 0)  # the start has no place on the axis
+            axes.plot(
+                steps[is_positive],
+                values[is_positive],
+                style,
+                color=color,
+                label=escape_mathtext(name),
+                linewidth=1.5,
+                **mark,
+            )
+            scale = "log" if is_positive.any() else scale
         axes.set(
             xscale=scale, yscale=scale, xlabel="step per particle" if floors else "step", ylabel=escape_mathtext(unit)
         )
         axes.legend(frameon=False, fontsize="small")
         style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def plot_mosaic(groups: Mapping[str, Any], *, columns: int = 8, dark: bool = False) -> Figure:
-    """Pictures (item, height, width) from 0 to 1 as a block for each name, side by side: grids of figure 6.5."""
-    shown = {str(name): as_rgb(pictures, f"groups[{name!r}]") for name, pictures in groups.items()}
-    n_rows = max(-(-len(pictures) // columns) for pictures in shown.values())
+    """Images (item, height, width) from 0 to 1 as a block for each name, side by side: grids of figure 6.5."""
+    shown = {str(name): as_rgb(images, f"groups[{name!r}]") for name, images in groups.items()}
+    n_rows = max(-(-len(images) // columns) for images in shown.values())
     size = next(iter(shown.values())).shape[1:3]
     with page_theme(dark):
         apart = {columns * i for i in range(1, len(shown))}
-        whole, grid = make_grid(size, n_rows, columns * len(shown), apart=apart, area=0.36)
-        for i, (name, pictures) in enumerate(shown.items()):
+        figure, grid = make_grid(size, n_rows, columns * len(shown), apart=apart, area=0.36)
+        for i, (name, images) in enumerate(shown.items()):
             block = grid[:, columns * i : columns * (i + 1)]
-            for axes, one in zip(block.ravel(), pictures, strict=False):
+            for axes, one in zip(block.ravel(), images, strict=False):
                 plot_image(axes, one, width=0.0)
             middle = block[0, columns // 2]
             middle.text(
                 0.0, 1.12, escape_mathtext(name), ha="center", va="bottom", fontsize="small", transform=middle.transAxes
             )
-    return whole
+    return figure
 
 
 def _plot_arrows(axes: Axes, points: Floats, arrows: Floats, box: Sequence[float], color: str) -> None:
@@ -210,9 +217,9 @@ def _axes_grid(n_rows: int, n_columns: int, ratio: float) -> tuple[Figure, NDArr
     from matplotlib.figure import Figure
 
     width = max(_PANEL, 1.6 / ratio)
-    whole = Figure(figsize=(0.3 + width * n_columns, 0.3 + width * ratio * n_rows), layout="constrained")
-    whole.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.0, hspace=0.0)  # type: ignore[union-attr, call-arg]
-    return whole, whole.subplots(n_rows, n_columns, squeeze=False)
+    figure = Figure(figsize=(0.3 + width * n_columns, 0.3 + width * ratio * n_rows), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.0, hspace=0.0)  # type: ignore[union-attr, call-arg]
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 
 def _box_ratio(rows: Mapping[str, Mapping[str, LandscapePanel]]) -> float:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import COLORS, escape_mathtext
-from .style import text_color
+from .style import COLORS, escape_mathtext, text_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,8 +93,8 @@ def plot_difference(a: NDArray[Any], b: NDArray[Any], *, names: tuple[str, str] 
     if a.shape != b.shape or a.ndim != 2:
         raise ValueError(f"a has shape {a.shape}, b {b.shape}: expected two fields (height, width) of one size")
     width, height = _panel_size(a.shape, 2.6)
-    whole = Figure(figsize=(3 * width + 1.8, height + 0.5), layout="compressed")
-    first, second, third = whole.subplots(1, 3)
+    figure = Figure(figsize=(3 * width + 1.8, height + 0.5), layout="compressed")
+    first, second, third = figure.subplots(1, 3)
     common = value_range([a, b])
     for axes, values, name in ((first, a, names[0]), (second, b, names[1])):
         image = plot_field(axes, values, limits=common, bar=False)
@@ -103,7 +102,7 @@ def plot_difference(a: NDArray[Any], b: NDArray[Any], *, names: tuple[str, str] 
     add_color_bar([first, second], image, unit)
     plot_field(third, a - b, difference=True, unit=unit)
     third.set_title(escape_mathtext(f"{names[0]} − {names[1]}"), fontsize="medium")
-    return whole
+    return figure
 
 
 def plot_field_strips(
@@ -123,9 +122,9 @@ def plot_field_strips(
     n_columns = len(before) + len(steps)
     width, height = _panel_size(shape[1:], 0.95, most=max(_WIDEST / n_columns, 0.5))
     size = (n_columns * width + 1.9, len(rows) * height + 0.45)
-    whole = Figure(figsize=size, layout="constrained")
-    whole.get_layout_engine().set(w_pad=0.015, h_pad=0.02, wspace=0, hspace=0)  # type: ignore[union-attr, call-arg]
-    grid = whole.subplots(len(rows), n_columns, squeeze=False)
+    figure = Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.015, h_pad=0.02, wspace=0, hspace=0)  # type: ignore[union-attr, call-arg]
+    grid = figure.subplots(len(rows), n_columns, squeeze=False)
     limits = _color_limits(rows, before)
     for axes in grid.flat:
         axes.set_axis_off()
@@ -141,7 +140,7 @@ def plot_field_strips(
             add_color_bar(common, image, unit)
     for column, step in enumerate([*range(1 - len(before), 1), *(steps + 1)]):
         grid[0, column].set_title(step_label(step), fontsize="small", color=COLORS[6] if step <= 0 else text_color())
-    return whole
+    return figure
 
 
 def _plot_strip(

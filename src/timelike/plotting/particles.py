@@ -1,4 +1,4 @@
-"""Particles on their way to a target: at a few moments, as a moving picture, and numbers along the way."""
+"""Particles on their way to a target: at a few moments, as an animation, and numbers along the way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .animation_writer import check_target, line_colors, write_animation
-from .signals import COLORS, channel_values, escape_mathtext, style_axes
+from .signals import channel_values
+from .style import COLORS, escape_mathtext, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +32,8 @@ def plot_particles(shown: Mapping[str, NDArray[Any]], real: NDArray[Any], curves
     from matplotlib.figure import Figure
 
     panel = _panel_plotter([*shown.values()], real)
-    whole = Figure(figsize=(max(2.6 * len(shown), 5.2), 3.2 + (2.1 if curves else 0.0)), layout="constrained")
-    rows: Any = whole.subfigures(2, 1, height_ratios=(3.2, 2.1)) if curves else [whole]
+    figure = Figure(figsize=(max(2.6 * len(shown), 5.2), 3.2 + (2.1 if curves else 0.0)), layout="constrained")
+    rows: Any = figure.subfigures(2, 1, height_ratios=(3.2, 2.1)) if curves else [figure]
     grid = rows[0].subplots(1, len(shown), sharex=True, sharey=True, squeeze=False)[0]
     for axes, (name, particles) in zip(grid, shown.items(), strict=True):
         panel(axes, particles)
@@ -41,17 +42,17 @@ def plot_particles(shown: Mapping[str, NDArray[Any]], real: NDArray[Any], curves
     rows[0].legend(handles, labels, frameon=False, fontsize="small", loc="outside lower center", ncols=2)
     if curves:
         _plot_curves(rows[1].subplots(1, len(curves), squeeze=False)[0], curves)
-    return whole
+    return figure
 
 
 def plot_measures(curves: Mapping[str, Curve]) -> Figure:
     """Numbers along a flow, a panel each, on a logarithmic axis where all are greater than 0."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(max(2.6 * len(curves), 3.2), 2.4), layout="constrained")
+    figure = Figure(figsize=(max(2.6 * len(curves), 3.2), 2.4), layout="constrained")
     if curves:
-        _plot_curves(whole.subplots(1, len(curves), squeeze=False)[0], curves)
-    return whole
+        _plot_curves(figure.subplots(1, len(curves), squeeze=False)[0], curves)
+    return figure
 
 
 def animate_particles(
@@ -65,15 +66,15 @@ def animate_particles(
 
     target = check_target(path, rate)
     panel = _panel_plotter([*frames], real)
-    whole = Figure(figsize=(4.4, 4.2), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(4.4, 4.2), layout="constrained")
+    axes = figure.subplots()
 
     def draw(moment: int) -> None:
         axes.clear()
         panel(axes, frames[moment])
         axes.set_title(escape_mathtext(headings[moment]), fontsize="medium")
 
-    write_animation(whole, range(len(frames)), draw, target, rate, line_colors(40, 24))
+    write_animation(figure, range(len(frames)), draw, target, rate, line_colors(40, 24))
     return target
 
 

@@ -1,4 +1,4 @@
-"""Sequences as lines over time; `small_multiples` has one panel per class, `group_panels` highlights one of a group."""
+"""Sequences as lines over time in one panel; `panels` has several."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .style import COLORS, escape_mathtext, style_axes
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")  # told apart by all eyes
-_DATES = 5  # on an axis, so that they do not touch
 
 
 def plot_lines(
@@ -46,8 +45,8 @@ def plot_lines(
 
 def isolated_steps(values: NDArray[Any]) -> list[int]:
     """Steps with nothing on either side, of which a line shows nothing."""
-    there = np.concatenate([[False], ~np.isnan(values.astype(np.float64)), [False]])
-    return [int(step) for step in np.flatnonzero(there[1:-1] & ~there[:-2] & ~there[2:])]
+    is_present = np.concatenate([[False], ~np.isnan(values.astype(np.float64)), [False]])
+    return [int(step) for step in np.flatnonzero(is_present[1:-1] & ~is_present[:-2] & ~is_present[2:])]
 
 
 def channel_values(sequence: NDArray[Any], channel: int) -> NDArray[Any]:
@@ -56,22 +55,3 @@ def channel_values(sequence: NDArray[Any], channel: int) -> NDArray[Any]:
     if not -flat.shape[1] <= channel < flat.shape[1]:
         raise ValueError(f"channel={channel}: expected 0 to {flat.shape[1] - 1}")
     return flat[:, channel]
-
-
-def escape_mathtext(words: Any) -> str:
-    """Text as it is: matplotlib would read what stands between two dollars as a formula."""
-    return str(words).replace("$", r"\$")
-
-
-def style_axes(axes: Axes, *, counts: bool = True) -> None:
-    """Axes without a box; where x `counts` steps, in whole ones, and where it has dates, in short ones."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    from matplotlib.ticker import MaxNLocator
-
-    axes.spines[["top", "right"]].set_visible(False)
-    if counts:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    elif isinstance(axes.xaxis.get_major_locator(), AutoDateLocator):
-        few = AutoDateLocator(minticks=2, maxticks=_DATES)  # type: ignore[no-untyped-call]
-        axes.xaxis.set_major_locator(few)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(few))  # type: ignore[no-untyped-call]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .html import table_cell
-from .signals import COLORS
+from .style import COLORS
 
 WIDTH, HEIGHT = 120, 24
 _MARGIN = 2
@@ -46,11 +46,11 @@ def sparkline_svg(spark: Sparkline) -> str:
 def _svg_path(times: NDArray[np.float64], values: NDArray[np.float64], low: float, high: float) -> str:
     x = _rescale(times, times[0], times[-1], _MARGIN, WIDTH - _MARGIN)
     y = _rescale(values, low, high, HEIGHT - _MARGIN, _MARGIN)
-    there = np.isfinite(values)
-    before = np.concatenate([[False], there[:-1]])
-    after = np.concatenate([there[1:], [False]])
+    is_finite = np.isfinite(values)
+    before = np.concatenate([[False], is_finite[:-1]])
+    after = np.concatenate([is_finite[1:], [False]])
     parts = []
-    for i in np.flatnonzero(there).tolist():
+    for i in np.flatnonzero(is_finite).tolist():
         parts.append(f"{'L' if before[i] else 'M'}{x[i]:.4g} {y[i]:.4g}")
         if not before[i] and not after[i]:
             parts.append("h0")  # a line of no length has round ends
@@ -77,8 +77,8 @@ def thin_line(
     starts = np.linspace(0, len(values), most, endpoint=False).astype(np.int64)
     holes = np.flatnonzero(np.isnan(values[1:]) & ~np.isnan(values[:-1])) + 1
     if len(holes) <= most // 2:  # where a few values are missing the line stays broken
-        there = np.flatnonzero(~np.isnan(values[1:]) & np.isnan(values[:-1])) + 1
-        starts = np.unique(np.concatenate([starts, holes, there]))
+        restarts = np.flatnonzero(~np.isnan(values[1:]) & np.isnan(values[:-1])) + 1
+        starts = np.unique(np.concatenate([starts, holes, restarts]))
     ends = np.stack([np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)], axis=1)
     return np.repeat(times[starts], 2), ends.ravel()
 

@@ -1,11 +1,16 @@
-"""The style of all figures: light and dark pages, line colours, and readable text colours."""
+"""The style of all figures: light and dark pages, axes, line colours, and readable text colours."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")  # safe for colour-blind readers
+_MAX_DATES = 5  # on an axis, so that they do not overlap
 DARK_BACKGROUND = "#16181d"
 _DARK_TEXT = "#d8dbe2"
 _TEXT_SETTINGS = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "axes.titlecolor")
@@ -24,12 +29,12 @@ def page_theme(dark: bool) -> Iterator[None]:
 
     if not isinstance(dark, bool):
         raise TypeError(f"dark={dark!r}: expected True or False")
-    night = {
+    dark_settings = {
         "figure.facecolor": DARK_BACKGROUND,
         "axes.facecolor": DARK_BACKGROUND,
         **dict.fromkeys(_TEXT_SETTINGS, _DARK_TEXT),
     }
-    with rc_context(night if dark else {}):  # type: ignore[arg-type]
+    with rc_context(dark_settings if dark else {}):  # type: ignore[arg-type]
         yield
 
 
@@ -60,3 +65,22 @@ def contrasting_color(color: Any) -> str:
     """
     light = luminance(color)
     return "white" if 1.05 / (light + 0.05) > (light + 0.05) / 0.05 else "black"
+
+
+def escape_mathtext(words: Any) -> str:
+    """Text without formulas: matplotlib would read what stands between two dollars as one."""
+    return str(words).replace("$", r"\$")
+
+
+def style_axes(axes: Axes, *, counts: bool = True) -> None:
+    """Axes without a box, with whole numbers on x if it `counts` steps, and short dates if it has dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.ticker import MaxNLocator
+
+    axes.spines[["top", "right"]].set_visible(False)
+    if counts:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    elif isinstance(axes.xaxis.get_major_locator(), AutoDateLocator):
+        locator = AutoDateLocator(minticks=2, maxticks=_MAX_DATES)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .signals import COLORS, escape_mathtext, style_axes
+from .style import COLORS, escape_mathtext, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,8 +22,8 @@ def plot_null(values: NDArray[Any], observed: float, p_value: float, measured: s
     """How often permutations have which statistic, and where the observed one is among them."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(6.5, 3.4), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(6.5, 3.4), layout="constrained")
+    axes = figure.subplots()
     low, high = min(float(values.min()), observed), max(float(values.max()), observed)
     room = 0.04 * (high - low) or 0.5
     bins = np.linspace(low - room, high + room, 52).tolist()  # an odd number of bars: equal values are in the middle
@@ -31,13 +31,13 @@ def plot_null(values: NDArray[Any], observed: float, p_value: float, measured: s
     parts = {"smaller": (values[~beyond], COLORS[6]), "as large or larger": (values[beyond], COLORS[1])}
     shown = {name: part for name, part in parts.items() if len(part[0])}
     colors = [color for _, color in shown.values()]
-    axes.hist([some for some, _ in shown.values()], bins=bins, stacked=True, color=colors, alpha=0.7, label=[*shown])
+    axes.hist([part for part, _ in shown.values()], bins=bins, stacked=True, color=colors, alpha=0.7, label=[*shown])
     axes.axvline(observed, color=COLORS[0], linewidth=2, label="observed")
     axes.set(xlabel=escape_mathtext(measured), ylabel="permutations")
     axes.set_title(f"p = {p_value:.3g}, {len(values)} permutations", fontsize="medium")
     axes.legend(frameon=False, fontsize="small")
     style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def plot_evidence(values: NDArray[Any], threshold: float, since: int | None, ticks: Sequence[str]) -> Figure:
@@ -47,8 +47,8 @@ def plot_evidence(values: NDArray[Any], threshold: float, since: int | None, tic
     named = [_shorten_name(tick) for tick in ticks] if len(ticks) <= _MAX_TICKS else []
     longest = max(map(len, named), default=0)
     aslant = longest * len(named) > _LINE_LETTERS
-    whole = Figure(figsize=(6.5, 3.2 + 0.06 * longest * aslant), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(6.5, 3.2 + 0.06 * longest * aslant), layout="constrained")
+    axes = figure.subplots()
     places = np.arange(1, len(values) + 1)
     axes.plot(places, values, color=COLORS[0], marker="o", markersize=3.5, linewidth=1.4)
     axes.axhline(threshold, color=COLORS[1], linestyle="--", linewidth=1.2, label=f"alarm at {threshold:g}")
@@ -67,15 +67,15 @@ def plot_evidence(values: NDArray[Any], threshold: float, since: int | None, tic
     # above the axes: inside it would lie on the line of the alarm, or on the evidence
     axes.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def plot_power(sizes: NDArray[Any], values: NDArray[Any], target: float, needed: int | None, unit: str) -> Figure:
     """The probability to see a difference over the number of items in each sample."""
     from matplotlib.figure import Figure
 
-    whole = Figure(figsize=(6.0, 3.4), layout="constrained")
-    axes = whole.subplots()
+    figure = Figure(figsize=(6.0, 3.4), layout="constrained")
+    axes = figure.subplots()
     axes.plot(sizes, values, color=COLORS[0], linewidth=1.8)
     axes.axhline(target, color=COLORS[6], linestyle="--", linewidth=1)
     if needed is not None:
@@ -84,7 +84,7 @@ def plot_power(sizes: NDArray[Any], values: NDArray[Any], target: float, needed:
     axes.set_xscale("log")
     axes.set(xlabel=f"{unit} in each sample", ylabel="power", ylim=(0, 1.02))
     style_axes(axes, counts=False)
-    return whole
+    return figure
 
 
 def _shorten_name(name: str) -> str:

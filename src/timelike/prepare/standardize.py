@@ -58,11 +58,11 @@ class Standardize(Preparation):
 
     def inverse_transform(self, X: Any) -> Sequences:
         """Back to the scale of the training part: x · std + mean."""
-        asked = self._validate_predict_input(X)
+        sequences = self._validate_predict_input(X)
         if self.mean_ is None or self.std_ is None:
             raise ValueError(
                 'per="sequence" forgets the level and scale of each sequence: there is no way back; use '
                 'per="collection"'
             )
         unit = np.where(self.std_ > 0, self.std_, 1)
-        return asked.standardize(Statistics(-self.mean_ / unit, 1 / unit))
+        return sequences.standardize(Statistics(-self.mean_ / unit, 1 / unit))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .metric_violations import MetricViolations as MetricViolations
     from .network import PrototypeNetwork as PrototypeNetwork
     from .retrieval import RetrievalResult as RetrievalResult
+    from .similarity import LearnedSimilarity as LearnedSimilarity
     from .similarity_metric import SimilarityMetric as SimilarityMetric
     from .thresholds import PrototypeThresholds as PrototypeThresholds
 

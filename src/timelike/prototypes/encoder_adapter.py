@@ -19,7 +19,7 @@ from ..encode.batched_forward import encode_batches
 from ..metric import Discriminant, SiameseGRU
 from ..metric.discriminant.whitened_cosine import WhitenedCosine
 from ..metric.distance_network import DistanceNetwork
-from ..models import components
+from ..models import components, fingerprint
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
 from ..sequences.sampling import RandomState
@@ -154,6 +154,13 @@ def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = No
     """Vectors (item, feature) of checked sequences, in evaluation mode."""
     found: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
     return found
+
+
+def encoder_fingerprint(network: nn.Module | None, scaler: Any) -> str | int:
+    """A fingerprint of the weights of an encoder, unless they are drawn anew (None), and of its standardization."""
+    arrays = [] if network is None else [weight.detach().numpy() for weight in network.state_dict().values()]
+    arrays += [] if scaler is None else list(scaler)
+    return fingerprint(*(np.ascontiguousarray(one) for one in arrays))
 
 
 class EncoderModule(nn.Module):

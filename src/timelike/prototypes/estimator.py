@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +19,29 @@ from ..models import components, options, schema
 from ..sequences import Sequences
 from ..sequences.sampling import RandomState
 from ..sequences.validation import as_one_or_many
-from ..train import Objective, Trained
+from ..train import Objective, Trained, Trainer
 from ..train.objective import FORWARD_SHARE
-from ..train.processes import Accelerator, Precision
-from . import encoder_adapter, stream, training
-from .class_labels import encode_labels, find_class, match_label_dtype, refuse_known_classes
-from .cosine import CosineSimilarity
-from .enrollment import ClassTable, adapt_prototypes, add_examples, remove_class
-from .members import MEMBERS_SCHEMA, Floats, Members
-from .network import HEADS, Averaging, DenseHead, Head, PrototypeNetwork
-from .objective import Adversary, PrototypeObjective, TrainingRecipe, check_adversary
-from .retrieval import (
+from . import encoder_adapter, stream
+from .classes import (
+    MEMBERS_SCHEMA,
     ClassScorer,
-    RetrievalResult,
-    SimilarityKind,
-    novelty_scores,
-    pair_similarities,
-    retrieve_similar,
+    ClassTable,
+    Floats,
+    Members,
+    adapt_prototypes,
+    add_examples,
+    encode_labels,
+    find_class,
+    first_prototypes,
+    make_members,
+    match_label_dtype,
+    refuse_known_classes,
+    remove_class,
 )
+from .network import HEADS, Averaging, DenseHead, Head, PrototypeNetwork, build_network
+from .objective import Adversary, PrototypeObjective, TrainingRecipe, check_adversary, make_perturbation
+from .retrieval import RetrievalResult, novelty_scores, pair_similarities, retrieve_similar
+from .similarity import CosineSimilarity, LearnedSimilarity, SimilarityKind, similarity_option
 from .stream import BOUNDS_SCHEMA, PrototypeStream, RecognitionBounds, RecognizedVectors
 from .thresholds import (
     THRESHOLDS_SCHEMA,
@@ -46,14 +51,13 @@ from .thresholds import (
     novelty_threshold,
     require_both_kinds_of_pairs,
 )
-from .training import ScheduleName
 
 if TYPE_CHECKING:
     from .similarity_metric import SimilarityMetric
 
 
 class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
-    """One network for every question about classes: which class, the same class, the most similar, a new one, none.
+    """Prototype network for classification, verification, retrieval, enrolment and rejection of unknown classes.
 
     An encoder E maps sequences to vectors, a similarity S compares two vectors, and a class is the mean C of the
     vectors of its examples. All are trained together, so that examples are similar to the prototype of their class and
@@ -78,10 +82,11 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         one without a torch module, such as `Rocket`, is fitted and used unchanged, by 128 whitened components if it has
         more than 512 features. A torch module takes (x, lengths), x (item, time, *frame), and returns vectors
         (item, feature). For images and vectors see `ImageEncoder` and `VectorEncoder`.
-    similarity_fn : {"cosine", "learned", "fused"} or None
+    similarity_fn : {"cosine", "learned", "fused"}, LearnedSimilarity or None
         S: "cosine", the default, is s cos + b with s and b learned; "learned" is the paper's perceptron of both
-        vectors; "fused" answers by the mean of σ of that and (1 + cos) / 2. With few classes the perceptron learns
-        their names: it is as good for these, and poor for classes that are enrolled later (decision 0039).
+        vectors; "fused" answers by the mean of σ of that and (1 + cos) / 2. `LearnedSimilarity(hidden=64)` is a
+        perceptron of another size. With few classes the perceptron learns their names: it is as good for these, and
+        poor for classes that are enrolled later (decision 0039).
     extra_encoders : list of encoders or None
         Encoders that are used unchanged next to the trained one, each with twice its share of a vector; fitted first if
         they are not. None for `Discriminant(classes="open")` of `Rocket(causal=True)` and of `StatisticsEncoder` if
@@ -93,12 +98,6 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     inference : {"similarity", "dense", "both"}
         What classes are predicted by: S and the prototypes; the dense head of L_aux, which knows the classes of `fit`
         only; or the mean of both.
-    hidden : int
-        Hidden units of the perceptron.
-    dropout : float
-        Share of the hidden units that is dropped in training.
-    symmetrize : bool
-        Whether the perceptron is symmetric, S(x, y) = S(y, x), by the mean of both orders.
     auxiliary : {"plain", "margin"} or None
         The dense head: a softmax, one with an additive margin, or none.
     averaging : {"exact", "moving", "gradient"}
@@ -113,38 +112,22 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         Whether targets of L_pair are drawn from [0.9, 1] and [0, 0.1].
     n_per_class : int
         Members of each class in a batch.
-    batch_size : int
-        Approximate number of sequences in a batch.
     perturb : bool
         Whether sequences are perturbed a little before every step.
     adversary : attack of `timelike.attacks`, optional
         Train on batches that this attack has changed.
-    learning_rate : float
-        The largest learning rate of the optimizer.
-    weight_decay : float
-        The weight decay of the optimizer.
-    optimizer : {"adamw", "adam"}
-        The optimizer.
-    schedule : {"one_cycle", "milestones", "constant"}
-        The learning rate over the steps: it rises and then falls to 0; a tenth from 200 epochs on, as in the paper; or
-        constant.
-    max_steps, max_epochs : int, optional
-        When to stop, whichever comes first. If neither is given, 20 passes through the data, but at least 500 and at
-        most 2000 steps.
-    max_time : float, optional
+    max_steps : int or None
+        Steps after which to stop. If neither this nor `trainer.max_epochs` is given, 20 passes through the data, but at
+        least 500 and at most 2000 steps.
+    max_time : float or None
         Seconds after which to stop; two minutes if no budget is given at all.
     standardize : bool
         Whether channels are standardized to mean 0 and deviation 1; an encoder that is given has its own option.
-    checkpoint : path, optional
-        Folder in which training is saved from time to time and from which it continues.
     progress : bool or None
         Whether to show a progress bar; None for only in a terminal and if training takes a while.
-    accelerator : {"cpu", "gpu", …}
-        The device of training, as in Lightning; answers are computed on the CPU.
-    devices : int
-        Number of devices, or of processes on a CPU.
-    precision : {"32-true", "bf16-mixed", …}
-        The precision of training.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=64`, `learning_rate=3e-3`, `optimizer="adamw"`, `weight_decay=1e-3`,
+        `gradient_clip=6.0`, `schedule="one_cycle"`. A batch has about `batch_size` sequences, and nothing is held out.
     random_state : int, Generator or None
         Seed of initial weights and training.
 
@@ -186,30 +169,19 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     """
 
     encoder = options.Option(encoder_adapter.check_encoder)
-    similarity_fn = options.nullable(options.choice(*get_args(SimilarityKind)))
+    similarity_fn = options.nullable(similarity_option())
     extra_encoders = options.nullable(options.Option(encoder_adapter.check_extra_encoders))
     freeze = options.boolean("training")
     n_prototypes = options.integer(1)
     inference = options.choice(*HEADS, role="free")
-    hidden = options.width(1)
-    dropout = options.real(0, 0.99, role="training")
-    symmetrize = options.boolean()
     auxiliary = options.nullable(options.choice(*get_args(DenseHead)))
     averaging = options.choice(*get_args(Averaging))
     momentum = options.real(0, 1, role="training")
     label_smoothing = options.real(0, 0.99, role="training")
     soft_pairs = options.boolean("training")
     n_per_class = options.integer(2, "training")
-    batch_size = options.integer(2, "training")
     perturb = options.boolean("training")
     adversary = options.nullable(options.Option(check_adversary, "training"))
-    learning_rate = options.real(above=0, role="free")
-    weight_decay = options.real(0, role="free")
-    optimizer = options.choice("adamw", "adam", role="training")
-    schedule = options.choice(*get_args(ScheduleName), role="free")
-    max_steps = options.nullable(options.integer(1, "free"))
-    max_epochs = options.nullable(options.integer(1, "free"))
-    max_time = options.nullable(options.real(above=0, role="free"))
 
     classes_: NDArray[Any] = schema.labels("class")
     trained_classes_: NDArray[Any] = schema.labels("trained class")
@@ -225,24 +197,24 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     network_: PrototypeNetwork
 
     _fit_call = "fit(X, y)"
-
+    _validation_scores = ()
+    _own_trainer = Trainer(
+        batch_size=64, learning_rate=3e-3, optimizer="adamw", weight_decay=1e-3, gradient_clip=6.0, schedule="one_cycle"
+    )
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         {
             "paper": MappingProxyType(
                 {
-                    "similarity_fn": "learned",
+                    "similarity_fn": LearnedSimilarity(symmetrize=False),
                     "extra_encoders": [],
-                    "symmetrize": False,
                     "averaging": "moving",
                     "label_smoothing": 0.2,
                     "soft_pairs": True,
                     "n_per_class": 5,
                     "perturb": False,
-                    "optimizer": "adam",
-                    "learning_rate": 1e-4,
-                    "weight_decay": 5e-4,
-                    "schedule": "milestones",
-                    "max_epochs": 500,
+                    "trainer": Trainer(
+                        optimizer="adam", learning_rate=1e-4, weight_decay=5e-4, schedule="milestones", max_epochs=500
+                    ),
                 }
             )
         }
@@ -252,36 +224,24 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         self,
         *,
         encoder: Any = None,
-        similarity_fn: SimilarityKind | None = None,
+        similarity_fn: SimilarityKind | LearnedSimilarity | None = None,
         extra_encoders: list[Any] | None = None,
         freeze: bool = False,
         n_prototypes: int = 1,
         inference: Head = "similarity",
-        hidden: int = 512,
-        dropout: float = 0.25,
-        symmetrize: bool = True,
         auxiliary: DenseHead | None = "plain",
         averaging: Averaging = "exact",
         momentum: float = 0.9,
         label_smoothing: float = 0.0,
         soft_pairs: bool = False,
         n_per_class: int = 6,
-        batch_size: int = 64,
         perturb: bool = True,
         adversary: Adversary | None = None,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 1e-3,
-        optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: ScheduleName = "one_cycle",
         max_steps: int | None = None,
-        max_epochs: int | None = None,
         max_time: float | None = None,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
+        trainer: Trainer | None = None,
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -319,7 +279,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             )
         if counts.max() < 2:
             raise ValueError(
-                f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
+                f"every class has one member only ({len(counts)} classes), so there are no positive pairs: give some "
                 "class two members or more"
             )
         return codes.astype(np.int64)
@@ -341,23 +301,21 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         first = encoder_adapter.encode_sequences(self.encoder_, sequences[:1])
         self.n_trained_features_ = int(first.shape[1])
         self.trained_classes_, self.classes_changed_ = self.classes_, False
-        has_defaults = self.encoder is None and self._similarity_kind == "cosine" and self.averaging == "exact"
+        has_defaults = self.encoder is None and self._learned_similarity is None and self.averaging == "exact"
         given = [] if self.extra_encoders is None and not has_defaults else self.extra_encoders
         self.extra_encoders_ = encoder_adapter.fit_extra_encoders(
             given, sequences, self.classes_[codes], self.random_state
         )
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
-        return training.build_network(
+        return build_network(
             encoder_adapter.encoder_module(self.encoder_, unit=len(self.extra_encoders_) > 0),
-            self._similarity_kind,
+            self._learned_similarity,
             self.n_trained_features_,
             len(self.trained_classes_),
-            hidden=self.hidden,
-            dropout=self.dropout,
-            symmetrize=self.symmetrize,
             dense=self.auxiliary,
             averaging=self.averaging,
+            is_new="members_" not in vars(self),
         )
 
     def _make_objective(self, sequences: Sequences, targets: NDArray[np.int64]) -> PrototypeObjective:
@@ -373,35 +331,23 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             self.network_,
             sequences if is_fixed else self.encoder_._standardize(sequences, "X"),
             targets,
+            self.trainer_,
             self._make_recipe(sequences),
             vectors=encoder_adapter.encode_sequences(self.encoder_, sequences) if is_fixed else None,
-            symmetric=self.symmetrize,
+            symmetric=self._learned_similarity is None or self._learned_similarity.symmetrize,
             scaler=self.scaler_ if self.adversary is not None else None,
         )
 
     def _make_recipe(self, sequences: Sequences) -> TrainingRecipe:
         standardized = bool(getattr(self.encoder_, "standardize", self.standardize))
         return TrainingRecipe(
-            batch_size=self.batch_size,
             n_per_class=self.n_per_class,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            optimizer=self.optimizer,
             momentum=self.momentum,
             label_smoothing=self.label_smoothing,
             soft_pairs=self.soft_pairs,
-            perturbation=training.make_perturbation(sequences, standardized=standardized) if self.perturb else None,
+            perturbation=make_perturbation(sequences, standardized=standardized) if self.perturb else None,
             adversary=self.adversary,
         )
-
-    def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        assert isinstance(objective, PrototypeObjective)
-        n_batches = objective.n_batches()
-        limits = {"max_steps": self.max_steps, "max_epochs": self.max_epochs}
-        return training.training_budget(n_batches, **limits, max_time=self.max_time) | {
-            "schedule": training.make_schedule(self.schedule, n_batches, **limits),
-            "gradient_clip": 6.0,
-        }
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
         assert isinstance(objective, PrototypeObjective)
@@ -415,7 +361,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         is_drawn = not (isinstance(given, nn.Module) or components.is_fitted(given))
         network = None if is_drawn else self.network_.encoder
         settings = super()._checkpoint_settings(sequences, targets)
-        return settings | {"encoder": training.encoder_fingerprint(network, self.scaler_)}
+        return settings | {"encoder": encoder_adapter.encoder_fingerprint(network, self.scaler_)}
 
     def _set_members(self, vectors: Floats, codes: NDArray[np.int64]) -> None:
         """Store the vectors of the examples by the trained encoder, and the prototypes that follow."""
@@ -424,8 +370,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             similarity = self.network_.similarity
             assert isinstance(similarity, CosineSimilarity)
             similarity.fit_scale(vectors, codes, self._rng())
-        self.members_ = training.make_members(vectors, codes, len(self.classes_), self.n_prototypes)
-        self.prototypes_, self.owners_ = training.first_prototypes(self.members_, self.network_, self.averaging)
+        self.members_ = make_members(vectors, codes, len(self.classes_), self.n_prototypes)
+        self.prototypes_, self.owners_ = first_prototypes(self.members_, self.network_, self.averaging)
         self.network_.set_prototypes(self.prototypes_, self.owners_)
 
     # --- classes of sequences ----------------------------------------------------------------------------------------
@@ -720,9 +666,10 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     # --- vectors and their scores ------------------------------------------------------------------------------------
 
     @property
-    def _similarity_kind(self) -> SimilarityKind:
-        kind: SimilarityKind = self.similarity_fn or "cosine"
-        return kind
+    def _learned_similarity(self) -> LearnedSimilarity | None:
+        """The perceptron of `similarity_fn`; None for the cosine."""
+        learned: LearnedSimilarity | None = self._resolve_parameter("similarity_fn", self.similarity_fn)
+        return learned
 
     def _encoders(self) -> list[Any]:
         return [self.encoder_, *self.extra_encoders_]
@@ -825,7 +772,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             raise ValueError(
                 f"n_prototypes={self.n_prototypes}: averaging={self.averaging!r} has one for every class; use 'exact'"
             )
-        if self.extra_encoders and self._similarity_kind != "cosine":
+        if self.extra_encoders and self._learned_similarity is not None:
             raise ValueError(
                 f"extra_encoders={self.extra_encoders!r:.60}: similarity_fn={self.similarity_fn!r} takes no "
                 "vectors but those of the encoder; use 'cosine'"
@@ -834,6 +781,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             raise ValueError(
                 f"averaging={self.averaging!r}: vectors of `extra_encoders` have no moving averages; use 'exact'"
             )
+        if self.trainer_.batch_size == 1:
+            raise ValueError("trainer.batch_size=1: expected at least 2, since sequences of a batch are compared")
         if self.adversary is not None and self.freeze:
             raise ValueError("adversary needs an encoder that is trained: use freeze=False")
 
@@ -883,4 +832,4 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     def _test_parameters(cls) -> dict[str, Any]:
         from ..metric import SiameseGRU
 
-        return {"encoder": SiameseGRU(hidden=4, random_state=0), "hidden": 4}
+        return {"encoder": SiameseGRU(hidden=4, random_state=0)}

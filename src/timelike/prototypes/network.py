@@ -9,8 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..core.parameters import check_choice
-from .cosine import CosineSimilarity, FusedSimilarity
-from .similarity import Similarity
+from .similarity import CosineSimilarity, FusedSimilarity, LearnedSimilarity, Similarity
 
 AnySimilarity = Similarity | CosineSimilarity | FusedSimilarity
 
@@ -109,6 +108,30 @@ class PrototypeNetwork(nn.Module):
         kept = torch.where(self.seen_classes[present], momentum, 0.0)[:, None].to(means.dtype)
         self.averages[present] = kept * self.averages[present] + (1 - kept) * means
         self.seen_classes[present] = True
+
+
+def build_network(
+    encoder: nn.Module,
+    similarity_fn: LearnedSimilarity | None,
+    n_features: int,
+    n_classes: int,
+    *,
+    dense: DenseHead | None,
+    averaging: Averaging,
+    is_new: bool = True,
+) -> PrototypeNetwork:
+    """The network of an encoder, with a similarity, the cosine if None, a dense head and averages.
+
+    One that is not new gets weights that were saved.
+    """
+    similarity: AnySimilarity = CosineSimilarity()
+    if similarity_fn is not None:
+        similarity = similarity_fn.build_module(n_features)
+    elif is_new:  # only drawn: the random numbers of all that follows are the same with every similarity
+        LearnedSimilarity().build_module(n_features)
+    return PrototypeNetwork(
+        encoder, similarity, n_features, n_classes, dense=dense, learns_averages=averaging == "gradient"
+    )
 
 
 class AdditiveMarginHead(nn.Module):

@@ -14,13 +14,15 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from ..metric.label_signal import describe_missing_signal
+from ..metric.objectives.perturbation import Perturbation
 from ..models import fingerprint
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
-from ..train import Batch, Objective, class_batches
+from ..train import Batch, Objective, Trainer, class_batches
 from ..train.batches import count_epoch_batches
 from ..train.loop import evaluation_mode
 from ..train.objective import FORWARD_SHARE
+from ..train.optimizers import make_optimizer
 from .network import AdditiveMarginHead, PrototypeNetwork
 
 _MIN_DIFFERENT_PAIRS = 256  # smallest number of pairs of two classes that a batch compares, if it has as many
@@ -70,15 +72,18 @@ class FrameNoise:
         return x + self.deviation * torch.randn(x.shape, generator=generator, dtype=x.dtype), lengths
 
 
+def make_perturbation(sequences: Sequences, *, standardized: bool) -> BatchPerturbation | None:
+    """What is done to batches before a step: noise for single frames, warps and noise for longer sequences."""
+    if int(sequences.lengths.max()) == 1:
+        return FrameNoise() if standardized else None  # noise needs a unit
+    return Perturbation() if standardized else Perturbation(jitter=0.0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """How a network is trained, without its budget; see the parameters of `Prototypes`."""
+    """Batches and losses; see the parameters of `Prototypes`."""
 
-    batch_size: int = 64
     n_per_class: int = 6
-    learning_rate: float = 3e-3
-    weight_decay: float = 1e-3
-    optimizer: str = "adamw"
     momentum: float = 0.9
     label_smoothing: float = 0.0
     soft_pairs: bool = False
@@ -104,25 +109,25 @@ class PrototypeObjective(Objective):
         module: PrototypeNetwork,
         sequences: Sequences,
         codes: NDArray[np.int64],
+        trainer: Trainer,
         recipe: TrainingRecipe,
         *,
         vectors: NDArray[np.float32] | None = None,
         symmetric: bool = True,
         scaler: ChannelScaler | None = None,
     ) -> None:
-        self.module, self.sequences, self.codes, self.recipe = module, sequences, codes, recipe
+        assert trainer.batch_size is not None
+        self.module, self.sequences, self.codes, self.trainer, self.recipe = module, sequences, codes, trainer, recipe
         self.vectors, self.symmetric, self.scaler = vectors, symmetric, scaler
-        self.n_batch_classes = min(max(2, recipe.batch_size // recipe.n_per_class), int(codes.max()) + 1)
+        self.n_batch_classes = min(max(2, trainer.batch_size // recipe.n_per_class), int(codes.max()) + 1)
 
     def n_batches(self) -> int:
         """The approximate number of batches of an epoch."""
         return count_epoch_batches(self.codes, self.recipe.n_per_class, self.n_batch_classes)
 
     def optimizers(self) -> Optimizer:
-        """Adam or AdamW over what is not frozen."""
-        kind = torch.optim.AdamW if self.recipe.optimizer == "adamw" else torch.optim.Adam
-        free = [weight for weight in self.module.parameters() if weight.requires_grad]
-        return kind(free, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
+        """That of the trainer, over what is not frozen."""
+        return make_optimizer([weight for weight in self.module.parameters() if weight.requires_grad], self.trainer)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Batches of several members of several classes, perturbed."""
@@ -265,5 +270,5 @@ class PrototypeObjective(Objective):
             f"its network, by the class averages that training keeps, recognizes {share:.0%} of the examples that it "
             f"learned from, and always the largest class would be {chance:.0%}. `predict` uses exact means, and "
             "extra encoders if there are any: it may answer better, but not by what was trained; "
-            "change learning_rate, give it more steps, or look whether classes can be told apart"
+            "change trainer.learning_rate, give it more steps, or look whether classes can be told apart"
         )

@@ -12,9 +12,8 @@ from ..encode.base import normalize_vectors
 from ..encode.onnx.graph import OnnxGraph, add_encoder, save_graph
 from ..encode.onnx.layers import add_linear, to_numpy
 from . import encoder_adapter
-from .cosine import CosineSimilarity, FusedSimilarity
 from .network import AdditiveMarginHead
-from .similarity import Similarity
+from .similarity import CosineSimilarity, FusedSimilarity, Similarity
 
 if TYPE_CHECKING:
     from .estimator import Prototypes

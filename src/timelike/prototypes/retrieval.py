@@ -1,20 +1,15 @@
-"""Scores of vectors against prototypes and galleries: `ClassScorer`, novelty, similarities of pairs, retrieval."""
+"""`RetrievalResult` and the search for the most similar vectors of a gallery; similarities of pairs, and novelty."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from ..train.base import double_precision_copy
-from . import encoder_adapter
-from .members import Floats
-from .network import AnySimilarity, Head, PrototypeNetwork
+from .network import AnySimilarity
 
-SimilarityKind = Literal["learned", "cosine", "fused"]
+Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 
@@ -26,49 +21,6 @@ class RetrievalResult(NamedTuple):
 
     ids: Ids
     similarities: Scores
-
-
-@dataclass(frozen=True, eq=False)
-class ClassScorer:
-    """Scores of vectors for every class: by the most similar prototype, by the dense head, or by the mean of both.
-
-    `prototypes` (prototype, feature) belong to the classes `owners` (prototype,). Vectors are those of `n_encoders`
-    encoders together, of which the first `n_trained_features` numbers are those of the trained one.
-    """
-
-    network: PrototypeNetwork
-    prototypes: Floats
-    owners: Ids
-    n_classes: int
-    inference: Head
-    n_trained_features: int
-    n_encoders: int
-
-    def scores(self, vectors: Floats) -> Scores:
-        """The score of every vector for every class, (item, class)."""
-        if self.inference == "dense":
-            return self._dense_scores(vectors)
-        starts = np.searchsorted(self.owners, np.arange(self.n_classes))
-        scores: Scores = self.network.similarity.group_maxima(self.prototypes, vectors, starts).astype(np.float64)
-        return scores if self.inference == "similarity" else (scores + self._dense_scores(vectors)) / 2
-
-    def best(self, vectors: Floats) -> tuple[Ids, Scores]:
-        """The position of the best class of every vector, and its score; the first class wins ties."""
-        if self.inference != "similarity":
-            scores = self.scores(vectors)
-            return scores.argmax(axis=1), scores.max(axis=1)
-        similarities, nearest = self.network.similarity.top_k(self.prototypes, vectors)
-        return self.owners[nearest[:, 0]], similarities[:, 0].astype(np.float64)
-
-    def _dense_scores(self, vectors: Floats) -> Scores:
-        """Scores of the dense head, in double precision so that they are independent of the batch."""
-        assert self.network.dense is not None
-        with torch.no_grad():
-            dense = double_precision_copy(self.network.dense)
-            length = encoder_adapter.first_vector_length(self.n_encoders)
-            own = vectors[:, : self.n_trained_features].astype(np.float64) / length
-            scores: Scores = dense(torch.from_numpy(own)).numpy()
-        return scores
 
 
 def novelty_scores(similarity: AnySimilarity, prototypes: Floats, vectors: Floats) -> Scores:

@@ -1,14 +1,22 @@
-"""`Similarity`: a perceptron of two vectors, whose first layer is computed once per vector, not once per pair."""
+"""How alike two vectors are: `Similarity`, a perceptron of both; `CosineSimilarity`; and `FusedSimilarity`, their mean.
+
+With gradients they compute tensors, without gradients arrays: `scores`, `top_k` and `group_maxima`, block by block. The
+first layer of the perceptron is computed once per vector, and a compiled kernel does the rest of every pair.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -16,15 +24,57 @@ from .. import native
 from ..core.parameters import check_bool, check_float, check_int
 from ..core.validation.arrays import validate_array
 from ..core.validation.tensors import dtype_name, match_weights
-from . import array_scores
-from .array_scores import PrecomputedSide, SimilarityWeights
+from ..encode.base import normalize_vectors
+from ..encode.causal.network import is_batch_invariant
+from ..models import options
+from ..native import similarity as native_similarity
+from ..native.causal import batch_invariant
+from ..train.torch_threads import torch_threads
 
+Array = NDArray[Any]
+Ids = NDArray[np.int64]
+SimilarityKind = Literal["learned", "cosine", "fused"]
+
+_MAX_SIDE_UNITS = 1 << 21  # hidden units of a block of vectors: at 512 of them 4 096 vectors, some 25 MB
+MAX_SIMILARITIES = 1 << 20  # similarities in memory at a time, a few times in double precision
+_INITIAL_SCALE = 10.0  # of cosines in a softmax, before training
+_SCALE_BOUNDS = (0.1, 1000.0)  # of s, which stays finite if the cosines of all pairs nearly coincide
+_N_PAIRS = 4096  # for fitting scale and offset
+_N_DIGITS = 13  # of cosines in double precision
 _MAX_HIDDEN_UNITS = 1 << 25  # hidden units of pairs with gradients in memory at a time: 128 MB, a few times
 _MAX_CACHED_UNITS = 1 << 22  # hidden units of prototypes that are cached between calls: 16 MB
 
 _first_side_cache: WeakKeyDictionary[Similarity, tuple[NDArray[Any], list[Tensor], PrecomputedSide]] = (
     WeakKeyDictionary()
 )
+
+
+@dataclass(frozen=True, eq=False)
+class PrecomputedSide:
+    """First-layer activations of the vectors of the first side, for repeated comparisons with the same vectors."""
+
+    hidden: Array
+    """(item, hidden)"""
+
+    def __len__(self) -> int:
+        return len(self.hidden)
+
+
+class SimilarityWeights(NamedTuple):
+    """The weights of a `Similarity` on the CPU."""
+
+    sides: tuple[Tensor, Tensor]
+    """(feature, hidden) of each side."""
+    biases: tuple[Tensor, Tensor]
+    """(hidden,) of each side; that of W stands on one of them."""
+    last: Tensor
+    """(hidden,)"""
+    slope: float
+    constant: float
+
+    def second_layer(self, dtype: Any) -> native_similarity.OutputLayer:
+        """The layer that is applied to the sum of both sides."""
+        return native_similarity.OutputLayer(self.last.numpy().astype(dtype), self.slope, self.constant)
 
 
 class SideActivations(NamedTuple):
@@ -71,13 +121,7 @@ class Similarity(nn.Module):
     """
 
     def __init__(
-        self,
-        n_features: int,
-        *,
-        hidden: int = 512,
-        dropout: float = 0.25,
-        slope: float = 0.1,
-        symmetrize: bool = False,
+        self, n_features: int, *, hidden: int = 512, dropout: float = 0.25, slope: float = 0.1, symmetrize: bool = False
     ) -> None:
         super().__init__()
         self.n_features = check_int(n_features, "n_features", 1)
@@ -128,7 +172,7 @@ class Similarity(nn.Module):
         (2, 5)
         """
         wanted = threads or native.thread_count()
-        return array_scores.pair_scores(self._weights(), *self._validate_arrays(u, v, wanted), wanted)
+        return pair_scores(self._weights(), *self._validate_arrays(u, v, wanted), wanted)
 
     def top_k(
         self, u: NDArray[Any] | PrecomputedSide, v: NDArray[Any], k: int = 1, *, threads: int | None = None
@@ -141,7 +185,7 @@ class Similarity(nn.Module):
         first, second = self._validate_arrays(u, v, wanted)
         if not 1 <= check_int(k, "k") <= len(first):
             raise ValueError(f"k={k}: expected at least 1 and at most {len(first)}, the rows of u")
-        return array_scores.top_k_scores(self._weights(), first, second, k, wanted)
+        return top_k_scores(self._weights(), first, second, k, wanted)
 
     def group_maxima(
         self,
@@ -162,16 +206,14 @@ class Similarity(nn.Module):
             raise ValueError(
                 f"starts={begin.tolist()[:5]}: expected numbers that rise from 0 and are below {len(first)}"
             )
-        return array_scores.group_maxima(self._weights(), first, second, begin, wanted)
+        return group_max_scores(self._weights(), first, second, begin, wanted)
 
     def precompute(self, u: NDArray[Any], *, threads: int | None = None) -> PrecomputedSide:
         """The first-layer activations of u, which `scores`, `top_k` and `group_maxima` take in place of u.
 
         For many calls with few vectors; it has `hidden` numbers per row.
         """
-        return array_scores.precompute_side(
-            self._weights(), self._validate_array(u, "u"), threads or native.thread_count()
-        )
+        return precompute_side(self._weights(), self._validate_array(u, "u"), threads or native.thread_count())
 
     def side_activations(self, u: Tensor, v: Tensor) -> SideActivations:
         """The first layer of u and of v; with `symmetrize` both orders, each with half the weight."""
@@ -244,3 +286,328 @@ class Similarity(nn.Module):
                 "Similarity was made for"
             )
         return match_weights(self, side, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedSimilarity:
+    """The similarity of `Prototypes` as a perceptron of both vectors, with its sizes: `similarity_fn=` takes one.
+
+    Parameters
+    ----------
+    hidden : int
+        Hidden units of the perceptron.
+    dropout : float
+        Share of the hidden units that is dropped in training.
+    symmetrize : bool
+        Whether it is symmetric, S(x, y) = S(y, x), by the mean of both orders.
+    with_cosine : bool
+        Whether answers are given by the mean of σ(S) and (1 + cos) / 2, as "fused" does.
+
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> tl.Prototypes(similarity_fn="learned").set_params(similarity_fn__hidden=64).similarity_fn
+    LearnedSimilarity(hidden=64, dropout=0.25, symmetrize=True, with_cosine=False)
+    """
+
+    hidden: int = 512
+    dropout: float = 0.25
+    symmetrize: bool = True
+    with_cosine: bool = False
+
+    def __post_init__(self) -> None:
+        check_int(self.hidden, "hidden", 1, 2**24)
+        check_float(self.dropout, "dropout", 0, 0.99)
+        check_bool(self.symmetrize, "symmetrize")
+        check_bool(self.with_cosine, "with_cosine")
+
+    @property
+    def word(self) -> SimilarityKind:
+        """The word that stands for it with default options."""
+        return "fused" if self.with_cosine else "learned"
+
+    def build_module(self, n_features: int) -> Similarity | FusedSimilarity:
+        """A new module for vectors of so many features."""
+        learned = Similarity(n_features, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
+        return FusedSimilarity(learned) if self.with_cosine else learned
+
+
+def similarity_option() -> options.Option[Any]:
+    """The option `similarity_fn`: a perceptron, or a word; the cosine, which has no options, is None."""
+    words: dict[str, Callable[[], LearnedSimilarity | None]] = {
+        "cosine": lambda: None,
+        "learned": LearnedSimilarity,
+        "fused": lambda: LearnedSimilarity(with_cosine=True),
+    }
+    return options.word_or_value(LearnedSimilarity, words, "prototypes.LearnedSimilarity(hidden=64)")
+
+
+class BlockwiseSearch:
+    """`top_k` and `group_maxima` by `scores(u, v)`; memory does not grow with the number of pairs."""
+
+    def scores(self, u: Array, v: Array) -> Array:
+        """Similarities of every row of u and every row of v, (n, m)."""
+        raise NotImplementedError
+
+    def top_k(self, u: Array, v: Array, k: int = 1) -> tuple[Array, Ids]:
+        """For every row of v the k rows of u that are most similar: the similarities and the row numbers, each (m, k).
+
+        The most similar comes first, and of equals the earlier row.
+        """
+        return merge_top_k(((rows, *_top_k(self.scores(u[rows], v).T, k)) for rows in _row_blocks(len(u), len(v))), k)
+
+    def group_maxima(self, u: Array, v: Array, starts: Ids) -> Array:
+        """For every row of v the largest in every group of rows of u, (m, group); group g begins at starts[g]."""
+        found = ((rows, self.scores(u[rows], v).T) for rows in _row_blocks(len(u), len(v)))
+        return merge_group_maxima(
+            ((rows, np.maximum.reduceat(some, group_starts_in_rows(starts, rows), axis=1)) for rows, some in found),
+            starts,
+        )
+
+
+class CosineSimilarity(BlockwiseSearch, nn.Module):
+    """S(u, v) = s cos(u, v) + b, with s > 0 and b learned: the ablation of the paper.
+
+    >>> CosineSimilarity()(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])).item()
+    -5.0
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log_scale = nn.Parameter(torch.tensor(_INITIAL_SCALE).log())
+        self.bias = nn.Parameter(torch.tensor(-_INITIAL_SCALE / 2))
+
+    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+        """Of vectors (…, feature) and (…, feature), (…)."""
+        cosines: Tensor = (F.normalize(u, dim=-1) * F.normalize(v, dim=-1)).sum(-1)
+        return self._scale_cosines(cosines)
+
+    def matrix(self, u: Tensor, v: Tensor) -> Tensor:
+        """Of every row of u and every row of v, (n, m)."""
+        return self._scale_cosines(F.normalize(u, dim=-1) @ F.normalize(v, dim=-1).T)
+
+    def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """The same of arrays, without gradients: in double precision, then rounded to that of u and v."""
+        found = float(self.log_scale.detach().exp()) * cosine_matrix(u, v) + float(self.bias.detach())
+        return found.astype(np.result_type(u, v), copy=False)
+
+    def fit_scale(self, vectors: NDArray[Any], codes: NDArray[np.int64], rng: np.random.Generator) -> None:
+        """s and b by logistic regression on pairs of these vectors, as many of one class as of two.
+
+        Targets are not quite 0 and 1, as for unseen items (Platt, 1999): pairs that are separated perfectly would
+        otherwise make s infinite.
+        """
+        first, second = rng.integers(len(codes), size=(2, _N_PAIRS))
+        same = codes[first] == codes[second]
+        members = [np.flatnonzero(codes == codes[i]) for i in first[: _N_PAIRS // 4]]
+        partners = np.array([rng.choice(some) for some in members])
+        own = np.stack([first[: len(partners)], partners], axis=1)
+        own = own[own[:, 0] != own[:, 1]]
+        other = np.stack([first, second], axis=1)[~same]
+        pairs = np.concatenate([own, other[: len(own)]])
+        unit = normalize_vectors(np.asarray(vectors, np.float64))
+        found = (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
+        scale, bias = _fit_logistic(found, np.arange(len(pairs)) < len(own))
+        with torch.no_grad():
+            self.log_scale.fill_(np.log(scale))
+            self.bias.fill_(bias)
+
+    def _scale_cosines(self, cosines: Tensor) -> Tensor:
+        return self.log_scale.exp() * cosines + self.bias
+
+
+class FusedSimilarity(BlockwiseSearch, nn.Module):
+    """The log odds of (σ(S(u, v)) + (1 + cos(u, v)) / 2) / 2; in training S alone.
+
+    The paper fuses both in this way for verification and retrieval. Both lie between 0 and 1.
+    """
+
+    def __init__(self, learned: Similarity) -> None:
+        super().__init__()
+        self.learned = learned
+
+    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+        """Of vectors (…, feature) and (…, feature), (…)."""
+        return self._fuse(self.learned(u, v), F.cosine_similarity(u, v, dim=-1))
+
+    def matrix(self, u: Tensor, v: Tensor) -> Tensor:
+        """Of every row of u and every row of v, (n, m)."""
+        return self._fuse(self.learned.matrix(u, v), F.normalize(u, dim=-1) @ F.normalize(v, dim=-1).T)
+
+    def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """The same of arrays, without gradients."""
+        learned, cosine = (
+            torch.from_numpy(part.astype(np.float64)) for part in (self.learned.scores(u, v), cosine_matrix(u, v))
+        )
+        return _log_odds(learned, cosine).numpy().astype(np.result_type(u, v), copy=False)
+
+    def _fuse(self, learned: Tensor, cosine: Tensor) -> Tensor:
+        return learned if self.training else _log_odds(learned, cosine)
+
+
+def _log_odds(learned: Tensor, cosine: Tensor) -> Tensor:
+    """log p − log(1 − p) of the mean of both, from p and 1 − p separately, as one of them may be very small."""
+    tiny = torch.finfo(learned.dtype).tiny
+    bounded = cosine.clamp(-1, 1)
+    for_it, against = (torch.sigmoid(sign * learned) + (1 + sign * bounded) / 2 for sign in (1, -1))
+    return for_it.clamp(min=tiny).log() - against.clamp(min=tiny).log()
+
+
+def precompute_side(weights: SimilarityWeights, u: Array, threads: int) -> PrecomputedSide:
+    """The first-layer activations of the first side, in the dtype of u."""
+    return PrecomputedSide(_first_layer(u, weights.sides[0], weights.biases[0], threads))
+
+
+def pair_scores(weights: SimilarityWeights, u: Array | PrecomputedSide, v: Array, threads: int) -> Array:
+    """S of every row of u and of v, (u, v)."""
+    out = np.empty((len(u), len(v)), v.dtype)
+    for columns, right in _hidden_blocks(weights, v, 1, threads):
+        for rows, left in _hidden_blocks(weights, u, 0, threads):
+            out[rows, columns] = native_similarity.scores(left, right, weights.second_layer(v.dtype), threads=threads)
+    return out
+
+
+def top_k_scores(
+    weights: SimilarityWeights, u: Array | PrecomputedSide, v: Array, k: int, threads: int
+) -> tuple[Array, Ids]:
+    """For every row of v the k largest S and the rows of u that have them, each (v, k)."""
+    values, ids = np.empty((len(v), k), v.dtype), np.empty((len(v), k), np.int64)
+    layer = weights.second_layer(v.dtype)
+    for columns, right in _hidden_blocks(weights, v, 1, threads):
+        found = (
+            (rows, *native_similarity.best_scores(left, right, layer, min(k, len(left)), threads=threads))
+            for rows, left in _hidden_blocks(weights, u, 0, threads)
+        )
+        values[columns], ids[columns] = merge_top_k(found, k)
+    return values, ids
+
+
+def group_max_scores(
+    weights: SimilarityWeights, u: Array | PrecomputedSide, v: Array, starts: Ids, threads: int
+) -> Array:
+    """For every row of v the largest S in every group of rows of u, which begin at `starts`, (v, group)."""
+    out = np.empty((len(v), len(starts)), v.dtype)
+    layer = weights.second_layer(v.dtype)
+    for columns, right in _hidden_blocks(weights, v, 1, threads):
+        found = (
+            (
+                rows,
+                native_similarity.group_maxima(left, right, layer, group_starts_in_rows(starts, rows), threads=threads),
+            )
+            for rows, left in _hidden_blocks(weights, u, 0, threads)
+        )
+        out[columns] = merge_group_maxima(found, starts)
+    return out
+
+
+def _hidden_blocks(
+    weights: SimilarityWeights, side: Array | PrecomputedSide, which: int, threads: int
+) -> Iterator[tuple[slice, Array]]:
+    """First-layer activations of a side, in blocks that bound memory."""
+    if isinstance(side, PrecomputedSide):
+        yield slice(0, len(side)), side.hidden
+        return
+    at_once = max(1, _MAX_SIDE_UNITS // len(weights.last))
+    for begin in range(0, len(side), at_once):
+        rows = slice(begin, min(begin + at_once, len(side)))
+        yield rows, _first_layer(side[rows], weights.sides[which], weights.biases[which], threads)
+
+
+def _first_layer(side: Array, weight: Tensor, bias: Tensor, threads: int) -> Array:
+    """The first layer of one side; the rounding of a row is independent of the batch."""
+    n_features, n_hidden = weight.shape
+    exact = side.dtype == np.float64 or not is_batch_invariant(n_features, n_hidden, threads)
+    dtype = torch.float64 if exact else torch.float32
+    with torch.no_grad(), torch_threads(threads):
+        found = batch_invariant.matmul_with_bias(torch.tensor(side, dtype=dtype), weight.to(dtype), bias.to(dtype))
+    return np.ascontiguousarray(found.numpy().astype(side.dtype, copy=False))
+
+
+def merge_top_k(found: Iterable[tuple[slice, Array, Ids]], k: int) -> tuple[Array, Ids]:
+    """The k largest of several blocks of rows; of equals those of the earlier block, as in stable sorting.
+
+    >>> one = slice(0, 2), np.array([[3.0, 1.0]]), np.array([[1, 0]])
+    >>> two = slice(2, 3), np.array([[3.0]]), np.array([[0]])
+    >>> merge_top_k([one, two], 2)
+    (array([[3., 3.]]), array([[1, 2]]))
+    """
+    values, ids = None, None
+    for rows, some, theirs in found:
+        places = theirs + rows.start
+        values = some if values is None else np.concatenate([values, some], axis=1)
+        ids = places if ids is None else np.concatenate([ids, places], axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+        values, ids = np.take_along_axis(values, order, 1), np.take_along_axis(ids, order, 1)
+    assert values is not None
+    assert ids is not None
+    return values, ids
+
+
+def merge_group_maxima(found: Iterable[tuple[slice, Array]], starts: Ids) -> Array:
+    """The largest of every group, (item, group), from those of blocks of rows, which may cut a group."""
+    out = None
+    for rows, some in found:
+        if out is None:
+            out = np.full((len(some), len(starts)), -np.inf, some.dtype)
+        groups = groups_in_rows(starts, rows)
+        out[:, groups] = np.maximum(out[:, groups], some)
+    assert out is not None
+    return out
+
+
+def groups_in_rows(starts: Ids, rows: slice) -> slice:
+    """The groups that have members in a block of rows.
+
+    >>> groups_in_rows(np.array([0, 2, 7]), slice(3, 7))
+    slice(1, 2, None)
+    """
+    return slice(int(np.searchsorted(starts, rows.start, "right")) - 1, int(np.searchsorted(starts, rows.stop)))
+
+
+def group_starts_in_rows(starts: Ids, rows: slice) -> Ids:
+    """Where these groups begin within the block."""
+    found: Ids = np.maximum(starts[groups_in_rows(starts, rows)] - rows.start, 0)
+    return found
+
+
+def _row_blocks(n_rows: int, n_others: int) -> Iterator[slice]:
+    size = max(1, MAX_SIMILARITIES // max(1, n_others))
+    return (slice(begin, min(begin + size, n_rows)) for begin in range(0, n_rows, size))
+
+
+def _top_k(scores: Array, k: int) -> tuple[Array, Ids]:
+    """The k largest of every row, and their columns."""
+    ids = scores.argmax(axis=1)[:, None] if k == 1 else np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, ids, 1), ids
+
+
+def _fit_logistic(x: NDArray[np.float64], same: NDArray[np.bool_]) -> tuple[float, float]:
+    """(s, b), 0.1 ≤ s ≤ 1000, of σ(s x + b) with the smallest loss for targets that are not quite 0 and 1."""
+    n_same, n_other = int(same.sum()), int((~same).sum())
+    targets = np.where(same, (n_same + 1) / (n_same + 2), 1 / (n_other + 2))
+    middle = x.mean()  # centred, s and the offset are nearly independent; otherwise optimization stops too early
+    apart = x - middle
+
+    def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scale = np.exp(at[0])
+        scores = scale * apart + at[1]
+        rest = expit(scores) - targets
+        value = np.logaddexp(0, scores) - targets * scores
+        return float(value.mean()), np.array([(rest * apart).mean() * scale, rest.mean()])
+
+    begin = np.array([np.log(_INITIAL_SCALE), _INITIAL_SCALE * (middle - 0.5)])
+    bounds = [tuple(np.log(_SCALE_BOUNDS)), (None, None)]
+    found = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds)
+    scale = float(np.exp(found.x[0]))
+    return scale, float(found.x[1] - scale * middle)
+
+
+def cosine_matrix(u: NDArray[Any], v: NDArray[Any]) -> NDArray[np.float64]:
+    """Cosines of every row of u and every row of v, 0 with a vector of zeros.
+
+    >>> cosine_matrix(np.eye(2), np.array([[2.0, 0.0], [0.0, 0.0]])).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    first, second = (normalize_vectors(np.asarray(side, np.float64)) for side in (u, v))
+    # the last digits of products depend on block sizes: without them equal vectors have a cosine of exactly 1
+    return np.round(first @ second.T, _N_DIGITS)

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from ..core.parameters import check_float
 from ..models import schema
-from ..score.calibration import temperature
-from ..score.conformal_thresholds import impostor_bound, max_exceedances, min_count, round_up, warn_few_pairs
+from ..score.calibration import impostor_bound, max_exceedances, min_count, round_up, temperature, warn_few_pairs
 
 Floats = NDArray[np.float64]
 

@@ -6,6 +6,7 @@ from .._exports import lazy_exports
 
 if TYPE_CHECKING:  # the public names, a line each
     from .calibration import (
+        CalibrationWarning as CalibrationWarning,
         Reliability as Reliability,
         brier_score as brier_score,
         expected_calibration_error as expected_calibration_error,
@@ -30,27 +31,29 @@ if TYPE_CHECKING:  # the public names, a line each
         silhouette as silhouette,
         silhouette_samples as silhouette_samples,
     )
-    from .conformal_thresholds import CalibrationWarning as CalibrationWarning
-    from .ensembles import (
+    from .forecasting import (
+        HorizonScores as HorizonScores,
+        at_step as at_step,
         best_of_n as best_of_n,
+        coverage as coverage,
         crps as crps,
         crps_quantiles as crps_quantiles,
         energy_score as energy_score,
-        rank_samples as rank_samples,
-    )
-    from .forecast_arrays import at_step as at_step, mean_to_step as mean_to_step
-    from .forecasting import (
-        coverage as coverage,
+        frechet_distance as frechet_distance,
+        fvd as fvd,
+        horizon_scores as horizon_scores,
         interval_width as interval_width,
+        lpips as lpips,
         mae as mae,
         mase as mase,
+        mean_to_step as mean_to_step,
         mse as mse,
         pinball_loss as pinball_loss,
+        psnr as psnr,
+        rank_samples as rank_samples,
         skill as skill,
+        ssim as ssim,
     )
-    from .frechet import frechet_distance as frechet_distance, fvd as fvd
-    from .horizons import HorizonScores as HorizonScores, horizon_scores as horizon_scores
-    from .image_quality import psnr as psnr, ssim as ssim
     from .intervals import (
         Interval as Interval,
         bootstrap as bootstrap,
@@ -64,24 +67,6 @@ if TYPE_CHECKING:  # the public names, a line each
         open_set_curve as open_set_curve,
         unknown_accept_rate as unknown_accept_rate,
     )
-    from .paired_tests import (
-        PairedComparison as PairedComparison,
-        bootstrap_p_value as bootstrap_p_value,
-        corrected_t_test as corrected_t_test,
-        holm_correction as holm_correction,
-        mcnemar_test as mcnemar_test,
-        paired_bootstrap as paired_bootstrap,
-        permutation_test as permutation_test,
-    )
-    from .perceptual_distance import lpips as lpips
-    from .rank_tests import (
-        FriedmanResult as FriedmanResult,
-        cliques as cliques,
-        critical_difference as critical_difference,
-        friedman_test as friedman_test,
-        method_ranks as method_ranks,
-        significant_pairs as significant_pairs,
-    )
     from .retrieval import (
         average_precision as average_precision,
         is_nearest_correct as is_nearest_correct,
@@ -91,20 +76,33 @@ if TYPE_CHECKING:  # the public names, a line each
         r_precision as r_precision,
         recall_at_k as recall_at_k,
     )
+    from .significance import (
+        FriedmanResult as FriedmanResult,
+        PairedComparison as PairedComparison,
+        bootstrap_p_value as bootstrap_p_value,
+        cliques as cliques,
+        corrected_t_test as corrected_t_test,
+        critical_difference as critical_difference,
+        friedman_test as friedman_test,
+        holm_correction as holm_correction,
+        mcnemar_test as mcnemar_test,
+        method_ranks as method_ranks,
+        paired_bootstrap as paired_bootstrap,
+        permutation_test as permutation_test,
+        significant_pairs as significant_pairs,
+    )
     from .verification import (
         VerificationErrors as VerificationErrors,
-        equal_error_rate as equal_error_rate,
-        minimum_cost as minimum_cost,
-        verification_errors as verification_errors,
-    )
-    from .verification_intervals import (
         equal_error_interval as equal_error_interval,
+        equal_error_rate as equal_error_rate,
         error_band as error_band,
         errors_interval as errors_interval,
         item_pairs as item_pairs,
+        minimum_cost as minimum_cost,
         minimum_cost_interval as minimum_cost_interval,
         resampled_error_rates as resampled_error_rates,
         resampled_errors as resampled_errors,
+        verification_errors as verification_errors,
     )
 
 if not TYPE_CHECKING:

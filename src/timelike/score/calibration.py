@@ -1,9 +1,11 @@
-"""Probabilities scored: calibration error and its picture, Brier score, log likelihood; and temperature scaling."""
+"""Calibration: of probabilities (calibration error, Brier score, temperature) and of thresholds (conformal ranks)."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +13,37 @@ from numpy.typing import NDArray
 from ..core.parameters import check_bool, check_float, check_int, format_value
 from ..core.validation.arrays import validate_array
 from ..core.validation.labels import validate_labels
+from ..core.warnings import find_stack_level
 from ..plotting import classification as drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+N_DRAWS = 400
+_KEPT_SHARE = 0.6  # of the draws; their median is slightly too low where scores are sums of two terms
+_ROUNDING_FACTOR = 1 + 1e-12  # 0.29 × 100 is 28.999…
+_MIN_RATE = 1e-300  # a lower rate is as good as 0; the inverse of this one is still finite
+_SINGULARS = {"identities": "identity", "examples": "example"}
+_LEFT_OUT_REASONS = {
+    "identities": " (`within` and `across` leave most pairs out)",
+    "examples": " (most examples are of one class, and only pairs of two classes are impostors)",
+}
+_KEPT_PROMISES = {
+    "identities": "The threshold keeps it for every two of these identities by themselves, but",
+    "examples": "The threshold is above all impostor pairs of these examples, but",
+}
+_MAX_CELLS = 1 << 22  # scores of draws in memory at a time
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """How sure answers are and how often they are right, in bins of the probability of the answer.
+    """Confidence and accuracy of answers, in bins of the probability of the answer.
 
-    `edges` (bin + 1,) bound the bins, `counts` (bin,) says how many items each has, `confidence` and `accuracy` are
-    their mean probability and the share of them that is right; both are nan in a bin that is empty.
+    `edges` (bin + 1,) bound the bins, `counts` (bin,) are their numbers of items, `confidence` and `accuracy` their
+    mean probability and the share that is right; both are nan in an empty bin.
     """
 
     edges: Floats
@@ -35,26 +54,26 @@ class Reliability:
     @property
     def error(self) -> float:
         """The expected calibration error, Σ_b n_b / n · |accuracy_b − confidence_b|."""
-        held = self.counts > 0
-        gaps = np.abs(self.accuracy[held] - self.confidence[held])
-        return float((self.counts[held] * gaps).sum() / self.counts.sum())
+        occupied = self.counts > 0
+        gaps = np.abs(self.accuracy[occupied] - self.confidence[occupied])
+        return float((self.counts[occupied] * gaps).sum() / self.counts.sum())
 
     @property
     def max_error(self) -> float:
         """The maximum calibration error, that of the worst bin."""
-        held = self.counts > 0
-        return float(np.abs(self.accuracy[held] - self.confidence[held]).max())
+        occupied = self.counts > 0
+        return float(np.abs(self.accuracy[occupied] - self.confidence[occupied]).max())
 
     def plot(self) -> Figure:
-        """The share that is right over the probability, beside the diagonal, with the number of items below."""
-        words = f"expected calibration error {self.error:.3f}"
-        return drawing.plot_reliability(self.edges, self.counts, self.confidence, self.accuracy, words)
+        """Accuracy over confidence beside the diagonal, with the number of items below."""
+        caption = f"expected calibration error {self.error:.3f}"
+        return drawing.plot_reliability(self.edges, self.counts, self.confidence, self.accuracy, caption)
 
 
 def reliability(
     truth: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15, adaptive: bool = False
 ) -> Reliability:
-    """Answers by their predicted probability: what `expected_calibration_error` is computed from, to be drawn.
+    """The reliability diagram: confidence and accuracy by bin, from which the calibration error is computed.
 
     The answer is the most probable class, the first of equals. Parameters are those of `expected_calibration_error`.
 
@@ -64,15 +83,16 @@ def reliability(
     >>> found.counts, found.accuracy
     (array([0, 3]), array([       nan, 0.66666667]))
     """
-    known, shares = _validate_probabilities(truth, probabilities, classes)
-    answer = shares.argmax(axis=1)
-    sure, right = shares[np.arange(len(shares)), answer], answer == known
-    wanted = check_int(n_bins, "n_bins", 1)
-    edges = _adaptive_edges(sure, wanted) if check_bool(adaptive, "adaptive") else np.linspace(0, 1, wanted + 1)
-    bins = np.clip(np.searchsorted(edges, sure, side="left") - 1, 0, len(edges) - 2)  # a bin has its upper edge
+    true_columns, probabilities = _validate_probabilities(truth, probabilities, classes)
+    answers = probabilities.argmax(axis=1)
+    confidences, is_right = probabilities[np.arange(len(probabilities)), answers], answers == true_columns
+    n_bins = check_int(n_bins, "n_bins", 1)
+    edges = _adaptive_edges(confidences, n_bins) if check_bool(adaptive, "adaptive") else np.linspace(0, 1, n_bins + 1)
+    # a bin includes its upper edge
+    bins = np.clip(np.searchsorted(edges, confidences, side="left") - 1, 0, len(edges) - 2)
     counts = np.bincount(bins, minlength=len(edges) - 1)
-    held = np.maximum(counts, 1)
-    means = [np.bincount(bins, values, len(counts)) / held for values in (sure, right)]
+    divisors = np.maximum(counts, 1)
+    means = [np.bincount(bins, values, len(counts)) / divisors for values in (confidences, is_right)]
     confidence, accuracy = (np.where(counts > 0, mean, np.nan) for mean in means)
     return Reliability(edges, counts, confidence, accuracy)
 
@@ -80,21 +100,22 @@ def reliability(
 def expected_calibration_error(
     truth: Any, probabilities: Any, *, classes: Any = None, n_bins: int = 15, adaptive: bool = False
 ) -> float:
-    """The expected calibration error: by how much answers are surer, or less sure, than they are right.
+    """The expected calibration error: by how much the confidence of answers differs from their accuracy.
 
         Σ_b n_b / n · |accuracy_b − confidence_b|
 
-    over bins of the probability of the answer (Guo et al., "On calibration of modern neural networks", 2017). Bins have
-    one width and their upper edge; with `adaptive` they have about as many items each (Nguyen and O'Connor, 2015).
+    over bins of the probability of the answer (Guo et al., "On calibration of modern neural networks", 2017). Bins are
+    equally wide and include their upper edge; with `adaptive` they have about equally many items (Nguyen and O'Connor,
+    2015).
 
     Parameters
     ----------
     truth : array (item,)
-        The classes; without `classes` the number of each item's column.
+        The classes; without `classes` the position of each item's column.
     probabilities : array (item, class)
         Rows of sum 1.
     classes : array (class,), optional
-        What the columns stand for, such as `classes_` of a model.
+        The class of each column, such as `classes_` of a model.
     n_bins : int
     adaptive : bool
 
@@ -109,7 +130,7 @@ def expected_calibration_error(
 def brier_score(truth: Any, probabilities: Any, *, classes: Any = None) -> float:
     """The Brier score, the mean over items of Σ_c (p_c − [c is true])², between 0 and 2 (Brier, 1950).
 
-    For two classes it is twice the number that looks at one of them only. Parameters are those of
+    For two classes it is twice the score of one of them (scikit-learn's `brier_score_loss`). Parameters are those of
     `expected_calibration_error`.
 
     Examples
@@ -117,42 +138,42 @@ def brier_score(truth: Any, probabilities: Any, *, classes: Any = None) -> float
     >>> round(brier_score([0, 1], [[0.9, 0.1], [0.9, 0.1]]), 4)
     0.82
     """
-    known, shares = _validate_probabilities(truth, probabilities, classes)
-    wrong = shares.copy()
-    wrong[np.arange(len(known)), known] -= 1
-    return float((wrong * wrong).sum(axis=1).mean())
+    true_columns, probabilities = _validate_probabilities(truth, probabilities, classes)
+    errors = probabilities.copy()
+    errors[np.arange(len(true_columns)), true_columns] -= 1
+    return float((errors * errors).sum(axis=1).mean())
 
 
 def negative_log_likelihood(truth: Any, probabilities: Any, *, classes: Any = None) -> float:
     """The mean of −log p of the true class; infinite where one has probability 0.
 
-    Parameters are those of `expected_calibration_error`.
+    scikit-learn's `log_loss` clips probabilities instead. Parameters are those of `expected_calibration_error`.
 
     Examples
     --------
     >>> round(negative_log_likelihood([0, 1], [[0.5, 0.5], [0.75, 0.25]]), 4)
     1.0397
     """
-    known, shares = _validate_probabilities(truth, probabilities, classes)
+    true_columns, probabilities = _validate_probabilities(truth, probabilities, classes)
     with np.errstate(divide="ignore"):
-        return float(-np.log(shares[np.arange(len(known)), known]).mean())
+        return float(-np.log(probabilities[np.arange(len(true_columns)), true_columns]).mean())
 
 
 def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: float | None = None) -> float:
-    """The T with which softmax(logits / T) is most likely, on items that were not learned from (Guo et al., 2017).
+    """The T that maximizes the likelihood of softmax(logits / T), on held-out items (Guo et al., 2017).
 
         min_T  mean_i [log Σ_c exp(z_ic / T) − Σ_c q_ic z_ic / T]
 
-    where q is 1 for the true class, but for a share ε that is spread evenly over all classes: where every answer is
-    right the likelihood would rise for ever as T falls to 0, and with ε = 1/(n + 2), in the manner of Platt (1999),
-    T is as small as n items can tell. The function is convex in 1/T, so that bisection of its slope over log T finds
-    the minimum; T never leaves [10⁻⁶, 10⁶] times the largest difference of two logits of an item, where it would be 0
-    or infinite (answers no better than chance). Logits that are all the same have the temperature 1.
+    where q is 1 for the true class, except for a share ε that is spread evenly over all classes. If every answer is
+    right, the likelihood rises without limit as T falls to 0; with ε = 1/(n + 2), after Platt (1999), T is as small as
+    n items can justify. The function is convex in 1/T, so bisection of its slope over log T finds the minimum. T stays
+    within [10⁻⁶, 10⁶] times the largest difference of two logits of an item; it would be infinite for answers no better
+    than chance. Logits that are all equal have the temperature 1.
 
     Parameters
     ----------
     logits : array (item, class)
-        Finite; log probabilities will do.
+        Finite; log probabilities are logits too.
     truth, classes
         As for `expected_calibration_error`.
     smoothing : float, optional
@@ -164,38 +185,38 @@ def temperature(logits: Any, truth: Any, *, classes: Any = None, smoothing: floa
     >>> round(temperature(three_of_four_are_right, [0, 0, 0, 1], smoothing=0), 3)  # 4 / log 3
     3.641
     """
-    known, scores = _validate_class_scores(truth, logits, "logits", classes)
-    spread = 1 / (len(known) + 2) if smoothing is None else check_float(smoothing, "smoothing", 0.0, 1.0)
+    true_columns, logits = _validate_class_scores(truth, logits, "logits", classes)
+    smoothing = 1 / (len(true_columns) + 2) if smoothing is None else check_float(smoothing, "smoothing", 0.0, 1.0)
     with np.errstate(over="ignore"):
-        below = scores - scores.max(axis=1, keepdims=True)
-    if not np.isfinite(below).all():
+        shifted = logits - logits.max(axis=1, keepdims=True)
+    if not np.isfinite(shifted).all():
         raise ValueError("logits of an item differ by more than a number can hold: divide them first")
-    scale = float(-below.min())
+    scale = float(-shifted.min())
     if scale == 0:
         return 1.0
-    below /= scale
-    target = (1 - spread) * below[np.arange(len(known)), known].mean() + spread * below.mean()
-    return float(scale / np.exp(_find_root(lambda inverse: _mean_logit(below, inverse) - target)))
+    shifted /= scale
+    target = (1 - smoothing) * shifted[np.arange(len(true_columns)), true_columns].mean() + smoothing * shifted.mean()
+    return float(scale / np.exp(_find_root(lambda inverse: _mean_logit(shifted, inverse) - target)))
 
 
-def _mean_logit(below: Floats, inverse: float) -> float:
-    """The mean logit under softmax(inverse · logits), over all items: the slope of the likelihood is its excess."""
-    weights = np.exp(inverse * below)
-    return float(((weights * below).sum(axis=1) / weights.sum(axis=1)).mean())
+def _mean_logit(shifted: Floats, inverse: float) -> float:
+    """The mean logit under softmax(inverse · logits), over all items; the slope is its excess over the target."""
+    weights = np.exp(inverse * shifted)
+    return float(((weights * shifted).sum(axis=1) / weights.sum(axis=1)).mean())
 
 
 def _find_root(slope: Any, least: float = -np.log(1e6), most: float = np.log(1e6)) -> float:
-    """The logarithm at which a slope that never falls turns positive, or the end that is nearest to it."""
+    """The logarithm at which an increasing slope turns positive, or the nearest end of the range."""
     low, high = float(least), float(most)
-    for _ in range(80):  # halves what is left until it is rounding
+    for _ in range(80):  # halves the range down to rounding
         middle = (low + high) / 2
         low, high = (low, middle) if slope(np.exp(middle)) > 0 else (middle, high)
     return (low + high) / 2
 
 
-def _adaptive_edges(sure: Floats, n_bins: int) -> Floats:
-    """Edges between which about as many items lie, halfway between neighbours; fewer bins where items are equal."""
-    ordered = np.sort(sure)
+def _adaptive_edges(confidences: Floats, n_bins: int) -> Floats:
+    """Edges of bins with about equally many items, halfway between neighbours; fewer bins where items are equal."""
+    ordered = np.sort(confidences)
     cuts = np.arange(1, n_bins) * len(ordered) // n_bins
     cuts = cuts[(cuts > 0) & (cuts < len(ordered))]
     inner = (ordered[cuts - 1] + ordered[cuts]) / 2
@@ -203,31 +224,31 @@ def _adaptive_edges(sure: Floats, n_bins: int) -> Floats:
 
 
 def _validate_probabilities(truth: Any, probabilities: Any, classes: Any) -> tuple[NDArray[np.intp], Floats]:
-    known, shares = _validate_class_scores(truth, probabilities, "probabilities", classes)
-    sums = shares.sum(axis=1)
-    bad = np.flatnonzero((shares < 0).any(axis=1) | (np.abs(sums - 1) > 1e-3))
+    true_columns, probabilities = _validate_class_scores(truth, probabilities, "probabilities", classes)
+    sums = probabilities.sum(axis=1)
+    bad = np.flatnonzero((probabilities < 0).any(axis=1) | (np.abs(sums - 1) > 1e-3))
     if bad.size:
         i = int(bad[0])
         raise ValueError(
-            f"probabilities[{i}] has the sum {sums[i]:.6g} and the least entry {shares[i].min():.6g}: expected shares "
-            "of at least 0 whose sum is 1; of scores, take the softmax"
+            f"probabilities[{i}] has the sum {sums[i]:.6g} and the least entry {probabilities[i].min():.6g}: expected "
+            "shares of at least 0 whose sum is 1; of scores, take the softmax"
         )
-    return known, shares
+    return true_columns, probabilities
 
 
 def _validate_class_scores(truth: Any, scores: Any, name: str, classes: Any) -> tuple[NDArray[np.intp], Floats]:
     """The column of the true class of every item, and a finite number for every class."""
-    given = validate_array(scores, name).astype(np.float64)
+    array = validate_array(scores, name).astype(np.float64)
     labels = validate_labels(truth, "truth", "class")
-    if given.ndim != 2 or not given.size or labels.shape != given.shape[:1]:
+    if array.ndim != 2 or not array.size or labels.shape != array.shape[:1]:
         raise ValueError(
-            f"{name} has shape {given.shape} for a truth of shape {labels.shape}: expected (item, class) and (item,), "
+            f"{name} has shape {array.shape} for a truth of shape {labels.shape}: expected (item, class) and (item,), "
             "neither of them empty"
         )
-    if not np.isfinite(given).all():
-        i, j = np.argwhere(~np.isfinite(given))[0]
-        raise ValueError(f"{name}[{i}, {j}] is {given[i, j]}: expected finite numbers")
-    return _class_columns(labels, given.shape[1], classes), given
+    if not np.isfinite(array).all():
+        i, j = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"{name}[{i}, {j}] is {array[i, j]}: expected finite numbers")
+    return _class_columns(labels, array.shape[1], classes), array
 
 
 def _class_columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArray[np.intp]:
@@ -251,3 +272,191 @@ def _class_columns(labels: NDArray[Any], n_classes: int, classes: Any) -> NDArra
             f"truth holds {format_value(unknown[0])}, which is not among classes: score items of known classes only"
         )
     return np.array([place[one] for one in labels.tolist()], np.intp)
+
+
+# Thresholds. Pairs that share an identity are not independent, identities are. A draw puts the identities into pairs,
+# each identity into one of them, and takes one trial of each pair. These n scores and that of two new identities are
+# exchangeable, however scores depend on identities, so the rank of split conformal prediction (Vovk et al., 2005) is
+# exact for them: accept at most α (n + 1) − 1 of them. Each of many draws has a threshold, and the one that three in
+# five of them keep is used: it depends on no single draw, and all pairs contribute (decision 0057). The rank is exact
+# for one draw, not for this quantile of many: proven is α / 0.6, and simulations keep α.
+
+
+class CalibrationWarning(UserWarning):
+    """The calibrated rate is not promised: too few identities, or the metric was fitted on the same ones."""
+
+
+class ThresholdBound(NamedTuple):
+    """A threshold, the rate that is promised at it, and the number of groups without a common unit behind it."""
+
+    threshold: float
+    promised_rate: float
+    n_independent: int
+
+    @property
+    def min_promised_rate(self) -> float:
+        """The lowest rate that this number of groups can promise."""
+        return 1 / (self.n_independent + 1)
+
+    def is_weaker_than(self, other: ThresholdBound, rate: float) -> bool:
+        """Whether it promises a lower rate than the other."""
+        return self.min_promised_rate > max(other.min_promised_rate, rate)
+
+
+def max_exceedances(count: int, rate: float) -> int:
+    """How many of `count` exchangeable scores may be beyond a threshold; below 0 where they are too few to tell.
+
+    One of count + 1 scores is among the highest k with probability k / (count + 1), and is itself one of these k.
+
+    >>> [max_exceedances(count, 0.1) for count in (8, 9, 18, 19)]
+    [-1, 0, 0, 1]
+    """
+    return floor(rate * (count + 1) * _ROUNDING_FACTOR) - 1
+
+
+def min_count(rate: float) -> int:
+    """The number of exchangeable scores that a rate needs: 1 / rate − 1, rounded up."""
+    return ceil(1 / max(rate * _ROUNDING_FACTOR, _MIN_RATE)) - 1
+
+
+def impostor_bound(scores: Floats, first: Ids, second: Ids, rate: float) -> ThresholdBound:
+    """The least score to accept so that a trial of two new units is accepted with a probability of at most `rate`.
+
+    `first` and `second` (trial,) say of which two units, identities or sequences, every score is. Where n pairs without
+    a common unit are fewer than 1 / rate − 1, no rank of them keeps the rate: the threshold is then such that each pair
+    of units keeps it by itself. A new pair is less alike than the most alike of these with probability n / (n + 1), and
+    keeps it too.
+
+    >>> pairs = np.triu_indices(4, 1)
+    >>> impostor_bound(np.arange(6.0), *pairs, 0.4)[1:], impostor_bound(np.arange(6.0), *pairs, 0.1)[1:]
+    ((0.4, 2), (0.3333333333333333, 2))
+    """
+    codes = _compact_codes(np.concatenate([first, second]))[1].reshape(2, -1)
+    n_units = int(codes.max()) + 1
+    pairs, which = _compact_codes(codes.min(axis=0) * n_units + codes.max(axis=0))
+    if max_exceedances(n_units // 2, rate) < 0 and len(pairs) == n_units * (n_units - 1) // 2:
+        return _strictest_bound(scores, which, n_units // 2, rate)  # which needs no draws
+    rng = np.random.default_rng(0)  # fixed: the same sequences have the same threshold
+    return _quantile_bound(scores, which, sample_pairings(pairs // n_units, pairs % n_units, n_units, rng), rate, rng)
+
+
+def unit_bound(scores: Floats, units: Ids, rate: float) -> ThresholdBound:
+    """The least score that a trial of a new unit has or exceeds with a probability of at most `rate`.
+
+    >>> unit_bound(np.arange(9.0), np.arange(9), 0.2).threshold > 7.0  # one of nine, 8.0, and no more
+    True
+    """
+    which = _compact_codes(units)[1]
+    return _quantile_bound(
+        scores, which, np.tile(np.arange(int(which.max()) + 1), (N_DRAWS, 1)), rate, np.random.default_rng(0)
+    )
+
+
+def _compact_codes(numbers: Ids) -> tuple[Ids, Ids]:
+    """The distinct integers (from 0), sorted, and the place of each number among them; without sorting if possible."""
+    if numbers.max() > 8 * len(numbers):
+        distinct, places = np.unique(numbers, return_inverse=True)
+        return distinct, places.astype(np.int64)
+    occurs = np.zeros(int(numbers.max()) + 1, bool)
+    occurs[numbers] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
+
+
+def _quantile_bound(scores: Floats, which: Ids, draws: Ids, rate: float, rng: np.random.Generator) -> ThresholdBound:
+    """A quantile of the thresholds of all draws (draw, group), each of one random score per group; −1 is no group."""
+    sizes = (draws >= 0).sum(axis=1)
+    typical = int(np.median(sizes))
+    if max_exceedances(typical, rate) < 0:
+        return _strictest_bound(scores, which, typical, rate)
+    allowed = np.array([max_exceedances(size, rate) for size in range(sizes.max() + 1)])[sizes]
+    order = np.argsort(which, kind="stable")
+    counts = np.bincount(which)
+    begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    rows = max(1, _MAX_CELLS // draws.shape[1])
+    limits = []
+    for start in range(0, len(draws), rows):
+        block = draws[start : start + rows]
+        trial = begins[block] + (rng.random(block.shape) * counts[block]).astype(np.int64)
+        values = np.sort(np.where(block >= 0, scores[order[trial]], -np.inf), axis=1)
+        places = values.shape[1] - 1 - allowed[start : start + rows]  # of the highest that may not be accepted
+        ends = np.append(values, np.full((len(block), 1), np.inf), axis=1)
+        limits.append(np.take_along_axis(ends, places[:, None], axis=1)[:, 0])
+    ordered = np.sort(np.concatenate(limits))
+    return ThresholdBound(float(np.nextafter(ordered[ceil(_KEPT_SHARE * len(ordered)) - 1], np.inf)), rate, typical)
+
+
+def _strictest_bound(scores: Floats, which: Ids, n_apart: int, rate: float) -> ThresholdBound:
+    """The highest of the groups' thresholds, each by the rank of the group's own scores."""
+    order = np.lexsort((scores, which))
+    counts = np.bincount(which)
+    allowed = np.array([max(0, max_exceedances(count, rate)) for count in range(counts.max() + 1)])[counts]
+    limit = float(np.nextafter(scores[order[np.cumsum(counts) - 1 - allowed]].max(), np.inf))
+    highest_rate = float((np.bincount(which, scores >= limit) / counts).max())  # of the scores of a group
+    return ThresholdBound(limit, 1 / (n_apart + 1) + highest_rate * n_apart / (n_apart + 1), n_apart)
+
+
+def sample_pairings(first: Ids, second: Ids, n_units: int, rng: np.random.Generator) -> Ids:
+    """Random matchings, each unit in at most one pair: positions (draw, pair) of the pairs, −1 where none is left.
+
+    `first` < `second` (pair,), sorted, are the pairs to choose from; a matching is maximal.
+    """
+    if len(first) == n_units * (n_units - 1) // 2:  # all pairs
+        order = rng.permuted(np.tile(np.arange(n_units), (N_DRAWS, 1)), axis=1)[:, : n_units // 2 * 2]
+        low, high = np.sort(order.reshape(N_DRAWS, -1, 2), axis=2).transpose(2, 0, 1)
+        pairings: Ids = low * n_units - low * (low + 1) // 2 + high - low - 1
+        return pairings
+    if 2 * len(first) == n_units:  # each unit has one pair: there is one matching
+        return np.tile(np.arange(len(first)), (N_DRAWS, 1))
+    matchings = [
+        _greedy_matching(first, second, n_units, rng)
+        for _ in range(max(1, min(N_DRAWS, 50 * _MAX_CELLS // len(first))))
+    ]
+    pairings = np.full((len(matchings), max(map(len, matchings))), -1)
+    for row, matching in zip(pairings, matchings, strict=True):
+        row[: len(matching)] = matching
+    return pairings
+
+
+def _greedy_matching(first: Ids, second: Ids, n_units: int, rng: np.random.Generator) -> Ids:
+    """Take pairs in random order if both units are free: in rounds, all that come first for both units at once."""
+    remaining, rank, taken = np.arange(len(first)), rng.permutation(len(first)), []
+    while len(remaining):
+        best = np.full(n_units, len(first))
+        np.minimum.at(best, first[remaining], rank[remaining])
+        np.minimum.at(best, second[remaining], rank[remaining])
+        chosen = remaining[(best[first[remaining]] == rank[remaining]) & (best[second[remaining]] == rank[remaining])]
+        taken.append(chosen)
+        busy = np.zeros(n_units, bool)
+        busy[first[chosen]] = busy[second[chosen]] = True
+        remaining = remaining[~(busy[first[remaining]] | busy[second[remaining]])]
+    return np.concatenate(taken)
+
+
+def warn_few_pairs(bound: ThresholdBound, rate: float, n_units: int, units: Literal["identities", "examples"]) -> None:
+    """Warn if `false_accept` cannot be promised: which rate is, and how many pairs without a common unit it needs."""
+    if bound.promised_rate <= rate:
+        return
+    needed, offered, n_apart = min_count(rate), round_up(bound.min_promised_rate), bound.n_independent
+    pairs = "pair" if n_apart == 1 else "pairs"
+    few = f"{n_units} {units} make {n_apart} impostor {pairs} that share no {_SINGULARS[units]}, and "
+    enough = n_units >= 2 * needed  # then the pairs are few: others are left out, or of one identity
+    lacking = f"pairs of more different {units}" if enough else f"more {units}, {2 * needed} or more"
+    why = _LEFT_OUT_REASONS[units] if enough else ""
+    warnings.warn(
+        f"false_accept={rate:g} cannot be promised: {few}{needed} are needed{why}. {_KEPT_PROMISES[units]} a new pair "
+        f"may be unlike all of them, and only {round_up(bound.promised_rate):g} is promised; give {lacking}, or "
+        f"false_accept={offered:g} or more, which rejects fewer genuine ones",
+        CalibrationWarning,
+        stacklevel=find_stack_level(),
+    )
+
+
+def round_up(share: float) -> float:
+    """Round a share up to a few digits, so that it can still be promised.
+
+    >>> round_up(1 / 3), round_up(1 / 99)
+    (0.34, 0.0102)
+    """
+    digits = len(str(round(1 / share + 1))) + 1
+    scale = 10.0**digits
+    return ceil(scale * share * (1 - 1e-12)) / scale

@@ -1,4 +1,4 @@
-"""Classification scored: right answers, their share, confusion, and precision, recall and F1 of every class."""
+"""Scores of classification: accuracy, confusion matrix, and precision, recall and F1 of every class."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
     Parameters
     ----------
     truth, answer : array (item,)
-        Numbers or text, the same in both. An answer that is None was refused, and is not right.
+        Numbers or text, the same in both. An answer of None is a rejection, and not right.
 
     Examples
     --------
@@ -35,26 +35,28 @@ def is_correct(truth: Any, answer: Any) -> NDArray[np.bool_]:
     >>> is_correct(["a", "b", "b"], ["a", None, "b"])
     array([ True, False,  True])
     """
-    named = _named_mask(answer)
-    if named is None:
-        known, given = _validate_answers(truth, answer)
-        return np.asarray(known == given)
-    labels = validate_labels(truth, "truth", "class")
-    if labels.shape != named.shape:
-        raise ValueError(f"truth has shape {labels.shape} and answer {named.shape}: expected one answer for each")
-    found = np.zeros(len(named), bool)
-    if named.any():
-        found[named] = is_correct(labels[named], np.asarray(answer, object)[named].tolist())
-    return found
+    is_answered = _answered_mask(answer)
+    if is_answered is None:
+        true_labels, answers = _validate_answers(truth, answer)
+        return np.asarray(true_labels == answers)
+    true_labels = validate_labels(truth, "truth", "class")
+    if true_labels.shape != is_answered.shape:
+        raise ValueError(
+            f"truth has shape {true_labels.shape} and answer {is_answered.shape}: expected one answer for each"
+        )
+    correct = np.zeros(len(is_answered), bool)
+    if is_answered.any():
+        correct[is_answered] = is_correct(true_labels[is_answered], np.asarray(answer, object)[is_answered].tolist())
+    return correct
 
 
-def _named_mask(answer: Any) -> NDArray[np.bool_] | None:
-    """Which answers name a class, where some are None; None itself where all do."""
-    some = np.asarray(answer, object) if isinstance(answer, list | tuple) else answer
-    if not isinstance(some, np.ndarray) or some.dtype.kind != "O" or some.ndim != 1:
+def _answered_mask(answer: Any) -> NDArray[np.bool_] | None:
+    """Which answers name a class, where some are None; None where all do."""
+    answers = np.asarray(answer, object) if isinstance(answer, list | tuple) else answer
+    if not isinstance(answers, np.ndarray) or answers.dtype.kind != "O" or answers.ndim != 1:
         return None
-    named = np.array([one is not None for one in some.tolist()], bool)
-    return None if named.all() else named
+    is_answered = np.array([label is not None for label in answers.tolist()], bool)
+    return None if is_answered.all() else is_answered
 
 
 def accuracy(truth: Any, answer: Any) -> float:
@@ -71,7 +73,7 @@ def accuracy(truth: Any, answer: Any) -> float:
 
 
 def balanced_accuracy(truth: Any, answer: Any) -> float:
-    """The mean recall of the classes that occur in `truth`, each counting as much as the others.
+    """The mean recall of the classes that occur in `truth`, all with the same weight.
 
     Parameters are those of `is_correct`.
 
@@ -84,9 +86,9 @@ def balanced_accuracy(truth: Any, answer: Any) -> float:
 
 
 def macro_f1(truth: Any, answer: Any) -> float:
-    """The mean F1 of the classes that occur in `truth` or in `answer`, each counting as much as the others.
+    """The mean F1 of the classes that occur in `truth` or in `answer`, all with the same weight.
 
-    F1 = 2 · right / (items of the class + answers that name it), the harmonic mean of precision and recall.
+    F1 = 2 · correct / (items of the class + answers that name it), the harmonic mean of precision and recall.
     Parameters are those of `is_correct`.
 
     Examples
@@ -98,7 +100,7 @@ def macro_f1(truth: Any, answer: Any) -> float:
 
 
 def confusion_matrix(truth: Any, answer: Any, *, classes: Any = None) -> NDArray[np.int64]:
-    """How many items of each class (rows) were given each answer (columns).
+    """The number of items of each class (rows) with each answer (columns).
 
     Parameters
     ----------
@@ -113,17 +115,22 @@ def confusion_matrix(truth: Any, answer: Any, *, classes: Any = None) -> NDArray
            [0, 1, 0],
            [0, 0, 0]])
     """
-    known, given, names = _encode_labels(truth, answer, classes)
-    n = len(names)
-    return np.bincount(known * n + given, minlength=n * n).reshape(n, n)
+    return _count_confusion(*_encode_labels(truth, answer, classes))
+
+
+def _count_confusion(
+    true_codes: NDArray[np.intp], answer_codes: NDArray[np.intp], names: NDArray[Any]
+) -> NDArray[np.int64]:
+    n = len(names)  # scikit-learn's confusion_matrix warns where this is 1
+    return np.bincount(true_codes * n + answer_codes, minlength=n * n).reshape(n, n)
 
 
 @dataclass(frozen=True)
 class ClassScores:
-    """One class: how many items it has, how many of the answers that name it and of its items are right, and F1.
+    """Scores of one class: its number of items, precision, recall and F1.
 
-    The precision of a class that no answer names, and the recall of one that has no items, are 0 of 0: they are nan,
-    and so is the F1 of one that has neither. A number that is nan counts in no mean.
+    The precision of a class that no answer names, the recall of a class without items, and the F1 of one that has
+    neither are nan (0 of 0), and count in no mean.
     """
 
     label: Any
@@ -135,7 +142,7 @@ class ClassScores:
 
 @dataclass(frozen=True, repr=False)
 class ClassificationScores:
-    """Answers scored, with intervals: see `classification_scores`."""
+    """Scores of classification with intervals: see `classification_scores`."""
 
     accuracy: Interval
     balanced_accuracy: Interval
@@ -171,7 +178,7 @@ class ClassificationScores:
         return f"{table}\n\naccuracy {_format_interval(self.accuracy)}"
 
     def plot(self, *, shares: bool = True, dark: bool = False) -> Figure:
-        """The confusion matrix, shaded by the share of each row; its numbers are shares, or counts; for a dark page."""
+        """The confusion matrix, shaded by the share of each row, labelled with `shares` or counts; `dark` pages too."""
         return drawing.plot_confusion(self.confusion, self.labels, shares=shares, dark=dark)
 
     def _repr_html_(self) -> str:
@@ -194,10 +201,10 @@ def classification_scores(
 ) -> ClassificationScores:
     """Accuracy, balanced accuracy, macro F1, confusion and the scores of every class, with bootstrap intervals.
 
-    Items, or whole groups, are drawn anew; a class that is not in a draw counts in none of its means. No interval is
-    narrower than `wilson_interval` of as many items, or groups, for where every answer is right every draw is the same:
-    of a class these are its items (recall), the answers that name it (precision), or the mean of both (F1); of a mean
-    over classes C² / Σ_c 1/n_c.
+    Items, or whole groups, are drawn with replacement; a class that is missing in a draw counts in none of its means.
+    If every answer is right, all draws are equal, so no interval is narrower than `wilson_interval` of n items, or
+    groups: for a class these are its items (recall), the answers that name it (precision), or the mean of both (F1);
+    for a mean over classes n = C² / Σ_c 1/n_c.
 
     Parameters
     ----------
@@ -206,12 +213,12 @@ def classification_scores(
     classes : array (class,), optional
         Their order; otherwise all that occur in either, sorted.
     groups : array (item,), optional
-        What is drawn together, such as all sequences of a person.
+        Items that are drawn together, such as all sequences of a person.
 
     Returns
     -------
-    Classification
-        It prints as a table, and draws its confusion matrix: `plot()`.
+    ClassificationScores
+        It prints as a table, and `plot()` shows its confusion matrix.
 
     Examples
     --------
@@ -225,53 +232,54 @@ def classification_scores(
     <BLANKLINE>
     accuracy 0.950 [...]
     """
-    known, given, names = _encode_labels(truth, answer, classes)
-    sizes = _tally_classes(known, given, names)
-    values = [*_overall_scores(sizes), *_class_shares(sizes).ravel()]
-    drawn_together = resampling_units(groups, len(known))
-    draws = _resample_scores(known, given, names, drawn_together, n_resamples, random_state)
-    counts = _effective_counts(known, given, names, drawn_together)
-    found = [_bootstrap_interval(value, draws[:, i], counts[i], confidence) for i, value in enumerate(values)]
-    n = len(names)
-    rows = zip(names.tolist(), sizes[1], found[3 : 3 + n], found[3 + n : 3 + 2 * n], found[3 + 2 * n :], strict=True)
-    each = tuple(ClassScores(label, int(items), p, r, f) for label, items, p, r, f in rows)
-    matrix = np.bincount(known * n + given, minlength=n * n).reshape(n, n)
-    return ClassificationScores(found[0], found[1], found[2], each, matrix)
+    true_codes, answer_codes, names = _encode_labels(truth, answer, classes)
+    tally = _tally_classes(true_codes, answer_codes, names)
+    values = [*_overall_scores(tally), *_class_shares(tally).ravel()]
+    units = resampling_units(groups, len(true_codes))
+    draws = _resample_scores(true_codes, answer_codes, names, units, n_resamples, random_state)
+    effective_counts = _effective_counts(true_codes, answer_codes, names, units)
+    intervals = [
+        _bootstrap_interval(value, draws[:, i], effective_counts[i], confidence) for i, value in enumerate(values)
+    ]
+    n, per_class = len(names), intervals[3:]
+    rows = zip(names.tolist(), tally[1], per_class[:n], per_class[n : 2 * n], per_class[2 * n :], strict=True)
+    class_scores = tuple(ClassScores(label, int(items), p, r, f) for label, items, p, r, f in rows)
+    accuracy, balanced, f1 = intervals[:3]
+    confusion = _count_confusion(true_codes, answer_codes, names)
+    return ClassificationScores(accuracy, balanced, f1, class_scores, confusion)
 
 
 def _effective_counts(
-    known: NDArray[np.intp], given: NDArray[np.intp], names: NDArray[Any], drawn_together: NDArray[np.int64]
+    true_codes: NDArray[np.intp], answer_codes: NDArray[np.intp], names: NDArray[Any], units: NDArray[np.int64]
 ) -> Floats:
-    """Of how many items, or groups, every number is, in the order of the draws, (3 + 3 · class)."""
+    """The number of items, or groups, behind every score, in the order of the draws, (3 + 3 · class)."""
     items, answers = (
-        np.array([len(np.unique(drawn_together[side == c])) for c in range(len(names))], np.float64)
-        for side in (known, given)
+        np.array([len(np.unique(units[side == c])) for c in range(len(names))], np.float64)
+        for side in (true_codes, answer_codes)
     )
     each = np.array([answers, items, (items + answers) / 2])
-    held = [side[side > 0] for side in each[1:]]
-    means = [len(side) ** 2 / (1 / side).sum() for side in held]  # as the variance of a mean of shares of n_c each
-    return np.array([len(np.unique(drawn_together)), *means, *each.ravel()])
+    occupied = [side[side > 0] for side in each[1:]]
+    # from the variance of a mean of shares of n_c items each
+    means = [len(side) ** 2 / (1 / side).sum() for side in occupied]
+    return np.array([len(np.unique(units)), *means, *each.ravel()])
 
 
 def _tally_classes(
-    known: NDArray[np.intp], given: NDArray[np.intp], names: NDArray[Any], counts: Floats | None = None
+    true_codes: NDArray[np.intp], answer_codes: NDArray[np.intp], names: NDArray[Any], counts: Floats | None = None
 ) -> Floats:
-    """Of every class: right answers, items, answers. (3, class)"""
-    n, right = len(names), known == given
-    weights = np.ones(len(known)) if counts is None else counts
-    found = [
-        np.bincount(known[right], weights[right], n),
-        np.bincount(known, weights, n),
-        np.bincount(given, weights, n),
-    ]
-    return np.array(found, np.float64)
+    """Correct answers, items and answers of every class, (3, class)."""
+    # not scikit-learn's precision_recall_fscore_support: a bootstrap calls this a thousand times
+    n, is_right = len(names), true_codes == answer_codes
+    weights = np.ones(len(true_codes)) if counts is None else counts
+    correct = np.bincount(true_codes[is_right], weights[is_right], n)
+    return np.array([correct, np.bincount(true_codes, weights, n), np.bincount(answer_codes, weights, n)])
 
 
 def _class_shares(tally: Floats) -> Floats:
-    """Precision, recall and F1 of every class; nan where it is 0 of 0. (3, class)"""
-    right, items, answers = tally
-    below = np.array([answers, items, (items + answers) / 2])
-    return np.asarray(np.divide(right, below, out=np.full(below.shape, np.nan), where=below > 0))
+    """Precision, recall and F1 of every class, (3, class); nan where it is 0 of 0."""
+    correct, items, answers = tally
+    totals = np.array([answers, items, (items + answers) / 2])
+    return np.asarray(np.divide(correct, totals, out=np.full(totals.shape, np.nan), where=totals > 0))
 
 
 def _overall_scores(tally: Floats) -> tuple[float, float, float]:
@@ -281,19 +289,19 @@ def _overall_scores(tally: Floats) -> tuple[float, float, float]:
 
 
 def _resample_scores(
-    known: NDArray[np.intp],
-    given: NDArray[np.intp],
+    true_codes: NDArray[np.intp],
+    answer_codes: NDArray[np.intp],
     names: NDArray[Any],
-    drawn_together: NDArray[np.int64],
+    units: NDArray[np.int64],
     n_resamples: int,
     random_state: RandomState,
 ) -> Floats:
-    """Every number of every draw, (resample, 3 + 3 · class)."""
-    rng, n = check_random_state(random_state), int(drawn_together.max()) + 1
+    """Every score of every draw, (resample, 3 + 3 · class)."""
+    rng, n = check_random_state(random_state), int(units.max()) + 1
     draws = np.empty((check_int(n_resamples, "n_resamples", 1, MAX_RESAMPLES), 3 + 3 * len(names)))
     for row in draws:
-        times = np.bincount(rng.integers(n, size=n), minlength=n)[drawn_together].astype(np.float64)
-        tally = _tally_classes(known, given, names, times)
+        times = np.bincount(rng.integers(n, size=n), minlength=n)[units].astype(np.float64)
+        tally = _tally_classes(true_codes, answer_codes, names, times)
         row[:] = [*_overall_scores(tally), *_class_shares(tally).ravel()]
     return draws
 
@@ -301,49 +309,50 @@ def _resample_scores(
 def _bootstrap_interval(value: float, draws: Floats, count: float, confidence: float) -> Interval:
     if np.isnan(value):
         return Interval(np.nan, np.nan, np.nan)
-    drawn = Interval(float(value), *percentile_bounds(draws[~np.isnan(draws)], confidence))
-    return widen_interval(drawn, wilson_interval(float(value), count, confidence=confidence))
+    percentile = Interval(float(value), *percentile_bounds(draws[~np.isnan(draws)], confidence))
+    return widen_interval(percentile, wilson_interval(float(value), count, confidence=confidence))
 
 
-def _format_interval(found: Interval) -> str:
-    return "–" if np.isnan(found.mean) else f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def _format_interval(interval: Interval) -> str:
+    return "–" if np.isnan(interval.mean) else f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def validate_label_pair(
     truth: Any, answer: Any, names: tuple[str, str] = ("truth", "answer")
 ) -> tuple[NDArray[Any], ...]:
-    """Two arrays with an entry for every item, as many and not none."""
-    known, given = (validate_labels(side, name, "class") for side, name in zip((truth, answer), names, strict=True))
-    if known.ndim != 1 or known.shape != given.shape or not len(known):
+    """Two label arrays of equal length, (item,), not empty."""
+    true_labels, answers = (
+        validate_labels(side, name, "class") for side, name in zip((truth, answer), names, strict=True)
+    )
+    if true_labels.ndim != 1 or true_labels.shape != answers.shape or not len(true_labels):
         raise ValueError(
-            f"{names[0]} has shape {known.shape} and {names[1]} {given.shape}: expected (item,) in both, as many, and "
-            "not none"
+            f"{names[0]} has shape {true_labels.shape} and {names[1]} {answers.shape}: expected (item,) in both, of "
+            "equal length and not empty"
         )
-    return known, given
+    return true_labels, answers
 
 
 def _validate_answers(truth: Any, answer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    known, given = validate_label_pair(truth, answer)
-    if (known.dtype.kind == "U") != (given.dtype.kind == "U"):  # as text, 0 would be right where "0" is
+    true_labels, answers = validate_label_pair(truth, answer)
+    if (true_labels.dtype.kind == "U") != (answers.dtype.kind == "U"):  # converted to text, 0 would equal "0"
         raise TypeError(
-            f"truth and answer mix numbers and text, {format_value(known.tolist()[0])} and "
-            f"{format_value(given.tolist()[0])}: "
-            "expected the same kind in both"
+            f"truth and answer mix numbers and text, {format_value(true_labels.tolist()[0])} and "
+            f"{format_value(answers.tolist()[0])}: expected the same kind in both"
         )
-    return known, given
+    return true_labels, answers
 
 
 def _encode_labels(truth: Any, answer: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
-    """Truth and answer as positions among the classes, and these."""
-    known, given = _validate_answers(truth, answer)
-    names, codes = np.unique(np.concatenate([known, given]), return_inverse=True)
+    """Truth and answer as positions among the classes, and the classes."""
+    true_labels, answers = _validate_answers(truth, answer)
+    names, codes = np.unique(np.concatenate([true_labels, answers]), return_inverse=True)
     if classes is None:
-        return codes[: len(known)], codes[len(known) :], names
+        return codes[: len(true_labels)], codes[len(true_labels) :], names
     order = validate_labels(classes, "classes", "class")
     place = {name: i for i, name in enumerate(order.tolist())}
-    lacking = [name for name in names.tolist() if name not in place]
-    if lacking or len(place) < len(order):
-        why = f"{lacking[0]!r} is not among them" if lacking else "one occurs twice"
+    missing = [name for name in names.tolist() if name not in place]
+    if missing or len(place) < len(order):
+        why = f"{missing[0]!r} is not among them" if missing else "one occurs twice"
         raise ValueError(f"classes: {why}; expected every class of truth and answer once")
     codes = np.array([place[name] for name in names.tolist()], np.intp)[codes]
-    return codes[: len(known)], codes[len(known) :], order
+    return codes[: len(true_labels)], codes[len(true_labels) :], order

@@ -1,4 +1,4 @@
-"""Clusters scored: beside classes (mutual information, the Rand index, purity), and by distances alone (silhouette)."""
+"""Scores of clusters: against classes (mutual information, Rand index, purity), and by distances alone (silhouette)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .classification import validate_label_pair
 def normalized_mutual_info(truth: Any, clusters: Any) -> float:
     """Normalized mutual information (NMI) of classes and clusters: 2 I(U; V) / (H(U) + H(V)), between 0 and 1.
 
-    It rises with the number of clusters, also by chance (Vinh, Epps and Bailey, 2010): `adjusted_rand` does not. It is
-    that of scikit-learn, 1 where both are of one part.
+    It rises with the number of clusters even by chance (Vinh, Epps and Bailey, 2010); `adjusted_rand` does not. This is
+    scikit-learn's: 1 where there is one class and one cluster.
 
     Parameters
     ----------
     truth : array (item,)
         Classes, numbers or text.
     clusters : array (item,)
-        The cluster of every item; what a method calls noise, −1, is one cluster like the others.
+        The cluster of every item; noise, −1, counts as a cluster like the others.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def normalized_mutual_info(truth: Any, clusters: Any) -> float:
 def adjusted_rand(truth: Any, clusters: Any) -> float:
     """The adjusted Rand index (ARI): pairs on which classes and clusters agree, 0 in the mean by chance, 1 at most.
 
-    (Hubert and Arabie, "Comparing partitions", 1985; that of scikit-learn.) Parameters are those of
+    (Hubert and Arabie, "Comparing partitions", 1985; scikit-learn's.) Parameters are those of
     `normalized_mutual_info`.
 
     Examples
@@ -61,9 +61,10 @@ def purity(truth: Any, clusters: Any) -> float:
     >>> purity(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
-    known, found = (np.unique(side, return_inverse=True)[1] for side in _validate_clusters(truth, clusters))
-    table = np.bincount(found * (known.max() + 1) + known, minlength=(found.max() + 1) * (known.max() + 1))
-    return float(table.reshape(found.max() + 1, -1).max(axis=1).sum() / len(known))
+    from sklearn.metrics.cluster import contingency_matrix
+
+    table = contingency_matrix(*_validate_clusters(truth, clusters))  # (class, cluster)
+    return float(table.max(axis=0).sum() / table.sum())
 
 
 def silhouette(distances: Any, clusters: Any, metric: Any = None) -> float:
@@ -71,15 +72,16 @@ def silhouette(distances: Any, clusters: Any, metric: Any = None) -> float:
 
     s_i = (b_i − a_i) / max(a_i, b_i), with a_i the mean distance of item i to the others of its cluster and b_i that to
     the nearest other cluster; 0 for an item alone in its cluster (Rousseeuw, 1987). It needs no classes, so it can
-    choose the number of clusters, see `timelike.elbow`. It favours round clusters: with `DBSCAN`'s it says little.
+    choose the number of clusters, see `timelike.cluster.elbow`. It favours round clusters, and says little about those
+    of `DBSCAN`.
 
     Parameters
     ----------
     distances : array (item, item), or sequences
         Distances of all pairs, or with a `metric` what it compares.
     clusters : array (item,)
-        The cluster of every item, at least two and fewer than items. What a method calls noise, −1, is one cluster like
-        the others: leave it out beforehand if it should not count.
+        The cluster of every item, at least two and fewer than items. Noise, −1, counts as a cluster like the others:
+        leave it out beforehand if it should not.
     metric : Metric, optional
         Anything with `pairwise`, such as `timelike.DTW()`.
 
@@ -102,28 +104,20 @@ def silhouette_samples(distances: Any, clusters: Any, metric: Any = None) -> NDA
     >>> silhouette_samples([[0, 1, 4], [1, 0, 4], [4, 4, 0]], [0, 0, 1])
     array([0.75, 0.75, 0.  ])
     """
+    from sklearn import metrics
+
     matrix = _validate_distances(distances, metric)
     codes = _encode_clusters(clusters, len(matrix))
-    sizes = np.bincount(codes)
-    members = np.eye(len(sizes))[codes]
-    away = np.arange(len(codes))
-    sums = matrix @ members
-    sums[away, codes] -= np.diag(matrix)  # an item is no neighbour of itself, whatever a metric says of that distance
-    means = sums / np.maximum(sizes - members, 1)
-    own = means[away, codes]
-    means[away, codes] = np.inf
-    other = means.min(axis=1)
-    widest = np.maximum(own, other)
-    known = (sizes[codes] > 1) & (widest > 0)
-    return np.where(known, (other - own) / np.where(known, widest, 1), 0.0)
+    np.fill_diagonal(matrix, 0)  # scikit-learn insists on it; some metrics have a distance of an item to itself
+    return np.asarray(metrics.silhouette_samples(matrix, codes, metric="precomputed"))
 
 
 def _validate_distances(distances: Any, metric: Any) -> NDArray[np.float64]:
-    """Distances of all pairs, given or computed; those of a metric that is not symmetric are from row to column."""
+    """A new matrix of the distances of all pairs; those of a metric that is not symmetric are from row to column."""
     if metric is not None:
         if not callable(getattr(metric, "pairwise", None)):
             raise TypeError(f"metric={metric!r:.80}: expected a Metric such as timelike.DTW()")
-        return np.asarray(metric.pairwise(distances), np.float64)
+        return np.array(metric.pairwise(distances), np.float64)
     try:
         matrix = validate_array(distances, "distances").astype(np.float64)
     except (TypeError, ValueError):
@@ -139,14 +133,15 @@ def _validate_distances(distances: Any, metric: Any) -> NDArray[np.float64]:
 
 
 def _encode_clusters(clusters: Any, n_items: int) -> NDArray[np.int64]:
-    """Clusters as 0, 1, …, of which there are enough to compare."""
-    given = validate_labels(clusters, "clusters", "cluster")
-    if given.shape != (n_items,):
-        raise ValueError(f"clusters has shape {given.shape}: expected one cluster for each of {n_items} items")
-    found, codes = np.unique(given, return_inverse=True)
-    if not 2 <= len(found) < n_items:
+    """Clusters as 0, 1, …; an error unless there are at least 2 and fewer than items."""
+    labels = validate_labels(clusters, "clusters", "cluster")
+    if labels.shape != (n_items,):
+        raise ValueError(f"clusters has shape {labels.shape}: expected one cluster for each of {n_items} items")
+    distinct, codes = np.unique(labels, return_inverse=True)
+    if not 2 <= len(distinct) < n_items:
         raise ValueError(
-            f"clusters holds {len(found)} different ones for {n_items} items: expected at least 2 and fewer than items"
+            f"clusters holds {len(distinct)} different ones for {n_items} items: expected at least 2 and fewer than "
+            "items"
         )
     return np.asarray(codes, np.int64)
 

@@ -1,4 +1,4 @@
-"""Confidence intervals: Student's t, also over overlapping trainings, by drawing items anew, Wilson's of shares."""
+"""Confidence intervals: Student's t, also corrected for overlapping folds, bootstrap, and Wilson's for shares."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """What stands behind the ±."""
+        """The number after the ±."""
         return (self.high - self.low) / 2
 
     def __str__(self) -> str:
@@ -32,21 +32,21 @@ class Interval:
 
 
 def wilson_interval(share: float, n: float, *, confidence: float = 0.95, variance: float | None = None) -> Interval:
-    """Between which numbers a share lies that was found among n independent items (Wilson, 1927).
+    """The confidence interval of a share of n independent items (Wilson, 1927).
 
         (p + z²/2n ± z √(p (1 − p)/n + z²/4n²)) / (1 + z²/n),   z the quantile of the normal distribution
 
-    Unlike mean ± z · s / √n it is never of zero width: of n right answers, all right, it is n / (n + z²) to 1.
+    Unlike mean ± z · s / √n it always has a width: for n answers that are all right it is n / (n + z²) to 1.
 
     Parameters
     ----------
     share : float
         p, from 0 to 1.
     n : float
-        Of how many; for items that come in groups, how many groups.
+        The number of items; for items that come in groups, the number of groups.
     variance : float, optional
-        Of the share, in place of p (1 − p)/n: for a mean of numbers between 0 and 1 that are not all 0 or 1, such as
-        average precision, whose variance is smaller.
+        The variance of the share, in place of p (1 − p)/n: for a mean of numbers between 0 and 1 that are not all 0 or
+        1, such as average precision, whose variance is smaller.
 
     Examples
     --------
@@ -64,36 +64,36 @@ def wilson_interval(share: float, n: float, *, confidence: float = 0.95, varianc
     return Interval(p, max(0.0, float(min(p, middle - half))), min(1.0, float(max(p, middle + half))))
 
 
-def widen_interval(found: Interval, least: Interval) -> Interval:
-    """An interval that is nowhere narrower than another.
+def widen_interval(interval: Interval, minimum: Interval) -> Interval:
+    """An interval widened so that it contains another.
 
     >>> widen_interval(Interval(1.0, 1.0, 1.0), Interval(1.0, 0.8, 1.0))
     Interval(mean=1.0, low=0.8, high=1.0)
     """
-    return Interval(found.mean, min(found.low, least.low), max(found.high, least.high))
+    return Interval(interval.mean, min(interval.low, minimum.low), max(interval.high, minimum.high))
 
 
 def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0, shares: bool | None = None) -> Interval:
     """The mean of values and its confidence interval, from Student's t.
 
     mean ± t · s · √(1/n + r), where s is the standard deviation of the n values (with n − 1), t the quantile of
-    Student's distribution with n − 1 degrees of freedom (Student, 1908) and r the `overlap`: right for few seeds, and
-    the normal interval for many episodes or queries. A value that is nan does not count; of one value alone the
-    interval is everything.
+    Student's distribution with n − 1 degrees of freedom (Student, 1908) and r the `overlap`: valid for few seeds, and
+    close to the normal interval for many episodes or queries. A value that is nan does not count; the interval of a
+    single value is infinite.
 
     Parameters
     ----------
     values : array (item,)
-        Accuracies of seeds or episodes, or a number for each query, such as `average_precision` gives.
+        Accuracies of seeds or episodes, or a number for each query, such as its `average_precision`.
     confidence : float
         Between 0 and 1.
     overlap : float
         For the folds of a cross-validation, whose training parts share sequences: the size of a test part over that
         of a training part, ¼ for five folds (Nadeau and Bengio, "Inference for the generalization error", 2003).
     shares : bool, optional
-        Whether values lie between 0 and 1 by what they mean, as accuracies do: then the interval is nowhere narrower
-        than `wilson_interval` of as many, for of values that are all 1 Student's would have no width. Unless given,
-        where all are 0 or 1 and some 1.
+        Whether the values are shares between 0 and 1, such as accuracies. Their interval is nowhere narrower than
+        `wilson_interval` of as many, because Student's interval of values that are all 1 has no width. By default,
+        values that are all 0 or 1, not all 0, are shares.
 
     Examples
     --------
@@ -111,11 +111,11 @@ def interval(values: Any, *, confidence: float = 0.95, overlap: float = 0.0, sha
         return Interval(mean, -np.inf, np.inf)
     spread = np.sqrt(1 / len(array) + overlap) if overlap else 1 / np.sqrt(len(array))
     half = float(stdtrit(len(array) - 1, (1 + confidence) / 2) * array.std(ddof=1) * spread)
-    found = Interval(mean, mean - half, mean + half)
+    student = Interval(mean, mean - half, mean + half)
     if not _has_shares(array, shares):
-        return found
+        return student
     variance = float(array.var() / len(array))
-    return widen_interval(found, wilson_interval(mean, len(array), confidence=confidence, variance=variance))
+    return widen_interval(student, wilson_interval(mean, len(array), confidence=confidence, variance=variance))
 
 
 def bootstrap(
@@ -127,20 +127,20 @@ def bootstrap(
     random_state: RandomState = None,
     shares: bool | None = None,
 ) -> Interval:
-    """The mean of values, and between which numbers it lies when items, or whole groups, are drawn anew.
+    """The mean of values and its bootstrap interval over items, or whole groups.
 
-    The percentile interval of Efron (1979). A value that is nan does not count. Where every answer is right every draw
-    is the same: of shares the interval is nowhere narrower than that of `wilson_interval` for as many items, or groups.
+    The percentile interval of Efron (1979). A value that is nan does not count. If every answer is right, all draws are
+    equal: the interval of shares is nowhere narrower than `wilson_interval` for as many items, or groups.
 
     Parameters
     ----------
     values : array (item,)
         A number for each test item: right or wrong, average precision, squared error.
     groups : array (item,), optional
-        What is drawn together, such as all sequences of a person: items of one group tell less than as many others.
+        Items that are drawn together, such as all sequences of a person, because they are not independent.
     shares : bool, optional
-        Whether values lie between 0 and 1 by what they mean, as average precision does. Unless given, where all are 0
-        or 1 and some 1.
+        Whether the values are shares between 0 and 1, such as average precision. By default, values that are all 0 or
+        1, not all 0, are shares.
 
     Examples
     --------
@@ -149,27 +149,27 @@ def bootstrap(
     (0.47, 0.53)
     """
     array = validate_array(values, "values").astype(np.float64)
-    known = np.arange(len(array)) if groups is None else validate_labels(groups, "groups", "group")
-    if known.shape != array.shape:
-        raise ValueError(f"groups has shape {known.shape} and values {array.shape}: expected a group for each value")
+    units = np.arange(len(array)) if groups is None else validate_labels(groups, "groups", "group")
+    if units.shape != array.shape:
+        raise ValueError(f"groups has shape {units.shape} and values {array.shape}: expected a group for each value")
     counted = ~np.isnan(array)
     mean = float(_validate_values(array).mean())
-    _, unit = np.unique(known[counted], return_inverse=True)
+    _, unit = np.unique(units[counted], return_inverse=True)
     sums, sizes = np.bincount(unit, array[counted]), np.bincount(unit)
     rng, n = check_random_state(random_state), len(sizes)
     draws = np.empty(check_int(n_resamples, "n_resamples", 1, MAX_RESAMPLES))
     for i in range(len(draws)):
-        drawn = rng.integers(n, size=n)
-        draws[i] = sums[drawn].sum() / sizes[drawn].sum()
-    found = Interval(mean, *percentile_bounds(draws, confidence))
+        drawn_units = rng.integers(n, size=n)
+        draws[i] = sums[drawn_units].sum() / sizes[drawn_units].sum()
+    percentile = Interval(mean, *percentile_bounds(draws, confidence))
     if not _has_shares(array[counted], shares):
-        return found
+        return percentile
     variance = None if np.isin(array[counted], (0, 1)).all() else float(draws.var())
-    return widen_interval(found, wilson_interval(mean, n, confidence=confidence, variance=variance))
+    return widen_interval(percentile, wilson_interval(mean, n, confidence=confidence, variance=variance))
 
 
 def percentile_bounds(draws: NDArray[np.float64], confidence: float = 0.95) -> tuple[float, float]:
-    """Between which numbers so large a share of the draws lies, with as many below as above.
+    """The central interval that contains a share `confidence` of the draws.
 
     >>> percentile_bounds(np.arange(101.0), 0.5)
     (25.0, 75.0)
@@ -180,21 +180,21 @@ def percentile_bounds(draws: NDArray[np.float64], confidence: float = 0.95) -> t
 
 
 def resampling_units(groups: Any, n_items: int) -> NDArray[np.int64]:
-    """What is drawn: every item for itself, or its group, numbered from 0.
+    """The resampling unit of every item: the item itself, or its group, numbered from 0.
 
     >>> resampling_units(["ann", "bob", "ann"], 3)
     array([0, 1, 0])
     """
     if groups is None:
         return np.arange(n_items)
-    known = validate_labels(groups, "groups", "group")
-    if known.shape != (n_items,):
-        raise ValueError(f"groups has shape {known.shape} for {n_items} items: expected one for each")
-    return np.asarray(np.unique(known, return_inverse=True)[1], np.int64)
+    labels = validate_labels(groups, "groups", "group")
+    if labels.shape != (n_items,):
+        raise ValueError(f"groups has shape {labels.shape} for {n_items} items: expected one for each")
+    return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
 
 
 def _has_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
-    """Whether an interval is one of shares; an error where `shares=True` and values are outside [0, 1]."""
+    """Whether the values are shares; an error where `shares=True` and values are outside [0, 1]."""
     if shares is None:
         return bool(np.isin(values, (0, 1)).all() and (values == 1).any())
     if check_bool(shares, "shares") and not ((values >= 0) & (values <= 1)).all():
@@ -203,15 +203,15 @@ def _has_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
 
 
 def share_interval(share: float, draws: NDArray[np.float64], n: float, confidence: float = 0.95) -> Interval:
-    """Between which numbers a share lies whose items, n of them, were drawn anew; never of zero width.
+    """The interval of a share from bootstrap draws of its n items, which always has a width.
 
     >>> found = share_interval(0.0, np.zeros(100), 20)
     >>> found.low, round(found.high, 3)
     (0.0, 0.161)
     """
-    found = Interval(share, *percentile_bounds(draws, confidence))
+    percentile = Interval(share, *percentile_bounds(draws, confidence))
     variance = float(draws.var()) if len(draws) else None
-    return widen_interval(found, wilson_interval(share, n, confidence=confidence, variance=variance))
+    return widen_interval(percentile, wilson_interval(share, n, confidence=confidence, variance=variance))
 
 
 def _check_confidence(confidence: float) -> float:
@@ -221,7 +221,7 @@ def _check_confidence(confidence: float) -> float:
 
 
 def _validate_values(values: Any) -> NDArray[np.float64]:
-    """Those that count: one axis, finite, at least one."""
+    """The values that are not nan, (item,); an error unless they are finite and at least one."""
     array = validate_array(values, "values").astype(np.float64)
     if array.ndim != 1:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Unknowns among known classes, scored: AUROC, unknowns accepted at a share of known ones (FPR@95), open-set curve."""
+"""Scores of novelty detection among known classes: AUROC, FPR@95, open-set curve."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 
 def novelty_errors(known: Any, unknown: Any) -> VerificationErrors:
-    """Unknown items accepted and known ones rejected, when items up to a novelty are accepted as known.
+    """The shares of unknown items accepted and known items rejected, for every threshold of the novelty.
 
     Parameters
     ----------
     known, unknown : array (item,)
-        How strange each item is found, more for stranger: of items of known classes, and of others.
+        The novelty of items of known classes, and of other items; higher means more novel.
 
     Examples
     --------
@@ -34,15 +34,15 @@ def novelty_errors(known: Any, unknown: Any) -> VerificationErrors:
     >>> round(found.equal_error_rate, 4), found.threshold(false_accept=0.0)
     (0.3333, 0.2)
     """
-    own, others = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
-    kind = np.arange(len(own) + len(others)) < len(own)
-    return verification_errors(np.concatenate([own, others]), kind)
+    known, unknown = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
+    is_known = np.arange(len(known) + len(unknown)) < len(known)
+    return verification_errors(np.concatenate([known, unknown]), is_known)
 
 
 def novelty_auroc(known: Any, unknown: Any) -> float:
-    """The area under the ROC curve: how probably an unknown item is found stranger than a known one, ties half.
+    """The area under the ROC curve: the probability that an unknown item has more novelty than a known one, ties half.
 
-    It does not matter which of the two is called positive. Parameters are those of `novelty_errors`.
+    It does not matter which of the two is the positive class. Parameters are those of `novelty_errors`.
 
     Examples
     --------
@@ -53,11 +53,11 @@ def novelty_auroc(known: Any, unknown: Any) -> float:
 
 
 def unknown_accept_rate(known: Any, unknown: Any, *, share: float = 0.95) -> float:
-    """The share of unknown items that are accepted where so large a share of the known ones is: FPR@95.
+    """The share of unknown items accepted when a given share of the known ones is: FPR@95.
 
     *Known* is positive: a true positive is a known item that is accepted, a false positive an unknown one (Liang, Li
     and Srikant, "Enhancing the reliability of out-of-distribution image detection", 2018). The threshold is the
-    smallest at which at least the share of known items is accepted; items as strange as it are accepted, all of them.
+    smallest at which at least that share of known items is accepted; items at the threshold are accepted.
     Parameters are those of `novelty_errors`.
 
     Examples
@@ -65,15 +65,15 @@ def unknown_accept_rate(known: Any, unknown: Any, *, share: float = 0.95) -> flo
     >>> unknown_accept_rate([0.1, 0.2, 0.3], [0.25, 0.9])
     0.5
     """
-    found = novelty_errors(known, unknown)
-    wanted = check_float(share, "share", 0.0, 1.0)
-    enough = 1 - found.false_rejects >= wanted - 1e-12  # 19 of 20 are 95 %, whatever the rounding
-    return float(found.false_accepts[np.flatnonzero(enough)[0]])
+    errors = novelty_errors(known, unknown)
+    share = check_float(share, "share", 0.0, 1.0)
+    enough = 1 - errors.false_rejects >= share - 1e-12  # so that rounding does not make 19 of 20 less than 95 %
+    return float(errors.false_accepts[np.flatnonzero(enough)[0]])
 
 
 @dataclass(frozen=True)
 class OpenSetCurve:
-    """Known items that are accepted *and* named rightly, and unknown ones that are accepted, at every threshold."""
+    """The shares of known items accepted *and* classified correctly, and of unknown ones accepted, by threshold."""
 
     thresholds: Floats
     recognized: Floats
@@ -81,11 +81,11 @@ class OpenSetCurve:
 
     @property
     def area(self) -> float:
-        """The area under the curve (OSCR): at most the accuracy among known items, when no unknown one interferes."""
+        """The area under the curve (OSCR): at most the accuracy among known items."""
         return float(np.trapezoid(self.recognized, self.false_accepts))
 
     def recognition_rate(self, false_accept: float) -> float:
-        """The share of known items that is recognized when no more than this share of unknown ones may be accepted."""
+        """The share of known items recognized when at most this share of unknown ones is accepted."""
         allowed = self.false_accepts <= check_float(false_accept, "false_accept", 0.0, 1.0)
         return float(self.recognized[allowed][-1])
 
@@ -100,17 +100,17 @@ class OpenSetCurve:
 def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSetCurve:
     """The open-set classification rate (Dhamija, Günther and Boult, "Reducing network agnostophobia", 2018).
 
-        recognized(t) = share of known items with novelty ≤ t that are named rightly
+        recognized(t) = share of known items with novelty ≤ t that are classified correctly
         false_accepts(t) = share of unknown items with novelty ≤ t
 
-    Between two thresholds the curve is a straight line, so items that are equally strange need no convention.
+    Between two thresholds the curve is a straight line, so ties need no convention.
 
     Parameters
     ----------
     known, unknown : array (item,)
         As for `novelty_errors`.
     correct : bool array (item,)
-        Whether the answer for each known item is right, rejection aside: what `correct` gives.
+        Whether the answer for each known item is right, apart from rejection: the result of `is_correct`.
 
     Examples
     --------
@@ -118,22 +118,22 @@ def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSetCurve:
     >>> found.area, found.recognition_rate(false_accept=0.0)
     (0.625, 0.5)
     """
-    own, others = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
-    right = validate_array(correct, "correct").astype(bool)
-    if right.shape != own.shape:
-        raise ValueError(f"correct has shape {right.shape} and known {own.shape}: expected one for each known item")
-    thresholds = np.unique(np.concatenate([own, others]))
-    named, accepted = (
+    known, unknown = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
+    correct = validate_array(correct, "correct").astype(bool)
+    if correct.shape != known.shape:
+        raise ValueError(f"correct has shape {correct.shape} and known {known.shape}: expected one for each known item")
+    thresholds = np.unique(np.concatenate([known, unknown]))
+    recognized, accepted = (
         np.append(0.0, np.searchsorted(np.sort(kind), thresholds, side="right") / n)
-        for kind, n in ((own[right], len(own)), (others, len(others)))
+        for kind, n in ((known[correct], len(known)), (unknown, len(unknown)))
     )
-    return OpenSetCurve(np.append(-np.inf, thresholds), named, accepted)
+    return OpenSetCurve(np.append(-np.inf, thresholds), recognized, accepted)
 
 
 def _validate_novelty(values: Any, name: str) -> Floats:
-    given = validate_array(values, name).astype(np.float64)
-    if given.ndim != 1 or not len(given):
-        raise ValueError(f"{name} has shape {given.shape}: expected (item,), the novelty of one item or more")
-    if np.isnan(given).any():
-        raise ValueError(f"{name}[{int(np.flatnonzero(np.isnan(given))[0])}] is nan: expected numbers; inf is allowed")
-    return given
+    array = validate_array(values, name).astype(np.float64)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"{name} has shape {array.shape}: expected (item,), the novelty of one item or more")
+    if np.isnan(array).any():
+        raise ValueError(f"{name}[{int(np.flatnonzero(np.isnan(array))[0])}] is nan: expected numbers; inf is allowed")
+    return array

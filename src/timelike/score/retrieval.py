@@ -1,4 +1,4 @@
-"""Retrieval by distances, scored: average precision, nearest-neighbour votes, recall and precision at k."""
+"""Scores of retrieval by distances: average precision, nearest-neighbour votes, recall and precision at k."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = N
     distances : array (query, gallery)
     query_labels : array (query,)
     gallery_labels : array (gallery,), optional
-        Without it the queries are the gallery, and none is found by itself.
+        Without it the queries are the gallery, and each is left out of its own results.
 
     Returns
     -------
@@ -37,11 +37,7 @@ def average_precision(distances: Any, query_labels: Any, gallery_labels: Any = N
     >>> average_precision([[0.1, 0.2, 0.3], [0.1, 0.2, 0.2]], ["a", "a"], ["a", "b", "a"])
     array([0.83333333, 0.83333333])
     """
-    distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
-    scores = np.empty(len(queries))
-    for i, row, labels in _iterate_queries(distances, gallery, gallery_labels is None):
-        scores[i] = _average_precision(row, labels == queries[i])
-    return scores
+    return _score_queries(distances, query_labels, gallery_labels, _average_precision)
 
 
 def mean_average_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> float:
@@ -63,8 +59,8 @@ def mean_average_precision(distances: Any, query_labels: Any, gallery_labels: An
 def is_nearest_correct(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.bool_]:
     """Whether the k nearest items of the gallery vote for the class of each query.
 
-    The class with most votes wins, and among equals the one whose voters are nearer in all, as for `tl.Neighbors`;
-    items at the same distance come in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern
+    The class with most votes wins; among ties the one with the smallest sum of distances, as in `tl.Neighbors`. Items
+    at the same distance come in the gallery's order (Cover and Hart, "Nearest Neighbor Pattern
     Classification", 1967).
 
     Parameters
@@ -108,22 +104,22 @@ def nearest_accuracy(distances: Any, query_labels: Any, gallery_labels: Any = No
 def recall_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
     """Whether an item of its class is among the k nearest of each query (recall@k): its mean is the share of queries.
 
-    This is the recall of metric learning (Jégou, Douze and Schmid, "Product quantization for nearest neighbor search",
-    2011), one hit being enough, and not the share of all items of the class that are found. Among items at the same
-    distance, of which only some can be among the k, all choices are equally probable, so that the order of the gallery
-    does not matter: a query may have a number between 0 and 1. One without any item of its class gets nan.
+    This is the recall of metric learning, for which one hit is enough (Jégou, Douze and Schmid, "Product quantization
+    for nearest neighbor search", 2011), and not the share of all items of the class that are found. If only some of the
+    items at the same distance can be among the k, all choices are equally probable, so that the order of the gallery
+    does not matter and a query may score between 0 and 1. A query without any item of its class gets nan.
 
     Parameters
     ----------
     distances, query_labels, gallery_labels
         As for `average_precision`.
     k : int
-        At most as many as a query has items to be compared with.
+        At most the number of items that a query is compared with.
 
     Returns
     -------
     array (query,)
-        For `interval`, `bootstrap` and `permutation_test` as it is.
+        Ready for `interval`, `bootstrap` and `permutation_test`.
 
     Examples
     --------
@@ -132,7 +128,9 @@ def recall_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k
     >>> recall_at_k([[0.1, 0.2, 0.2]], ["b"], ["a", "b", "c"], k=2)
     array([0.5])
     """
-    return _score_at_k(distances, query_labels, gallery_labels, k, _hit_probability)
+    return _score_queries(
+        distances, query_labels, gallery_labels, lambda row, relevant: _hit_probability(row, relevant, k), k
+    )
 
 
 def precision_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None, k: int = 1) -> NDArray[np.float64]:
@@ -145,13 +143,15 @@ def precision_at_k(distances: Any, query_labels: Any, gallery_labels: Any = None
     >>> precision_at_k([[0.1, 0.2, 0.3]], ["b"], ["a", "b", "b"], k=2)
     array([0.5])
     """
-    return _score_at_k(distances, query_labels, gallery_labels, k, _precision_among_k)
+    return _score_queries(
+        distances, query_labels, gallery_labels, lambda row, relevant: _precision_among_k(row, relevant, k), k
+    )
 
 
 def r_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -> NDArray[np.float64]:
     """The precision among the R nearest of each query, where R is how many items of its class there are.
 
-    At R precision and the share of the class that is found are the same (Manning, Raghavan and Schütze, 2008, §8.4).
+    At R precision and recall are equal (Manning, Raghavan and Schütze, 2008, §8.4).
     Parameters are as in `recall_at_k`.
 
     Examples
@@ -159,35 +159,36 @@ def r_precision(distances: Any, query_labels: Any, gallery_labels: Any = None) -
     >>> r_precision([[0.1, 0.2, 0.3]], ["b"], ["a", "b", "b"])
     array([0.5])
     """
-    distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
-    found = np.full(len(queries), np.nan)
-    for i, row, labels in _iterate_queries(distances, gallery, gallery_labels is None):
-        relevant = labels == queries[i]
-        if relevant.any():
-            found[i] = _precision_among_k(row, relevant, int(relevant.sum()))
-    return found
+    return _score_queries(
+        distances,
+        query_labels,
+        gallery_labels,
+        lambda row, relevant: _precision_among_k(row, relevant, int(relevant.sum())),
+    )
 
 
-def _score_at_k(
+def _score_queries(
     distances: Any,
     query_labels: Any,
     gallery_labels: Any,
-    k: int,
-    judged: Callable[[NDArray[Any], NDArray[np.bool_], int], float],
+    score: Callable[[NDArray[Any], NDArray[np.bool_]], float],
+    k: int | None = None,
 ) -> NDArray[np.float64]:
+    """The score of each query, from its distances and which of them are of its class; nan where none is."""
     distances, queries, gallery = _validate_retrieval(distances, query_labels, gallery_labels)
     own = gallery_labels is None
-    _refuse_large_k(k, len(gallery) - own)
-    found = np.full(len(queries), np.nan)
+    if k is not None:
+        _refuse_large_k(k, len(gallery) - own)
+    scores = np.full(len(queries), np.nan)
     for i, row, labels in _iterate_queries(distances, gallery, own):
         relevant = labels == queries[i]
         if relevant.any():
-            found[i] = judged(row, relevant, k)
-    return found
+            scores[i] = score(row, relevant)
+    return scores
 
 
 def _count_hits(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> tuple[int, int, int, int]:
-    """Hits nearer than the k-th item; then, of those as far as it, all, hits, and how many are still among the k."""
+    """Hits nearer than the k-th item; then, of the items tied with it: all, hits, and how many are among the k."""
     last = np.partition(row, k - 1)[k - 1]
     nearer, tied = row < last, row == last
     return int((nearer & relevant).sum()), int(tied.sum()), int((tied & relevant).sum()), k - int(nearer.sum())
@@ -202,16 +203,15 @@ def _hit_probability(row: NDArray[Any], relevant: NDArray[np.bool_], k: int) -> 
     sure, tied, hits, left = _count_hits(row, relevant, k)
     if sure:
         return 1.0
-    taken = np.arange(left)  # one after the other, each time not one of the hits
+    taken = np.arange(left)  # the tied places are filled one by one; each must miss
     return 1 - float(np.prod(np.maximum(tied - hits - taken, 0) / (tied - taken)))
 
 
 def _average_precision(row: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
-    if not relevant.any():
-        return np.nan
-    found = np.sort(row[relevant])
-    hits = np.searchsorted(found, found, side="right")
-    ranks = np.searchsorted(np.sort(row), found, side="right")
+    # not scikit-learn's average_precision_score: it refuses infinite distances
+    relevant_distances = np.sort(row[relevant])
+    hits = np.searchsorted(relevant_distances, relevant_distances, side="right")
+    ranks = np.searchsorted(np.sort(row), relevant_distances, side="right")
     return float((hits / ranks).mean())
 
 
@@ -221,9 +221,9 @@ def _vote(row: NDArray[Any], labels: NDArray[np.intp], k: int) -> int:
     near = np.flatnonzero(row <= np.partition(row, k - 1)[k - 1])  # more than k if several are equally far
     voters = near[row[near].argsort(kind="stable")[:k]]
     elected = labels[voters]
-    votes, apart = np.bincount(elected)[elected], np.bincount(elected, row[voters])[elected]
+    votes, distance_sums = np.bincount(elected)[elected], np.bincount(elected, row[voters])[elected]
     best = votes == votes.max()
-    return int(elected[(best & (apart == apart[best].min())).argmax()])
+    return int(elected[(best & (distance_sums == distance_sums[best].min())).argmax()])
 
 
 def _refuse_large_k(k: int, n_items: int) -> None:
@@ -234,9 +234,9 @@ def _refuse_large_k(k: int, n_items: int) -> None:
 def _iterate_queries(
     distances: NDArray[Any], gallery: NDArray[np.intp], own: bool
 ) -> Iterator[tuple[int, NDArray[Any], NDArray[np.intp]]]:
-    """Query, its distances and the labels they belong to; without the query itself if it is of the gallery.
+    """Each query, its distances and their labels; without the query itself if it is `own`, in the gallery.
 
-    One row at a time, so that nothing of the matrix's size is made.
+    One row at a time, so that nothing of the size of the matrix is allocated.
     """
     for i, row in enumerate(distances):
         if np.isnan(row).any():

@@ -1,31 +1,41 @@
-"""Verification by distances, scored: false accepts and rejects at every threshold, equal error rate, least cost."""
+"""Verification by distances: false accepts and rejects at every threshold, equal error rate, minimum cost, intervals.
+
+The intervals are bootstraps over items, or whole subjects: every pair counts as often as its two members were drawn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.parameters import check_choice, check_float
+from ..core.parameters import check_bool, check_choice, check_float, check_int
+from ..core.random import MAX_RESAMPLES, RandomState, check_random_state
 from ..core.validation.arrays import validate_array
+from ..core.validation.labels import validate_labels
 from ..plotting import classification as drawing
+from .intervals import Interval, percentile_bounds, resampling_units, share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
+_ROUNDING = 1e-9  # by which sums may take a share beyond 0 or 1
+_MIN_UNITS = 3  # for a bootstrap over subjects
+
 
 @dataclass(frozen=True)
 class VerificationErrors:
-    """Shares of wrong decisions when pairs up to a threshold are accepted, one of each for every threshold.
+    """The shares of false accepts and false rejects at every threshold up to which pairs are accepted.
 
     The first threshold is −∞, where nothing is accepted. `false_rejects` over `false_accepts` is the detection error
     trade-off (DET), `1 - false_rejects` over `false_accepts` the receiver operating characteristic (ROC). Between two
-    thresholds both change along a straight line, as if pairs in between were decided by lot.
+    thresholds both change along a straight line, as if the pairs in between were decided at random.
 
     >>> found = verification_errors([0.1, 0.2, 0.3, 0.4], [True, False, True, False])
     >>> found.equal_error_rate, found.area, found.threshold(false_accept=0.4)
@@ -48,11 +58,11 @@ class VerificationErrors:
 
     @property
     def area(self) -> float:
-        """The area under the ROC curve (AUC): how probably a pair of one class is nearer than one of two, ties half."""
+        """The area under the ROC curve: the probability that a genuine pair is nearer than an impostor, ties half."""
         return float(np.trapezoid(1 - self.false_rejects, self.false_accepts))
 
     def costs(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> Floats:
-        """What wrong decisions cost at every threshold, over what they cost without looking: see `minimum_cost`."""
+        """The cost of errors at every threshold, over that of deciding without the distances: see `minimum_cost`."""
         if check_float(prior, "prior", above=0.0) >= 1:
             raise ValueError(f"prior={prior}: expected a share between 0 and 1, how many pairs are the same")
         reject, accept = (
@@ -63,13 +73,13 @@ class VerificationErrors:
         return np.asarray((reject * self.false_rejects + accept * self.false_accepts) / min(reject, accept))
 
     def minimum_cost(self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0) -> float:
-        """The least cost over all thresholds (minDCF): see `score.minimum_cost`."""
+        """The minimum cost over all thresholds (minDCF): see `score.minimum_cost`."""
         return float(self.costs(prior, reject_cost=reject_cost, accept_cost=accept_cost).min())
 
     def threshold(self, false_accept: float) -> float:
-        """The largest distance that may be accepted when no more than this share may be accepted wrongly.
+        """The largest threshold with at most this share of false accepts.
 
-        −∞, which accepts nothing, where already the nearest distance of all is too often wrong.
+        −∞, which accepts nothing, if already the smallest distance has too many false accepts.
         """
         allowed = check_float(false_accept, "false_accept", 0.0, 1.0)
         return float(self.thresholds[np.flatnonzero(self.false_accepts <= allowed)[-1]])
@@ -77,18 +87,18 @@ class VerificationErrors:
     def minimum_cost_threshold(
         self, prior: float = 0.01, *, reject_cost: float = 1.0, accept_cost: float = 1.0
     ) -> float:
-        """The threshold of `minimum_cost`; of several the smallest."""
+        """The threshold of `minimum_cost`, the smallest if there are several."""
         return float(self.thresholds[self.costs(prior, reject_cost=reject_cost, accept_cost=accept_cost).argmin()])
 
     def error_rates(self, threshold: float) -> tuple[float, float]:
-        """False accepts and false rejects at any threshold, such as one that was set on other pairs."""
+        """False accepts and false rejects at any threshold, such as one that was calibrated on other pairs."""
         if np.isnan(threshold):
             raise ValueError("threshold is nan: expected a distance; ±inf is allowed")
         place = int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
         return float(self.false_accepts[place]), float(self.false_rejects[place])
 
     def false_reject_rates(self, false_accepts: Any) -> Floats:
-        """The share of false rejects where so many are falsely accepted; the least one where the curve is upright."""
+        """The share of false rejects at given shares of false accepts; the least one where the curve is vertical."""
         order = np.arange(len(self.false_accepts))[::-1]  # the last of equals is the least
         rates, first = np.unique(self.false_accepts[order], return_index=True)
         return np.asarray(
@@ -133,17 +143,16 @@ def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> Ve
     >>> found.false_accepts, found.false_rejects
     (array([0., 0., 1., 1.]), array([1. , 0.5, 0.5, 0. ]))
     """
-    far, alike, counts = validate_distance_pairs(distances, same, weights)
-    order = np.argsort(far, kind="stable")
-    return errors_from_sorted(far[order], alike[order], counts[order])
+    distances, same, counts = validate_distance_pairs(distances, same, weights)
+    order = np.argsort(distances, kind="stable")
+    return errors_from_sorted(distances[order], same[order], counts[order])
 
 
 def equal_error_rate(distances: Any, same: Any, *, weights: Any = None) -> float:
-    """The equal error rate: false accepts and false rejects at the threshold where there are as many of both.
+    """The equal error rate: where the shares of false accepts and false rejects are equal.
 
-    Pairs at the same distance are decided alike, or by lot: between two thresholds both rates change along a straight
-    line, and the equal error rate is where it crosses FA = FR. So ties need no convention, and pairs that are all
-    equally far have the rate ½.
+    Between two thresholds both rates change along a straight line, and the equal error rate is where it crosses
+    FA = FR. So ties need no convention: pairs that are all at one distance have the rate ½.
 
     Parameters are those of `verification_errors`.
 
@@ -166,19 +175,19 @@ def minimum_cost(
     accept_cost: float = 1.0,
     weights: Any = None,
 ) -> float:
-    """The minimum detection cost (minDCF): what wrong decisions cost at the best threshold there is.
+    """The minimum detection cost (minDCF): the cost of errors at the best threshold.
 
         min_t (c_r π FR(t) + c_a (1 − π) FA(t)) / min(c_r π, c_a (1 − π))
 
     divided, as NIST does (Speaker Recognition Evaluation, 2016), by the cost of accepting or rejecting everything,
-    whichever is less: 1 means that the distances are of no use at these costs.
+    whichever is lower: 1 means that the distances are useless at these costs.
 
     Parameters
     ----------
     distances, same, weights
         As for `verification_errors`.
     prior : float
-        π, the share of pairs that are the same where decisions are to be made.
+        π, the share of genuine pairs in use.
     reject_cost, accept_cost : float
         c_r and c_a, the costs of one false reject and of one false accept.
 
@@ -187,32 +196,288 @@ def minimum_cost(
     >>> minimum_cost([0.1, 0.2, 0.3, 0.4], [True, False, True, False], prior=0.5)
     0.5
     """
-    found = verification_errors(distances, same, weights=weights)
-    return found.minimum_cost(prior, reject_cost=reject_cost, accept_cost=accept_cost)
+    errors = verification_errors(distances, same, weights=weights)
+    return errors.minimum_cost(prior, reject_cost=reject_cost, accept_cost=accept_cost)
 
 
-def errors_from_sorted(far: Floats, alike: NDArray[np.bool_], counts: Floats) -> VerificationErrors:
-    """Of pairs sorted by distance; pairs at one distance are accepted together."""
-    ends = np.flatnonzero(np.append(far[1:] != far[:-1], True))
-    accepted, wrongly = (np.concatenate([[0.0], np.cumsum(counts * kind)[ends]]) for kind in (alike, ~alike))
-    return VerificationErrors(np.append(-np.inf, far[ends]), wrongly / wrongly[-1], 1 - accepted / accepted[-1])
+def errors_from_sorted(distances: Floats, same: NDArray[np.bool_], counts: Floats) -> VerificationErrors:
+    """The errors of pairs that are sorted by distance; pairs at the same distance are accepted together."""
+    # not scikit-learn's roc_curve: it refuses infinite distances, and a bootstrap would sort the pairs in every draw
+    ends = np.flatnonzero(np.append(distances[1:] != distances[:-1], True))
+    accepted, wrongly = (np.concatenate([[0.0], np.cumsum(counts * kind)[ends]]) for kind in (same, ~same))
+    return VerificationErrors(np.append(-np.inf, distances[ends]), wrongly / wrongly[-1], 1 - accepted / accepted[-1])
 
 
 def validate_distance_pairs(distances: Any, same: Any, weights: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Plain arrays of the pairs, with at least one of each kind."""
-    far = validate_array(distances, "distances").astype(np.float64)
-    alike = validate_array(same, "same").astype(bool)
-    counts = np.ones(far.shape) if weights is None else validate_array(weights, "weights").astype(np.float64)
-    if far.ndim != 1 or alike.shape != far.shape or counts.shape != far.shape:
+    distances = validate_array(distances, "distances").astype(np.float64)
+    same = validate_array(same, "same").astype(bool)
+    weights = np.ones(distances.shape) if weights is None else validate_array(weights, "weights").astype(np.float64)
+    if distances.ndim != 1 or same.shape != distances.shape or weights.shape != distances.shape:
         raise ValueError(
-            f"distances, same and weights have shapes {far.shape}, {alike.shape} and {counts.shape}: expected (pair,) "
-            "in all"
+            f"distances, same and weights have shapes {distances.shape}, {same.shape} and {weights.shape}: expected "
+            "(pair,) in all"
         )
-    if np.isnan(far).any():
-        raise ValueError(f"distances[{int(np.flatnonzero(np.isnan(far))[0])}] is nan: expected numbers; inf is allowed")
-    if (counts < 0).any() or not np.isfinite(counts).all():
+    if np.isnan(distances).any():
+        position = int(np.isnan(distances).argmax())
+        raise ValueError(f"distances[{position}] is nan: expected numbers; inf is allowed")
+    if (weights < 0).any() or not np.isfinite(weights).all():
         raise ValueError("weights must be finite numbers of at least 0: how often each pair counts")
-    if not counts[alike].any() or not counts[~alike].any():
-        kind = "of two classes" if counts[alike].any() else "of one class"
+    if not weights[same].any() or not weights[~same].any():
+        kind = "of two classes" if weights[same].any() else "of one class"
         raise ValueError(f"same: no pair is {kind}, and errors of verification need pairs of both kinds")
-    return far, alike, counts
+    return distances, same, weights
+
+
+Statistic = Callable[[VerificationErrors], Any]
+_equal_error_rate: Statistic = attrgetter("equal_error_rate")
+
+
+def resampled_errors(
+    distances: Any,
+    same: Any,
+    subjects: Any,
+    statistic: Statistic = _equal_error_rate,
+    *,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+) -> Floats:
+    """Bootstrap draws of any statistic of the errors of pairs, over the subjects.
+
+    A pair counts as often as its first subject was drawn times its second: pairs that share a subject rise and fall
+    together, unlike pairs that are drawn one by one. Draws with pairs of only one kind do not count.
+
+    Parameters
+    ----------
+    distances, same : array (pair,)
+        As for `verification_errors`.
+    subjects : array (pair, 2)
+        The subjects, or items, of the two members of every pair.
+    statistic : callable
+        From the `VerificationErrors` to a number or an array; the equal error rate by default.
+
+    Returns
+    -------
+    array (resample, …)
+
+    Examples
+    --------
+    >>> near, far = [0.1, 0.2, 0.3], [0.8, 0.9, 1.0]
+    >>> pairs = [["ann", "ann"], ["bob", "bob"], ["cid", "cid"], ["ann", "bob"], ["ann", "cid"], ["bob", "cid"]]
+    >>> resampled_errors(near + far, [True] * 3 + [False] * 3, pairs, n_resamples=9, random_state=0).max()
+    np.float64(0.0)
+    """
+    distances, same, _ = validate_distance_pairs(distances, same, None)
+    subjects = validate_labels(subjects, "subjects", "subject")
+    if subjects.shape != (len(distances), 2):
+        raise ValueError(
+            f"subjects has shape {subjects.shape} for {len(distances)} pairs: expected (pair, 2), one for each side"
+        )
+    units = np.unique(subjects, return_inverse=True)[1].reshape(-1, 2)
+    return _resample_units(distances, same, units, units.max() + 1, statistic, n_resamples, random_state)
+
+
+def errors_interval(
+    distances: Any,
+    labels: Any,
+    statistic: Statistic = _equal_error_rate,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+    shares: bool = True,
+) -> Interval:
+    """A statistic of the errors of all pairs of items, with its bootstrap interval over items, or over whole groups.
+
+    The interval of a share, such as a rate, an area or a minimum cost, is nowhere narrower than `wilson_interval` for
+    as many items, or groups: where classes are far apart no draw has an error, and the draws say nothing about errors
+    to come.
+
+    Parameters
+    ----------
+    distances, labels, groups, n_resamples, random_state
+        As for `resampled_error_rates`.
+    statistic : callable
+        Of the `VerificationErrors`: `lambda errors: errors.minimum_cost(0.05)`. The equal error rate by default.
+    shares : bool
+        Whether the statistic is a share between 0 and 1. False for one that has a unit, such as a distance: its
+        interval is that of the draws alone.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> matrix, labels = abs(points[:, None] - points), [0, 0, 0, 1, 1, 1]
+    >>> found = errors_interval(matrix, labels, lambda errors: errors.area, random_state=0)
+    >>> round(found.low, 2), found.mean
+    (0.61, 1.0)
+    """
+    draws = _resample_items(distances, labels, groups, statistic, n_resamples, random_state)
+    value = float(statistic(_item_errors(distances, labels)))
+    if not check_bool(shares, "shares"):
+        return Interval(value, *percentile_bounds(draws, confidence))
+    out_of_range = [number for number in (value, *draws.tolist()) if not -_ROUNDING <= number <= 1 + _ROUNDING]
+    if out_of_range:
+        raise ValueError(
+            f"statistic gives {out_of_range[0]:g} and shares=True: expected numbers from 0 to 1; use shares=False for "
+            "one that has a unit"
+        )
+    value, draws = min(max(value, 0.0), 1.0), draws.clip(0, 1)
+    return share_interval(value, draws, int(resampling_units(groups, len(labels)).max()) + 1, confidence)
+
+
+def resampled_error_rates(
+    distances: Any, labels: Any, *, groups: Any = None, n_resamples: int = 500, random_state: RandomState = None
+) -> Floats:
+    """Bootstrap draws of the equal error rate of all pairs of items, over items or whole groups: `resampled_errors`.
+
+    Parameters
+    ----------
+    distances : array (item, item)
+    labels : array (item,)
+    groups : array (item,), optional
+        What is drawn together, such as all sequences of a person.
+
+    Returns
+    -------
+    array (resample,)
+    """
+    return _resample_items(distances, labels, groups, _equal_error_rate, n_resamples, random_state)
+
+
+def equal_error_interval(
+    distances: Any,
+    labels: Any,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+) -> Interval:
+    """The equal error rate of all pairs of items, and its bootstrap interval over items, or over whole groups.
+
+    Parameters are those of `resampled_error_rates`; `mean` of the interval is the rate of the items as they are.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> found = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> found.mean, round(found.high, 2)  # no error among six items says little
+    (0.0, 0.39)
+    """
+    options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_resamples": n_resamples}
+    return errors_interval(distances, labels, _equal_error_rate, random_state=random_state, **options)
+
+
+def minimum_cost_interval(
+    distances: Any,
+    labels: Any,
+    *,
+    prior: float = 0.01,
+    reject_cost: float = 1.0,
+    accept_cost: float = 1.0,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 500,
+    random_state: RandomState = None,
+) -> Interval:
+    """The `minimum_cost` of all pairs of items, and its bootstrap interval over items, or over whole groups.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> found = minimum_cost_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> found.mean, round(found.high, 2)
+    (0.0, 0.39)
+    """
+
+    def cost(errors: VerificationErrors) -> float:
+        return errors.minimum_cost(prior, reject_cost=reject_cost, accept_cost=accept_cost)
+
+    options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_resamples": n_resamples}
+    return errors_interval(distances, labels, cost, random_state=random_state, **options)
+
+
+def error_band(
+    distances: Any,
+    labels: Any,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_resamples: int = 200,
+    random_state: RandomState = None,
+) -> tuple[Floats, Floats, Floats]:
+    """The band of the DET curve: rates of false accepts, and the bounds of the rate of false rejects at each.
+
+    For `VerificationErrors.plot(band=…)`. The band is pointwise: at each rate a share `confidence` of the resampled
+    curves passes through it. It is nowhere narrower than `wilson_interval` of as many items, or groups.
+
+    Examples
+    --------
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> rates, low, high = error_band(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> round(float(high[0]), 2)  # no false reject among six items
+    0.39
+    """
+    rates = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 200)])
+    curves = _resample_items(
+        distances, labels, groups, lambda errors: errors.false_reject_rates(rates), n_resamples, random_state
+    )
+    own_curve = _item_errors(distances, labels).false_reject_rates(rates)
+    n_units = int(resampling_units(groups, len(labels)).max()) + 1
+    intervals = [share_interval(float(own_curve[i]), curves[:, i], n_units, confidence) for i in range(len(rates))]
+    return rates, np.array([each.low for each in intervals]), np.array([each.high for each in intervals])
+
+
+def item_pairs(distances: Any, labels: Any) -> tuple[Floats, NDArray[np.bool_], tuple[NDArray[Any], NDArray[Any]]]:
+    """Every pair of two items once: its distance, whether both have one label, and which two they are.
+
+    >>> item_pairs([[0, 1, 2], [1, 0, 3], [2, 3, 0]], ["a", "a", "b"])[:2]
+    (array([1., 2., 3.]), array([ True, False, False]))
+    """
+    distances, labels = validate_array(distances, "distances"), validate_labels(labels, "labels", "class")
+    if distances.shape != (len(labels), len(labels)) or len(labels) < 2:
+        raise ValueError(
+            f"distances has shape {distances.shape} for {len(labels)} labels: expected (item, item), two items or more"
+        )
+    first, second = np.triu_indices(len(labels), 1)
+    return distances[first, second].astype(np.float64), labels[first] == labels[second], (first, second)
+
+
+def _resample_items(
+    distances: Any, labels: Any, groups: Any, statistic: Statistic, n_resamples: int, random_state: RandomState
+) -> Floats:
+    distances, same, pairs = item_pairs(distances, labels)
+    units = resampling_units(groups, len(labels))
+    validate_distance_pairs(distances, same, None)  # raises if they cannot be scored
+    both = np.stack([units[side] for side in pairs], axis=1)
+    return _resample_units(distances, same, both, units.max() + 1, statistic, n_resamples, random_state)
+
+
+def _resample_units(
+    distances: Floats,
+    same: NDArray[np.bool_],
+    units: NDArray[np.int64],
+    n_units: int,
+    statistic: Statistic,
+    n_resamples: int,
+    random_state: RandomState,
+) -> Floats:
+    """The statistic of `n_resamples` draws of the units; pairs are sorted once, only their counts change."""
+    n_resamples = check_int(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
+    if n_units < _MIN_UNITS:  # all draws with both kinds of pairs are equal: the interval would have no width
+        return np.empty(0)
+    order = np.argsort(distances, kind="stable")
+    distances, same, units = distances[order], same[order], units[order]
+    rng, statistics = check_random_state(random_state), []
+    for _ in range(n_resamples):
+        times = np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
+        counts = (times[units[:, 0]] * times[units[:, 1]]).astype(np.float64)
+        if counts[same].any() and counts[~same].any():
+            statistics.append(statistic(errors_from_sorted(distances, same, counts)))
+    return np.array(statistics, np.float64)
+
+
+def _item_errors(distances: Any, labels: Any) -> VerificationErrors:
+    """The errors of all pairs of items."""
+    return verification_errors(*item_pairs(distances, labels)[:2])

@@ -13,7 +13,7 @@ from .container import PER_ITEM_FIELDS, Sequences
 
 
 def concat(parts: Iterable[Sequences]) -> Sequences:
-    """All sequences of several collections, in order; what only some of them know is an error, not a guess.
+    """All sequences of several collections, in order; metadata that only some of them have raise an error.
 
     >>> import timelike as tl
     >>> a = tl.Sequences([[1.0, 2.0]])
@@ -41,11 +41,11 @@ def concatenate(several: list[Sequences], part_names: list[str]) -> Sequences:
     whole = Sequences.__new__(Sequences)
     values = arrays.make_read_only(np.concatenate([part.values for part in several]))
     whole._set_values(values, np.concatenate([part.lengths for part in several]))
-    known = {
+    metadata = {
         name: _concatenate_entries([getattr(part, name) for part in several], name, part_names)
         for name in PER_ITEM_FIELDS
     }
-    whole._set_metadata(**known, times=None, channel_names=first.channel_names)
+    whole._set_metadata(**metadata, times=None, channel_names=first.channel_names)
     clock = _concatenate_entries([part.times for part in several], "times", part_names)
     whole._clock = None if clock is None else arrays.make_read_only(clock)
     whole._in_order = all(part._in_order for part in several)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..core.validation.layouts import Layout
     from .io.origin import Origin
 
-_MAX_PADDED_LENGTH = 1 << 40  # steps that a padded array may be asked to have
+_MAX_PADDED_LENGTH = 1 << 40  # maximum number of steps of a padded array
 PER_ITEM_FIELDS = ("labels", "groups", "ids")
 
 
@@ -44,26 +44,26 @@ class PaddedTensor(NamedTuple):
 class Sequences:
     """Sequences of unequal lengths, packed end to end, with labels, groups, times and ids.
 
-    Nothing is padded and nothing is copied that need not be: indexing, slicing, windows and crops are views of the
-    same memory, and so are the arrays that `s[i]` and iteration give (read-only). Arrays in another order in memory
-    (columns, `x.T`, every second row) or another byte order are copied once, here. NaN means *missing* and nothing
-    else; infinity is refused.
+    Nothing is padded, and data are copied only if necessary: indexing, slicing, windows and crops are views of the
+    same memory, and so are the read-only arrays from `s[i]` and iteration. Non-contiguous arrays (columns, `x.T`, every
+    second row) and arrays in another byte order are copied once, here. NaN always means *missing*; infinite values
+    raise an error.
 
-    Labels are kept in the caller's own terms, because `predict` will answer in them. Give integer codes together with
-    `class_names` and they become those names; `codes` turns names back into integers.
+    Labels keep the caller's values, and `predict` returns those values. Integer codes passed together with
+    `class_names` become those names; `codes` converts names back to integers.
 
     Parameters
     ----------
     data : list of arrays, array or torch tensor
         Each sequence is (time,), (time, channel) or (time, *frame); an array is (item, time) or (item, time, *frame).
     labels, groups, ids : array of n entries, optional
-        Numbers or strings: the class or target, what must stay on one side of a split (a subject), a name.
+        Numbers or strings: the class or target, the group that a split must not divide (a subject), and a name.
     times : list of arrays, optional
         Strictly increasing timestamps: numbers, datetimes (with a time zone: in UTC), ISO text, or durations (in
-        seconds); one array serves all when the lengths are equal.
+        seconds); one array serves all sequences if the lengths are equal.
     on_disorder : {"raise", "keep"}
-        What to do with timestamps that repeat or run backwards: refuse them, or keep them until `merge_duplicates`,
-        while every method that reads times refuses the sequences by name.
+        Raise an error for timestamps that repeat or run backwards, or keep them for `merge_duplicates`. Until then,
+        every method that reads times raises an error that names the sequence.
     channel_names, class_names : list of str, optional
     layout : {"ntc", "nct", "nc", "nchw"}
         `"nct"` for arrays in the (item, channel, time) order of aeon and sktime. `"nchw"` for single images (item,
@@ -179,7 +179,7 @@ class Sequences:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each sequence begins in `values`, and the end of the last: (item + 1,)."""
+        """The start of each sequence in `values`, and the end of the last one: (item + 1,)."""
         return arrays.read_only_view(np.concatenate([[0], np.cumsum(self._lengths)]).astype(np.int64))
 
     @property
@@ -233,7 +233,7 @@ class Sequences:
 
     @property
     def groups(self) -> NDArray[Any] | None:
-        """What must stay together in a split (a subject, a recording), (item,), or None."""
+        """The groups that a split must not divide (a subject, a recording), (item,), or None."""
         return self._groups
 
     @property
@@ -243,7 +243,7 @@ class Sequences:
 
     @property
     def source(self) -> Origin | None:
-        """The files that `load` read these from, what it took for what, and what it left out; None for others."""
+        """The files that `load` read, how it interpreted their columns, and what it skipped; None for other data."""
         return self._source
 
     @property
@@ -253,7 +253,7 @@ class Sequences:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype the values are stored in."""
+        """The dtype of the values."""
         return self._base.dtype
 
     @property
@@ -290,30 +290,29 @@ class Sequences:
 
     def refuse_missing(self, who: str, name: str = "X") -> None:
         """Raise, naming the sequence and the time, if `who` is about to meet a missing value in argument `name`."""
-        found = self._first_missing()
-        if found is not None:
+        position = self._first_missing()
+        if position is not None:
             raise ValueError(
-                f"{name}: sequence {self._item_name(found[0])} is missing (nan) at time step {found[1]} and {who} "
-                "cannot "
-                "take missing values: fill them with Sequences.interpolate()"
+                f"{name}: sequence {self._item_name(position[0])} is missing (nan) at time step {position[1]} and "
+                f"{who} cannot take missing values: fill them with Sequences.interpolate()"
             )
 
     def _item_name(self, item: int) -> str:
-        """A sequence in errors: where it stands, and its id, by which it is found again after a selection."""
+        """The name of a sequence in errors: its position, and its id, which stays the same after a selection."""
         return f"{item}" if self._ids is None else f"{item} (id {self._ids.tolist()[item]!r:.80})"
 
     def refuse_disorder(self, who: str, name: str = "X") -> None:
         """Raise, naming the sequence and the time, if `who` is about to read times that repeat or run backwards."""
         if not self._in_order and self.times is not None:
-            found = timestamps.first_disorder(self.times, self._lengths)
-            if found is not None:
+            disorder = timestamps.first_disorder(self.times, self._lengths)
+            if disorder is not None:
                 raise ValueError(
-                    f"{name}: times of {found}, and {who} needs strictly increasing times: call "
+                    f"{name}: times of {disorder}, and {who} needs strictly increasing times: call "
                     "Sequences.merge_duplicates() first"
                 )
 
     def buffers(self) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-        """Base buffer (steps, *frame), starts and lengths: what compiled code reads, never a copy."""
+        """Base buffer (steps, *frame), starts and lengths for compiled code, never a copy."""
         return self._base, self._starts, self._lengths
 
     # --- taking parts --------------------------------------------------------------------------------------------
@@ -357,12 +356,12 @@ class Sequences:
         # kernels read both end to end, and a slice with a step would not be
         taken = self._with_spans(*(np.ascontiguousarray(one[key]) for one in (self._starts, self._lengths)))
         for slot in ("_labels", "_groups", "_ids"):
-            known = getattr(self, slot)
-            setattr(taken, slot, None if known is None else arrays.read_only_view(known[key]))
+            entries = getattr(self, slot)
+            setattr(taken, slot, None if entries is None else arrays.read_only_view(entries[key]))
         return taken
 
     def _with_spans(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
-        """Other stretches of the same memory; labels, groups and ids are left for the caller to say."""
+        """Other segments of the same memory; labels, groups and ids are left for the caller to say."""
         other = Sequences.__new__(Sequences)
         other._copy_from(self)
         other._starts, other._lengths = arrays.read_only_view(starts), arrays.read_only_view(lengths)
@@ -414,7 +413,7 @@ class Sequences:
 
     @property
     def elapsed_times(self) -> NDArray[np.float64] | None:
-        """Timestamps as numbers, (total_time,): `times`, or for datetimes seconds since the first of their sequence."""
+        """Timestamps as numbers, (total_time,): `times`, or for datetimes the seconds since the first sample."""
         self.refuse_disorder("elapsed time")
         if self.times is None or self.times.dtype.kind == "f":
             return self.times
@@ -423,7 +422,7 @@ class Sequences:
     def pad(self, *, fill: float = 0.0, length: int | None = None) -> PaddedArray:
         """A rectangular array (item, length, *frame) and the true lengths; unpack it: `x, lengths = s.pad()`.
 
-        The dtype is that of the values where it can hold `fill`.
+        The dtype is that of the values if it can represent `fill`.
         """
         dtype, longest = arrays.dtype_with_fill(self.dtype, fill), self.shape[1]
         length = longest if length is None else check_int(length, "length", 0)
@@ -441,7 +440,7 @@ class Sequences:
         return PaddedArray(block, lengths)
 
     def to_tensor(self, device: Any = None, *, dtype: torch.dtype | str | None = None) -> PaddedTensor:
-        """The padded batch as torch tensors with its lengths; float64 where the values need it, otherwise float32."""
+        """The padded batch as torch tensors with its lengths; float64 if the values need it, otherwise float32."""
         import torch
 
         block, lengths = self.pad()

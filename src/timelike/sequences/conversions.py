@@ -1,4 +1,4 @@
-"""Sequences → arrays and lists for other libraries, copies, pickles and files. Each is a method of `Sequences`."""
+"""Conversion of `Sequences` to arrays and lists, copies, pickles and files. Each is a method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def as_array(self: Sequences, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-    """One array (item, time, *frame), where all lengths are equal."""
+    """One array (item, time, *frame), if all lengths are equal."""
     if not self.has_equal_lengths:
         raise TypeError(
             f"sequences of lengths {self.lengths.min()} to {self.lengths.max()} are not one array: "
@@ -40,12 +40,12 @@ def to_nct(self: Sequences) -> NDArray[Any] | list[NDArray[Any]]:
 
 
 def copy_sequences(self: Sequences) -> Sequences:
-    """The same sequences in memory of their own, packed: for when the original array is about to change."""
+    """A packed copy of the sequences, independent of the original array."""
     return self._with_values(self.values.copy(), self.lengths, None if self.times is None else self.times.copy())
 
 
 def equals(self: Sequences, other: object) -> bool:
-    """Whether values (missing at the same places), dtype and everything known about them are the same."""
+    """Whether values (with missing values at the same places), dtype and all metadata are equal."""
     if not isinstance(other, type(self)) or self.frame != other.frame or self.dtype != other.dtype:
         return False
     if self.channel_names != other.channel_names or self.class_names != other.class_names:
@@ -69,7 +69,7 @@ def get_state(self: Sequences) -> dict[str, Any]:
 def _trim_buffer(self: Sequences) -> Sequences:
     """A copy without the rest of the buffer, which a worker process need not receive.
 
-    Windows that overlap stay views: end to end they would take more than the stretch that they cover.
+    Windows that overlap stay views: end to end they would take more than the segment that they cover.
     """
     base, starts, lengths = self.buffers()
     begin, end = int(starts.min(initial=len(base))), int((starts + lengths).max(initial=0))
@@ -83,15 +83,15 @@ def _trim_buffer(self: Sequences) -> Sequences:
 
 
 def set_state(self: Sequences, state: dict[str, Any]) -> None:
-    """Put back what a pickle held; unpickled arrays are writeable until they are locked again."""
+    """Restore the state from a pickle; unpickled arrays are writeable until they are made read-only again."""
     for slot, value in state.items():
         setattr(self, slot, make_read_only(value) if isinstance(value, np.ndarray) else value)
 
 
 def save(self: Sequences, path: str | Path, *, test: Sequences | None = None) -> Path:
-    """Write a file; its suffix says the format (`timelike.sequences.io.formats.FORMATS` has them all).
+    """Write a file; its suffix determines the format (all are in `timelike.sequences.io.formats.FORMATS`).
 
-    `test` puts a second part into the same `.npz`, marked by its `split` column, which `load` gives back as a pair.
+    `test` stores a test set in the same `.npz`; `load` then returns a pair (train, test).
     """
     from .io.formats import write
 

@@ -1,4 +1,4 @@
-"""Pictures of another size: a new pixel is the mean of the area that it covers, or lies between its neighbours."""
+"""Resizing of images: reduction by averaging over areas, enlargement by interpolation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def resize_image(picture: NDArray[Any], size: tuple[int, int], *, average: bool = True) -> NDArray[Any]:
-    """A picture (height, width, channel) in another size (height, width), each side by itself.
+    """An image (height, width, channel) in another size (height, width), each side by itself.
 
     A side that shrinks is averaged over the area of a new pixel, parts of old pixels counting by their share, so that
     fine patterns become grey and no moiré; a side that grows, or without `average` any, is interpolated between the

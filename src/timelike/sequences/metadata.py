@@ -26,7 +26,7 @@ def validate_per_item(value: Any, name: str, n_items: int) -> NDArray[Any] | Non
     if array.ndim != 1 or len(array) != n_items:
         raise ValueError(f"{name} has shape {array.shape} for {n_items} sequences: expected one entry per sequence")
     if array.dtype.kind in "OT" or (array.dtype.kind in "Uf" and entries is not None):
-        # NumPy turns [1, "1"] into strings and [2**63, 5] into floats, so the list itself is looked at
+        # NumPy turns [1, "1"] into strings and [2**63, 5] into floats, so the list itself is checked
         array = as_homogeneous_array(array.tolist() if entries is None else entries, name)
     if array.dtype.kind not in "biufU":
         raise TypeError(f"{name} has dtype {array.dtype}: expected numbers or strings")
@@ -70,10 +70,10 @@ def resolve_classes(
                 f"expected integers 0 to {len(names) - 1}, or the names themselves"
             )
         return read_only_view(np.array(names, dtype=str)[labels]), names
-    found = np.unique(labels).tolist()
+    present = np.unique(labels).tolist()
     if names is None:
-        return labels, tuple(found)
-    strangers = sorted(set(found) - set(names))
+        return labels, tuple(present)
+    strangers = sorted(set(present) - set(names))
     if strangers:
         raise ValueError(
             f"labels hold {format_value(strangers[0])}, which is not among class_names {format_value(names)}"
@@ -82,7 +82,7 @@ def resolve_classes(
 
 
 def encode_labels(labels: NDArray[Any], names: tuple[str, ...] | None) -> NDArray[np.int64]:
-    """Labels as integers: positions among the names of the classes, or ranks where they have none."""
+    """Labels as integers: positions in the class names, or ranks if there are no names."""
     if names is None:
         return make_read_only(np.unique(labels, return_inverse=True)[1].astype(np.int64))
     order = np.argsort(names)

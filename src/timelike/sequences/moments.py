@@ -1,4 +1,4 @@
-"""Mean and deviation of channels, and `ChannelScaler`: both learned from some sequences and applied to others."""
+"""Mean and standard deviation of channels, and `ChannelScaler`, which standardizes other sequences with them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LARGEST = float(np.sqrt(np.finfo(np.float64).max))  # what can be squared
 def mean_and_deviation(
     values: NDArray[Any], lengths: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of every channel, in float64: (*frame), or (stretch, *frame) with `lengths`.
+    """Mean and standard deviation of every channel, in float64: (*frame), or (segment, *frame) with `lengths`.
 
-    What is missing (NaN) does not count. Values are taken relative to the first of their stretch and in two passes, so
+    What is missing (NaN) does not count. Values are taken relative to the first of their segment and in two passes, so
     that a large offset does no harm and a constant deviates by exactly 0. Very large and very small ones are scaled by
     a power of two first, since their squares would overflow or vanish.
 
@@ -30,33 +30,33 @@ def mean_and_deviation(
     """
     each = np.array([len(values)]) if lengths is None else lengths
     starts = each.cumsum() - each
-    known = values.astype(np.float64)
-    absent, count = _count_present(known, each, starts)
-    exponent = _exponent(known, starts)
+    numbers = values.astype(np.float64)
+    absent, count = _count_present(numbers, each, starts)
+    exponent = _exponent(numbers, starts)
     if exponent.any():
-        known *= _repeat_per_step(np.exp2(-exponent), lengths)
-    first = known[starts]
-    known -= _repeat_per_step(first, lengths)
+        numbers *= _repeat_per_step(np.exp2(-exponent), lengths)
+    first = numbers[starts]
+    numbers -= _repeat_per_step(first, lengths)
     if absent is not None:
-        known[absent] = 0
-    shift = np.add.reduceat(known, starts) / count
-    known -= _repeat_per_step(shift, lengths)
+        numbers[absent] = 0
+    shift = np.add.reduceat(numbers, starts) / count
+    numbers -= _repeat_per_step(shift, lengths)
     if absent is not None:
-        known[absent] = 0
-    deviation = np.sqrt(np.add.reduceat(np.square(known, out=known), starts) / count)
+        numbers[absent] = 0
+    deviation = np.sqrt(np.add.reduceat(np.square(numbers, out=numbers), starts) / count)
     mean, deviation = np.ldexp(first + shift, exponent), np.ldexp(deviation, exponent)
     return (mean[0], deviation[0]) if lengths is None else (mean, deviation)
 
 
 def _repeat_per_step(moment: NDArray[Any], lengths: NDArray[np.int64] | None) -> NDArray[Any]:
-    """The moment of its stretch at every step; one for all is not repeated."""
+    """The moment of its segment at every step; one for all is not repeated."""
     return moment if lengths is None else np.repeat(moment, lengths, axis=0)
 
 
 def _count_present(
     known: NDArray[np.float64], lengths: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.float64]]:
-    """Where values are missing, which become 0, and how many are not, at least 1, in every stretch."""
+    """The mask of missing values, which become 0, and the number of others, at least 1, in every segment."""
     absent = np.isnan(known)
     if not absent.any():
         return None, lengths.astype(np.float64).reshape(-1, *[1] * (known.ndim - 1))
@@ -65,7 +65,7 @@ def _count_present(
 
 
 def _exponent(known: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The power of two to divide by, 0 where squares neither overflow nor vanish."""
+    """The power of two to divide by, 0 if squares neither overflow nor underflow."""
     peak = np.maximum(np.maximum.reduceat(known, starts), -np.minimum.reduceat(known, starts))
     return np.where((peak > 1e-100) & (peak < 1e100), 0, np.frexp(peak)[1].clip(-1000, 1000)).astype(np.int32)
 
@@ -105,7 +105,7 @@ class ChannelScaler(NamedTuple):
         return cls(mean, np.where(deviation > 0, deviation, 1.0)).refuse_overflow()
 
     def refuse_overflow(self) -> ChannelScaler:
-        """The same, or an error where a deviation is too large to be squared, as all that learns from it does."""
+        """The same; raises an error if a standard deviation is too large to be squared in training."""
         if not (self.scale <= _LARGEST).all():
             raise ValueError(f"X has values so large that their squares overflow: {RESCALE_HINT}")
         return self
@@ -115,8 +115,10 @@ class ChannelScaler(NamedTuple):
         """The scaler that changes nothing."""
         return cls(np.zeros(frame), np.ones(frame))
 
-    def refuse_too_large(self, sequences: Sequences, name: str) -> None:
+    def refuse_too_large(self, sequences: Sequences | None, name: str) -> None:
         """Raise an error that names the argument if some value is too large."""
+        if sequences is None:
+            return
         ends = np.stack([sequences.values.min(0, initial=0), sequences.values.max(0, initial=0)])
         with np.errstate(over="ignore", invalid="ignore"):
             large = np.abs((ends - self.mean) / self.scale) > np.finfo(np.float32).max

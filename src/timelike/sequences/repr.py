@@ -17,7 +17,7 @@ _MAX_LISTED = 12  # classes and channels named in a table
 
 
 def summary_line(self: Sequences) -> str:
-    """One line: how many, how long, what is known about them."""
+    """One line: number of sequences, lengths and metadata."""
     parts = [_format_count(len(self), "sequence"), _describe_lengths(self), _describe_frames(self), str(self.dtype)]
     if self.labels is not None:
         parts.append(_describe_labels(self))
@@ -53,25 +53,25 @@ def _format_count(number: int, one: str, many: str | None = None) -> str:
 
 
 def html_table(self: Sequences) -> str:
-    """What a notebook shows: how many, their lengths, channels, labels, what is missing, and a few as small lines.
+    """The notebook representation: size, lengths, channels, labels, missing values, and a few sparklines.
 
     >>> import timelike as tl
     >>> "<td>2 to 3, 2.5 on average</td>" in tl.Sequences([[1.0, 2.0], [3.0, 4.0, 5.0]])._repr_html_()
     True
     """
-    known: list[tuple[str, Any]] = [
+    rows: list[tuple[str, Any]] = [
         ("lengths", _length_range(self)),
         ("channels", _describe_channels(self)),
         ("dtype", self.dtype),
     ]
     if self.labels is not None:
-        known.append(("labels", _describe_classes(self)))
+        rows.append(("labels", _describe_classes(self)))
     if self.groups is not None:
-        known.append(("groups", len(np.unique(self.groups))))
+        rows.append(("groups", len(np.unique(self.groups))))
     if self.times is not None and len(self.times):
-        known.append(("times", f"{self.times.min()} to {self.times.max()}"))
-    known.append(("missing", _describe_missing(self)))
-    return html.fact_table(_format_count(len(self), "sequence"), known) + plots.examples_html(self)
+        rows.append(("times", f"{self.times.min()} to {self.times.max()}"))
+    rows.append(("missing", _describe_missing(self)))
+    return html.fact_table(_format_count(len(self), "sequence"), rows) + plots.examples_html(self)
 
 
 def _length_range(self: Sequences) -> str:

@@ -1,4 +1,4 @@
-"""Which sequences go where: splits, folds and few-shot episodes. Each is a method of `Sequences`."""
+"""Splits, folds and few-shot episodes. Each is a method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GROUP_ORDERS = 24  # random orders in which whole groups are tried; more hardly
 
 
 class Episode(NamedTuple):
-    """One few-shot task: `support` to learn from, `query` to be judged on; no sequence is in both."""
+    """One few-shot task: `support` for training, `query` for evaluation; no sequence is in both."""
 
     support: Sequences
     query: Sequences
@@ -37,11 +37,11 @@ def split(
     test : float or int
         A fraction strictly between 0 and 1, or a number of sequences.
     groups : bool, array of n entries or None
-        Keep every group whole, on one side; None does so where the sequences have groups, False never. The size of
-        the test part is then as near to `test` as a greedy choice over a few random orders of the groups comes.
+        Keep every group on one side; None does so if the sequences have groups, False never. The size of the test set
+        is then approximately `test`, by a greedy choice over a few random orders of the groups.
     stratify : bool or array of n entries
         Keep the proportions of the classes: exactly up to rounding, with every class on both sides; together with
-        `groups` as nearly as the same greedy choice can.
+        `groups` approximately, by the same greedy choice.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[float(i)] for i in range(8)], labels=list("aaaabbbb"))
@@ -67,9 +67,9 @@ def folds(
 ) -> Iterator[tuple[Sequences, Sequences]]:
     """Cross-validation: `k` pairs `(train, test)` in which every sequence is tested exactly once.
 
-    `groups` and `stratify` mean what they mean in `split`. Without groups the folds differ by at most one sequence, and
-    with `stratify` by at most one of every class. With groups, the largest are placed first, each where it keeps sizes
-    (or the proportions of classes) most even.
+    `groups` and `stratify` are as in `split`. Without groups, the folds differ by at most one sequence, and with
+    `stratify` by at most one of every class. With groups, the largest are placed first, each in the fold that keeps
+    sizes (or the proportions of classes) most even.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[float(i)] for i in range(6)], groups=[0, 0, 1, 1, 2, 2])
@@ -101,9 +101,9 @@ def episodes(
     n_episodes: int | None = 100,
     random_state: RandomState = None,
 ) -> Iterator[Episode]:
-    """Few-shot tasks of `n_way` classes drawn at random, `k_shot` sequences of each to learn from, `n_query` to judge.
+    """Few-shot tasks of `n_way` random classes, with `k_shot` support and `n_query` query sequences of each.
 
-    Both parts are ordered class by class, in the same order of classes. `n_episodes=None` never ends.
+    Both parts are sorted by class, in the same order of classes. `n_episodes=None` yields tasks without end.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[float(i)] for i in range(6)], labels=list("aabbcc"))
@@ -182,26 +182,25 @@ def _test_size(test: Any, n_items: int) -> int:
 
 
 def _group_numbers(self: Sequences, groups: Any) -> NDArray[np.int64] | None:
-    """The number of each sequence's group, or None where groups do not matter."""
-    known = self.groups if groups is None else _resolve_entries(groups, self.groups, "groups", len(self))
-    if known is None:
+    """The group number of each sequence, or None if groups do not matter."""
+    group_names = self.groups if groups is None else _resolve_entries(groups, self.groups, "groups", len(self))
+    if group_names is None:
         return None
-    names, numbers = np.unique(known, return_inverse=True)
+    names, numbers = np.unique(group_names, return_inverse=True)
     if len(names) < 2:
         raise ValueError(
             f"all sequences are in one group ({format_value(names[0].item())}), which cannot be on both sides: give "
-            "the "
-            "groups that must stay whole, such as subjects or recordings, with replace(groups=...); if there is but "
-            "one of them, what is measured by splitting it says nothing about others (groups=False)"
+            "the groups that must stay whole, such as subjects or recordings, with replace(groups=...); if there is "
+            "but one of them, what is measured by splitting it says nothing about others (groups=False)"
         )
     return numbers.astype(np.int64)
 
 
 def _stratification_classes(self: Sequences, stratify: Any) -> NDArray[Any] | None:
-    known = _resolve_entries(stratify, self.labels, "stratify", len(self), "labels")
-    if known is not None and known.dtype.kind == "f" and (known != np.round(known)).any():
+    classes = _resolve_entries(stratify, self.labels, "stratify", len(self), "labels")
+    if classes is not None and classes.dtype.kind == "f" and (classes != np.round(classes)).any():
         raise ValueError("stratify needs classes but these are real numbers: pass stratify=np.digitize(labels, bins)")
-    return known
+    return classes
 
 
 def _resolve_entries(
@@ -271,7 +270,7 @@ def _assign_folds(classes: NDArray[Any], k: int, rng: np.random.Generator) -> ND
 
 
 def _group_shares(group: NDArray[np.int64], classes: NDArray[Any] | None, n_items: int) -> NDArray[np.float64]:
-    """(group, 1 + class): the share of all sequences, and of those of each class, that every group holds."""
+    """(group, 1 + class): the fraction of all sequences, and of those of each class, that every group holds."""
     sizes = np.bincount(group)[:, None] / n_items
     if classes is None:
         return sizes
@@ -303,14 +302,14 @@ def _choose_greedily(shares: NDArray[np.float64], wanted: float, order: NDArray[
 
 
 def _imbalance(shares: NDArray[np.float64], chosen: NDArray[np.bool_], wanted: float) -> tuple[int, float]:
-    """Classes absent from one side come first, then the distance from the wanted shares."""
+    """Classes absent from one side come first, then the distance from the requested fractions."""
     held = shares[chosen].sum(0)
     absent = (held == 0).sum() + (shares[~chosen].sum(0) == 0).sum()
     return int(absent), round(float(((held - wanted) ** 2).sum()), 12)
 
 
 def _assign_group_folds(shares: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The fold of every group: the largest first, each to where the folds stay most even."""
+    """The fold of every group: largest first, each in the fold that keeps sizes most even."""
     order = rng.permutation(len(shares))
     order = order[np.argsort(-shares[order, 0], kind="stable")]
     held, fold = np.zeros((k, shares.shape[1])), np.empty(len(shares), np.int64)

@@ -1,4 +1,4 @@
-"""Parts of sequences by name: channels, and items by their id, group or label. Each is a method of `Sequences`."""
+"""Selection by name: channels, and sequences by id, group or label. Each is a method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MAX_NAME_LENGTH = 60  # characters of each
 
 
 def channels(self: Sequences, names: str | int | Iterable[str | int]) -> Sequences:
-    """The same sequences with these channels alone, in this order: names, or positions.
+    """The same sequences with only these channels, in this order: names or positions.
 
-    `X["ax"]` and `X[["ax", "ay"]]` are short for it where no id has that name.
+    `X["ax"]` and `X[["ax", "ay"]]` are short forms if no id has that name.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[[1.0, 2.0, 3.0]]], channel_names=["ax", "ay", "az"])
@@ -30,12 +30,12 @@ def channels(self: Sequences, names: str | int | Iterable[str | int]) -> Sequenc
     (array([[3., 1.]]), ('az', 'ax'))
     """
     one = isinstance(names, str | int | np.integer) or getattr(names, "ndim", 1) == 0
-    asked: list[Any] = [names] if one else list(names)  # type: ignore[arg-type]
-    if not asked:
+    requested: list[Any] = [names] if one else list(names)  # type: ignore[arg-type]
+    if not requested:
         raise ValueError("names is empty: expected at least one channel")
-    places = [channel_position(self, name, "names") for name in asked]
+    places = [channel_position(self, name, "names") for name in requested]
     if len(set(places)) < len(places):
-        twice = next(name for name, place in zip(asked, places, strict=True) if places.count(place) > 1)
+        twice = next(name for name, place in zip(requested, places, strict=True) if places.count(place) > 1)
         raise ValueError(f"names holds {format_value(twice)} twice: expected distinct channels")
     chosen = self._with_values(np.ascontiguousarray(self.values[:, places]))
     known = self.channel_names
@@ -44,7 +44,7 @@ def channels(self: Sequences, names: str | int | Iterable[str | int]) -> Sequenc
 
 
 def channel_position(self: Sequences, name: Any, argument: str) -> int:
-    """Where the channel is that is called so, or that a number says itself; `argument` is what an error calls it."""
+    """The position of a channel, by name or number; errors call it `argument`."""
     if not isinstance(name, str):
         place = check_int(name, argument)
         if not -self.frame[0] <= place < self.frame[0]:
@@ -53,8 +53,7 @@ def channel_position(self: Sequences, name: Any, argument: str) -> int:
     if self.channel_names is None:
         raise ValueError(
             f"{argument}={format_value(name)}, but these channels have no names: give a position, 0 to "
-            f"{self.frame[0] - 1}, "
-            "or name them with replace(channel_names=...)"
+            f"{self.frame[0] - 1}, or name them with replace(channel_names=...)"
         )
     if name not in self.channel_names:
         raise ValueError(f"{argument}={format_value(name)}: {_describe_unknown(name, 'channels', self.channel_names)}")
@@ -62,10 +61,10 @@ def channel_position(self: Sequences, name: Any, argument: str) -> int:
 
 
 def where(self: Sequences, *, label: Any = None, group: Any = None, id: Any = None) -> Sequences:
-    """The sequences with this label, group and id, each one value or a list of them; a view, in the order they have.
+    """The sequences with a given label, group and id, each one value or a list; a view in the original order.
 
-    Several conditions must all hold. A value that no sequence has is an error, since it is most often misspelt; a
-    class of `class_names` that is absent here gives none.
+    Several conditions must all hold. A value that no sequence has raises an error, because it is usually misspelt; a
+    class of `class_names` without sequences selects none.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[1.0], [2.0], [3.0]], labels=["walk", "run", "walk"], groups=["anna", "anna", "ben"])
@@ -74,12 +73,12 @@ def where(self: Sequences, *, label: Any = None, group: Any = None, id: Any = No
     >>> len(s.where(label=["walk", "run"]))
     3
     """
-    asked = {"label": label, "group": group, "id": id}
-    asked = {name: wanted for name, wanted in asked.items() if wanted is not None}
-    if not asked:
+    conditions = {"label": label, "group": group, "id": id}
+    conditions = {name: wanted for name, wanted in conditions.items() if wanted is not None}
+    if not conditions:
         raise ValueError("where() without a condition: give label=, group= or id=")
     kept = np.ones(len(self), bool)
-    for name, wanted in asked.items():
+    for name, wanted in conditions.items():
         kept &= _match_entries(self, name, wanted)
     return self[kept]
 
@@ -92,14 +91,14 @@ def _match_entries(self: Sequences, name: str, wanted: Any) -> NDArray[np.bool_]
         )
     values = _as_value_list(wanted, name)
     present = np.unique(entries).tolist()
-    known = {*present, *(self.class_names or ())} if name == "label" else set(present)
+    known_values = {*present, *(self.class_names or ())} if name == "label" else set(present)
     for value in values:
         if isinstance(value, str) != (entries.dtype.kind == "U"):
             kinds = ("text", "numbers") if isinstance(value, str) else ("a number", "text")
             raise TypeError(
                 f"{name}={format_value(value)} is {kinds[0]}, and the {name}s are {kinds[1]}: ask in their own kind"
             )
-        if value not in known:
+        if value not in known_values:
             raise ValueError(f"{name}={format_value(value)}: {_describe_unknown(value, f'{name}s', present)}")
     return np.isin(entries, np.array(values)) if values else np.zeros(len(self), bool)
 
@@ -156,12 +155,12 @@ def select_by_name(self: Sequences, key: Any) -> Sequences:
 
 
 def _id_positions(self: Sequences) -> dict[str, list[int]]:
-    """Where every id is: more than one place if it occurs more than once."""
-    found: dict[str, list[int]] = {}
+    """The positions of every id: several if it occurs more than once."""
+    positions: dict[str, list[int]] = {}
     if self.ids is not None and self.ids.dtype.kind == "U":
         for place, name in enumerate(self.ids.tolist()):
-            found.setdefault(name, []).append(place)
-    return found
+            positions.setdefault(name, []).append(place)
+    return positions
 
 
 def _explain_unknown_name(self: Sequences, name: str) -> str:
@@ -174,5 +173,5 @@ def _explain_unknown_name(self: Sequences, name: str) -> str:
     if self.channel_names is None and not ids:
         why = "the channels have no names and the sequences no ids that are text; give them with replace()"
         return f"s[{format_value(name)}]: {why}"
-    what, known = ("ids", ids) if self.channel_names is None else ("channels", list(self.channel_names))
-    return f"s[{format_value(name)}]: {_describe_unknown(name, what, known, [*known, *ids])}"
+    what, known_names = ("ids", ids) if self.channel_names is None else ("channels", list(self.channel_names))
+    return f"s[{format_value(name)}]: {_describe_unknown(name, what, known_names, [*known_names, *ids])}"

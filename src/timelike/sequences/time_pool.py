@@ -1,4 +1,4 @@
-"""`TimePool`: means over stretches of time steps, so that long sequences have a bounded number of frames."""
+"""`TimePool`: means over segments of time steps, so that long sequences have a bounded number of frames."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TimePool(NamedTuple):
 
     @classmethod
     def identity(cls) -> TimePool:
-        """A pool that leaves every step as it is."""
+        """A pool that changes nothing."""
         return cls(1.0, UNLIMITED)
 
     @classmethod
@@ -47,7 +47,7 @@ class TimePool(NamedTuple):
 
     def lengths(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many frames sequences of these lengths have."""
-        # what is a whole number of frames but for rounding is one
+        # a number of frames that is an integer up to rounding counts as that integer
         return np.ceil(lengths / self._factors(lengths) * (1 - 1e-12)).astype(np.int64)
 
     def apply(self, sequences: Sequences) -> Sequences:
@@ -59,11 +59,11 @@ class TimePool(NamedTuple):
         offsets = np.concatenate([[0], np.cumsum(frames)])
         item = np.repeat(np.arange(len(own)), frames)
         values = self._means(sequences, item, np.arange(offsets[-1]) - offsets[item])
-        known = {"labels": sequences.labels, "groups": sequences.groups, "ids": sequences.ids}
-        return Sequences.from_packed(values, offsets, **known)
+        metadata = {"labels": sequences.labels, "groups": sequences.groups, "ids": sequences.ids}
+        return Sequences.from_packed(values, offsets, **metadata)
 
     def pooling_matrix(self, length: int) -> NDArray[np.float64]:
-        """Of which steps, in which shares, every frame of a sequence of this length is made: (frame, step).
+        """The weights of the steps in every frame of a sequence of this length: (frame, step).
 
         >>> TimePool(1.5, 100).pooling_matrix(3)
         array([[0.66666667, 0.33333333, 0.        ],
@@ -83,10 +83,10 @@ class TimePool(NamedTuple):
         base, starts, lengths = sequences.buffers()
         factor = self._factors(lengths)[item]
         begin, end = frame * factor, np.minimum((frame + 1) * factor, lengths[item])
-        first, found = np.floor(begin), np.zeros((len(item), *base.shape[1:]))
+        first, means = np.floor(begin), np.zeros((len(item), *base.shape[1:]))
         for ahead in range(math.ceil(factor.max(initial=1.0)) + 1):
             step = np.minimum(first + ahead, lengths[item] - 1)
             covered = np.maximum(np.minimum(first + ahead + 1, end) - np.maximum(first + ahead, begin), 0)
             share = (covered / (end - begin)).reshape(-1, *[1] * (base.ndim - 1))
-            found += share * base[starts[item] + step.astype(np.int64)]
-        return found.astype(base.dtype)
+            means += share * base[starts[item] + step.astype(np.int64)]
+        return means.astype(base.dtype)

@@ -130,13 +130,13 @@ def _to_datetime64(entry: Any) -> np.datetime64:
 
 def _from_text(array: NDArray[Any], name: str) -> NDArray[Any]:
     cells = array.ravel().tolist()
-    found = parse_datetimes(cells)
-    if found is None:
+    parsed = parse_datetimes(cells)
+    if parsed is None:
         raise ValueError(
             f"{name} is text such as {cells[0]!r:.40}: expected numbers, or datetimes like 2007-01-31 23:59:59 (all or "
             "none with a time zone: Z or +01:00), from 1678 to 2261"
         )
-    return found.reshape(array.shape)
+    return parsed.reshape(array.shape)
 
 
 def parse_datetimes(cells: list[str]) -> NDArray[np.datetime64] | None:
@@ -150,8 +150,8 @@ def parse_datetimes(cells: list[str]) -> NDArray[np.datetime64] | None:
     zoned = list(filter(None, map(_ZONED_DATETIME.fullmatch, cells)))
     if len(zoned) < len(cells):
         return None
-    local = _parse_plain([found[1] for found in zoned])
-    minutes = [60 * int(found[2] or 0) + int((found[2] or "+")[0] + (found[3] or "0")) for found in zoned]
+    local = _parse_plain([match[1] for match in zoned])
+    minutes = [60 * int(match[2] or 0) + int((match[2] or "+")[0] + (match[3] or "0")) for match in zoned]
     return None if local is None else local - np.array(minutes, "timedelta64[m]")
 
 
@@ -180,10 +180,10 @@ def add_elapsed(first: Any, passed: NDArray[np.float64]) -> NDArray[Any]:
 
 def refuse_disorder(times: NDArray[Any], lengths: NDArray[np.int64]) -> None:
     """Raise an error unless times increase strictly inside every sequence."""
-    found = first_disorder(times, lengths)
-    if found is not None:
+    disorder = first_disorder(times, lengths)
+    if disorder is not None:
         raise ValueError(
-            f"times of {found}: expected strictly increasing times; sort the samples, or keep them as they are with "
+            f"times of {disorder}: expected strictly increasing times; sort the samples, or keep them as they are with "
             'on_disorder="keep" and call merge_duplicates()'
         )
 

@@ -90,9 +90,9 @@ def _resolve_statistics(self: Sequences, like: Sequences | Statistics | None) ->
 
 
 def windows(self: Sequences, size: int, step: int = 1) -> Sequences:
-    """All stretches of `size` steps, every `step` steps, without copying the data.
+    """All windows of `size` steps, every `step` steps, without copying the data.
 
-    Labels are repeated, and so are groups: where there are none, the number of the sequence becomes the group, so that
+    Labels are repeated, and so are groups: if there are none, the number of the sequence becomes the group, so that
     a split by group does not put overlapping windows on both sides. Shorter sequences give no window.
 
     >>> import timelike as tl

@@ -79,7 +79,7 @@ def as_single_sequence(value: Any, name: str) -> Sequences:
 
 
 def as_sequences(value: Any, name: str) -> Sequences:
-    """`Sequences` as they are, anything else validated; errors name the argument `name`."""
+    """`Sequences` unchanged, other input validated and converted; errors name the argument `name`."""
     if isinstance(value, Sequences):
         return value
     values, lengths = arrays.pack_sequences(value, "ntc", name)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # the public names, a line each
     from .callbacks import Callback as Callback
     from .history import History as History
     from .learning_check import NotLearnedWarning as NotLearnedWarning
-    from .loop import TrainingRun as TrainingRun
+    from .loop import TrainingRun as TrainingRun, fit as fit
     from .objective import Objective as Objective
     from .optimizer_step import DivergenceError as DivergenceError, OptimizerStep as OptimizerStep
     from .schedules import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the public names, a line each
         StepDecay as StepDecay,
     )
     from .seeds import use_seed as use_seed
-    from .trainer import fit as fit
+    from .trainer import Trainer as Trainer
 
 if not TYPE_CHECKING:
-    __all__, __getattr__, __dir__ = lazy_exports(__name__)
+    __all__, __getattr__, __dir__ = lazy_exports(__name__, top=("Trainer",))

@@ -7,29 +7,45 @@ import copy
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self, TypeVar, get_args
+from typing import Any, ClassVar, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..core.parameters import format_value
 from ..models import Model, fingerprint, options, schema
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler, flatten_frames
 from ..sequences.sampling import check_random_state
 from . import clock
+from .budget import N_VALIDATIONS, DefaultBudget
 from .history import HISTORY_SCHEMA, History
 from .learning_check import learning_check_steps, warn_if_not_learned
+from .loop import fit
 from .objective import MIN_CHECKED_STEPS, Objective
-from .processes import Accelerator, Precision
+from .schedules import make_schedule
 from .seeds import use_seed
 from .torch_threads import torch_threads as torch_threads  # noqa: PLC0414 - others take it from here
-from .trainer import fit
+from .trainer import TRAINER_FIELDS, TRAINING_FIELDS, Precision, Trainer, ValidationScore, check_trainer, trainer_option
 from .weights import load_weights
 
 Network = TypeVar("Network", bound=nn.Module)
 
+# what methods do unless they or their user choose otherwise; which data are held out is left to each method
+_COMMON_TRAINER = Trainer(
+    optimizer="adam",
+    betas=(0.9, 0.999),
+    weight_decay=0.0,
+    gradient_clip=math.inf,
+    schedule="constant",
+    accelerator="cpu",
+    devices=1,
+    precision="32-true",
+)
+
+_NEVER = 2**31  # steps without progress that no training makes; a number of validations must be an integer
 _MEMORY_WORDS = "alloc", "out of memory", "overflowed"  # in messages of torch's allocators
 
 _double_copies: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
@@ -43,11 +59,10 @@ class Trained(Model):
     """
 
     standardize = options.boolean()
-    checkpoint = options.nullable(options.folder())
+    max_steps = options.nullable(options.integer(1, "free"))
+    max_time = options.nullable(options.real(above=0, role="free"))
+    trainer = options.with_default(trainer_option(), None)
     progress = options.nullable(options.boolean("free"))
-    accelerator = options.choice(*get_args(Accelerator), role="free")
-    devices = options.integer(1, "free")
-    precision = options.choice(*get_args(Precision), role="training")
     random_state = options.random_seed()
 
     network_: Any = schema.network_weights()
@@ -55,6 +70,52 @@ class Trained(Model):
     scaler_: ChannelScaler = schema.channel_scaler()
 
     _flattens_frames: ClassVar[bool] = True  # whether frames of any shape become plain vectors for the network
+    _own_trainer: ClassVar[Trainer] = Trainer()  # the method's choice for fields of `trainer` that are None
+    _free_trainer_fields: ClassVar[tuple[str, ...]] = ()  # of TRAINING_FIELDS, those that may change in a pause
+    # scores of held-out data that it knows, its own choice first; none where it holds nothing out
+    _validation_scores: ClassVar[tuple[ValidationScore, ...]] = ("loss",)
+    _default_budget: ClassVar[DefaultBudget] = DefaultBudget()
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Name the way out where a field of the trainer is given as an argument of the constructor."""
+        misplaced = [name for name in options if name in TRAINER_FIELDS and name not in cls.options()]
+        if misplaced and "trainer" in cls.options():
+            fields = ", ".join(f"{name}={format_value(options[name])}" for name in misplaced)
+            raise TypeError(
+                f"{cls.__name__} has no argument {misplaced[0]!r}: pass trainer=timelike.Trainer({fields}) instead"
+            )
+        model: Self = super().__new__(cls)
+        return model
+
+    @property
+    def trainer_(self) -> Trainer:
+        """All fields of `trainer` as training uses them: the method's own choice in place of None."""
+        given = None if self.trainer is None else check_trainer(self.trainer, "trainer")
+        return _COMMON_TRAINER.replace(self._own_trainer).replace(given)
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> Self:
+        """A new model with the options that go by a name; `changes` replace some, field by field in `trainer`."""
+        nested = {option: changes.pop(option) for option in list(changes) if "__" in option}
+        if changes.get("trainer", ...) is None:
+            del changes["trainer"]  # the method's own choice, which is the preset's
+        own = cls._presets.get(name, {}).get("trainer")
+        if own is not None and changes.get("trainer") is not None:
+            changes["trainer"] = own.replace(check_trainer(changes["trainer"], "trainer"))
+        model: Self = super().preset(name, **changes).set_params(**nested)
+        return model
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        score, share = self.trainer_.validation_score, self.trainer_.validation
+        patience = self.trainer_.patience
+        unused = {"validation": share or None, "validation_score": score, "patience": patience}
+        if not self._validation_scores and any(value not in (None, math.inf) for value in unused.values()):
+            given = next(f"{name}={value!r}" for name, value in unused.items() if value not in (None, math.inf))
+            raise ValueError(f"trainer.{given}: {type(self).__name__} holds nothing out, and trains on all sequences")
+        if score is not None and score not in self._validation_scores:
+            known = " or ".join(map(repr, self._validation_scores))
+            raise ValueError(f"trainer.validation_score={score!r}: {type(self).__name__} knows {known}")
 
     @abc.abstractmethod
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
@@ -64,9 +125,36 @@ class Trained(Model):
     def _make_objective(self, ready: Sequences, targets: Any) -> Objective:
         """What `network_` is to learn, from standardized sequences and what `_validate_targets` gave."""
 
-    @abc.abstractmethod
     def _fit_options(self, objective: Objective) -> dict[str, Any]:
         """Arguments of `train.fit` beside the objective: budget, schedule, validation."""
+        trainer = self.trainer_
+        limits = self._default_budget.resolve(
+            self.max_steps, trainer.max_epochs, self.max_time, self._default_steps(objective)
+        )
+        counts = {"max_steps": limits["max_steps"], "max_epochs": limits["max_epochs"]}
+        assert trainer.schedule is not None
+        schedule = make_schedule(trainer.schedule, **counts, n_batches=objective.n_batches())
+        clip = None if trainer.gradient_clip == math.inf else trainer.gradient_clip
+        return {**limits, "gradient_clip": clip, "schedule": schedule} | self._validation_options(objective, **counts)
+
+    def _default_steps(self, objective: Objective) -> int:
+        """How many steps to train if neither steps nor epochs are given."""
+        return self._default_budget.steps(objective.n_batches() or 1)
+
+    def _validation_options(
+        self, objective: Objective, *, max_steps: int | None, max_epochs: int | None
+    ) -> dict[str, int]:
+        """When to validate, and after how many validations without a better score to stop.
+
+        `fit` keeps the best weights only if it has a patience, so there is one even if none is given.
+        """
+        if not objective.has_validation:
+            return {}
+        patience = min(self.trainer_.patience or math.inf, _NEVER)
+        if max_steps is None and max_epochs is not None:  # validated once per epoch
+            return {"patience": int(min(patience, max_epochs))}
+        every = max(1, (max_steps or self._default_steps(objective)) // N_VALIDATIONS)
+        return {"validate_every": every, "patience": math.ceil(patience / every)}
 
     def _validate_targets(self, sequences: Sequences, y: Any) -> Any:
         """The checked targets of the sequences; None for methods without targets."""
@@ -120,7 +208,9 @@ class Trained(Model):
     @torch_threads()
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         objective.owner, objective.divergence_hint = type(self).__name__, self._divergence_hint()
-        objective.checkpoint_settings = {} if self.checkpoint is None else self._checkpoint_settings(sequences, targets)
+        trainer = self.trainer_
+        settings = {} if trainer.checkpoint is None else self._checkpoint_settings(sequences, targets)
+        objective.checkpoint_settings = settings
         objective.closing_steps = self._closing_steps(objective, sequences)
         objective.learning_check_steps = learning_check_steps(objective)
         limits = self._fit_options(objective)
@@ -128,22 +218,21 @@ class Trained(Model):
             objective.data_issue = objective.find_data_issue()
         self.history_ = fit(
             objective,
-            checkpoint=self.checkpoint,
+            checkpoint=trainer.checkpoint,
             progress=self.progress,
-            accelerator=self.accelerator,
-            devices=int(self.devices),
+            accelerator=trainer.accelerator or "cpu",
+            devices=trainer.devices or 1,
             precision=self._precision(),
             random_state=self.random_state,
-            # where nothing is held out there is no score to be patient about
-            **limits | ({} if objective.has_validation else {"patience": None}),
+            **limits,
         )
         self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
         warn_if_not_learned(self.history_, objective)
 
     def _precision(self) -> Precision:
-        """In which precision the network learns."""
-        found: Precision = self.precision
-        return found
+        """The precision in which the network is trained; a method for which "auto" means more overrides this."""
+        precision = self.trainer_.precision
+        return "32-true" if precision is None or precision == "auto" else precision
 
     def _divergence_hint(self) -> str:
         """What to change first if the training diverges, for `Objective.divergence_hint`."""
@@ -154,19 +243,30 @@ class Trained(Model):
 
         The data before standardizing, which another machine rounds otherwise.
         """
-        counts = {name: option for name, option in type(self).options().items() if option.role != "free"}
-        given = {name: getattr(self, name) for name in counts}
-        said = {
-            name: "None" if option.optional and given[name] is None else option.to_text(option.check(given[name], name))
-            for name, option in counts.items()
+        relevant = {name: option for name, option in type(self).options().items() if option.role != "free"}
+        values = {name: getattr(self, name) for name in relevant}
+        settings: dict[str, str | int] = {
+            name: "None"
+            if option.optional and values[name] is None
+            else option.to_text(option.check(values[name], name))
+            for name, option in relevant.items()
         }
-        data = {"sequences": fingerprint(sequences.lengths, sequences.values)}
-        known = {"labels": fingerprint(targets)} if isinstance(targets, np.ndarray) else {}
-        return {**data, **known, **said}
+        trainer = self.trainer_
+        # what None and "auto" stand for, so that a field that is spelled out is the same training
+        meant = {
+            "validation": trainer.validation or 0.0,
+            "validation_score": trainer.validation_score or next(iter(self._validation_scores), None),
+            "precision": self._precision(),
+        }
+        fields = [name for name in TRAINING_FIELDS if name not in self._free_trainer_fields]
+        settings |= {name: repr(meant.get(name, getattr(trainer, name))) for name in fields}
+        if isinstance(targets, np.ndarray):
+            settings["labels"] = fingerprint(targets)
+        return {"sequences": fingerprint(sequences.lengths, sequences.values), **settings}
 
     def _rng(self) -> np.random.Generator:
         """What is drawn with before training: the same every time where it may be continued, with or without a seed."""
-        continued = self.random_state is None and self.checkpoint is not None
+        continued = self.random_state is None and self.trainer_.checkpoint is not None
         return check_random_state(0 if continued else self.random_state)
 
     def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:

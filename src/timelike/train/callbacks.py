@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ..core.progress import ProgressMeter, format_duration, print_line, progress_hint
 
 if TYPE_CHECKING:
+    from .budget import Budget
     from .loop import TrainingRun
-    from .trainer import Budget
 
 
 class Callback:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ..core import files
 from ..core.parameters import make_folder_for_option
 from ..models import schema, trees
-from ..models.checksums import Fingerprint, checksum, json_checksum
+from ..models.fingerprints import Fingerprint
 from . import clock
 from .history import TRACK_SCHEMA
 from .optimizer_state import OPTIMIZER_SCHEMA, load_optimizer, optimizer_state
@@ -199,8 +199,8 @@ def _write_checkpoint(folder: Path, step: int, epoch: int, state: Any, tensors: 
     content = {"format": FORMAT, "version": VERSION, "state": skeleton}
     with files.atomic_folder(folder / _checkpoint_name(step, epoch)) as temporary:
         save_file(_to_separate_tensors(tensors | more), temporary / _TENSORS)
-        content["tensors_checksum"] = checksum(temporary / _TENSORS)  # a flipped bit is a weight
-        content["checksum"] = json_checksum(content)
+        content["tensors_checksum"] = files.file_checksum(temporary / _TENSORS)  # a flipped bit is a weight
+        content["checksum"] = files.json_checksum(content)
         (temporary / _STATE).write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
     # only when the new one is on the disk
     for old in _list_checkpoints(folder)[:-_N_KEPT]:
@@ -245,12 +245,12 @@ def _read_checkpoint(path: Path) -> Checkpoint:
     """A checkpoint as it was written: both files, their checksums, and every entry of the state of its kind."""
     content, tensors = _read_state(path / _STATE), _read_tensors(path / _TENSORS)
     rest = {name: value for name, value in content.items() if name != "checksum"}
-    found = {"tensors_checksum": checksum(path / _TENSORS), "checksum": json_checksum(rest)}
+    found = {"tensors_checksum": files.file_checksum(path / _TENSORS), "checksum": files.json_checksum(rest)}
     for name, file in (("tensors_checksum", _TENSORS), ("checksum", _STATE)):
         if name not in content:
             raise ValueError(f"{path / _STATE} has no {name!r}: {_removal_hint(path)}")
         if content[name] != found[name]:
-            raise ValueError(f"{path / file} is not what was written there; {_removal_hint(path)}")
+            raise ValueError(f"{path / file} has changed since it was written; {_removal_hint(path)}")
     try:
         state = trees.unflatten(content.get("state"), tensors)
         schema.check_value(state, "state", STATE_SCHEMA)
@@ -283,7 +283,7 @@ def _read_tensors(file: Path) -> dict[str, Tensor]:
 
 
 def _removal_hint(path: Path) -> str:
-    return f"remove {path.name} to do without it"
+    return f"remove {path.name} to start without it"
 
 
 def _history_tracks(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:

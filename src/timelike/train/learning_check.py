@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from .batches import Batch
 from .history import History
 from .loop import evaluation_mode
 from .objective import FORWARD_SHARE, MIN_CHECKED_STEPS, Objective
+from .trainer import Trainer
 
 _MIN_VALIDATIONS = 4  # validations before the first of them means something
 N_COMPARED_BATCHES = 8  # that are compared with shuffled ones
@@ -65,7 +67,8 @@ def _check_scores(history: History) -> str | None:
         return None
     return (
         f"its best score, {history.best_score:.3g}, was the first, after step {history.best_step} of "
-        f"{history.n_steps}, and nothing that came later was better; lower learning_rate, or give it more sequences"
+        f"{history.n_steps}, and nothing that came later was better; lower trainer.learning_rate, or give it more "
+        "sequences"
     )
 
 
@@ -77,7 +80,8 @@ def _check_losses(history: History) -> str | None:
         return None
     return (
         f"its loss began at {first:.3g} and ended at {last:.3g}, no lower, after {history.n_steps} steps; change "
-        "learning_rate (ten times smaller, then larger), give it more steps, or look whether classes can be told apart"
+        "trainer.learning_rate (ten times smaller, then larger), give it more steps, or check whether the classes can "
+        "be distinguished"
     )
 
 
@@ -99,7 +103,8 @@ def _check_shuffled_loss(objective: Objective) -> str | None:
         return None
     return (
         f"its loss on what it learned from is {true.mean():.3g}, and {shuffled.mean():.3g} with labels or partners "
-        "exchanged, which is chance; change learning_rate (ten times smaller, then larger), or give it more steps"
+        "exchanged, which is chance; change trainer.learning_rate (ten times smaller, then larger), or give it more "
+        "steps"
     )
 
 
@@ -117,3 +122,14 @@ def _training_batches(objective: Objective) -> Iterator[Batch]:
 def _batch_loss(objective: Objective, batch: Batch) -> float:
     found = objective.loss(batch.match_module(objective.module))
     return float(found if isinstance(found, torch.Tensor) else found["loss"])
+
+
+def warn_of_unused_patience(trainer: Trainer) -> None:
+    """A warning of patience that has nothing to wait for."""
+    if (trainer.patience or math.inf) < math.inf and not trainer.validation:
+        warnings.warn(
+            f"patience={trainer.patience} has nothing to wait for with validation=0: give "
+            f"trainer=Trainer(validation=0.1, patience={trainer.patience}), which holds some sequences out to judge "
+            "by, or no patience",
+            stacklevel=find_stack_level(),
+        )

@@ -1,4 +1,4 @@
-"""What a checkpoint holds of an optimiser, and how an optimiser takes it up."""
+"""The state of an optimizer as a checkpoint stores it, and how it is restored."""
 
 from __future__ import annotations
 

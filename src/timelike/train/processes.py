@@ -11,13 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from ..core.parameters import check_choice, check_int, format_count
+from .trainer import Accelerator, Precision
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-Accelerator = Literal["cpu", "auto", "gpu", "cuda", "mps"]
 Strategy = Literal["auto", "ddp"]
-Precision = Literal["32-true", "64-true", "bf16-mixed", "bf16-true"]
 
 
 class Processes:

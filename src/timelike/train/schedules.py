@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from ..core.parameters import check_choice, check_float, check_int
 from .history import History
+
+ScheduleName = Literal["constant", "one_cycle", "cosine", "linear", "plateau", "milestones"]
+
+_MILESTONE_EPOCHS = 200  # epochs after which "milestones" lowers the rate, as the prototypes' paper does
 
 
 class Schedule(ABC):
@@ -247,3 +251,41 @@ class Plateau(Schedule):
             if waited == self.patience:
                 factor, waited = factor * self.gamma, 0
         return max(factor, self.minimum)
+
+
+def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
+    """The name of a schedule, or a schedule."""
+    if isinstance(value, Schedule):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{name}={value!r:.60}: expected one of {', '.join(map(repr, get_args(ScheduleName)))}, or a schedule such "
+            "as train.LinearDecay(share=0.25)"
+        )
+    return cast(ScheduleName, check_choice(value, name, get_args(ScheduleName)))
+
+
+def make_schedule(
+    schedule: ScheduleName | Schedule, *, max_steps: int | None, max_epochs: int | None, n_batches: float | None
+) -> Schedule | None:
+    """The schedule that a name stands for in a training of so many steps, or epochs of `n_batches`.
+
+    >>> make_schedule("cosine", max_steps=200, max_epochs=None, n_batches=None)
+    Cosine(steps=None, warmup=20, final=0.0)
+    """
+    if isinstance(schedule, Schedule):
+        return schedule
+    in_epochs = None if max_epochs is None or n_batches is None else math.ceil(max_epochs * n_batches)
+    ends = [steps for steps in (max_steps, in_epochs) if steps is not None]
+    if schedule == "one_cycle":
+        return OneCycle(steps=in_epochs)
+    if schedule == "cosine":
+        return Cosine(steps=in_epochs, warmup=min(ends) // 10 if ends else 0)
+    if schedule == "milestones":
+        if n_batches is None:
+            raise ValueError(
+                "schedule='milestones' counts epochs, and this training has none: give train.Milestones(…)"
+            )
+        return Milestones(milestones=(_MILESTONE_EPOCHS * math.ceil(n_batches),))
+    named = {"linear": LinearDecay(steps=in_epochs), "plateau": Plateau(patience=10, monitor="loss")}
+    return named.get(schedule)

@@ -1,202 +1,154 @@
-"""`fit`, the one function of this package: its budget, its schedules, and where its checkpoints go."""
+"""`Trainer`: how a network is trained, as one value that every trained method takes."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self, get_args
 
-from torch import nn
+from ..core.parameters import check_choice, check_float, check_folder, check_int
+from ..models.options import Option
+from .schedules import Schedule, ScheduleName, check_schedule
 
-from ..core.interrupts import handle_interrupts
-from ..core.parameters import check_float, check_folder as folder_path, check_int
-from ..core.progress import check_progress
-from ..core.random import sample_seed
-from ..sequences.sampling import RandomState
-from . import seeds
-from .callbacks import Callback, DurationNotice, ProgressBar
-from .checkpoints import Checkpoints
-from .history import History
-from .loop import TrainingLoop, TrainingRun
-from .objective import Objective
-from .processes import Accelerator, Precision, Processes, Strategy
-from .schedules import Schedule
+Accelerator = Literal["cpu", "auto", "gpu", "cuda", "mps"]
+Precision = Literal["32-true", "64-true", "bf16-mixed", "bf16-true"]
+PrecisionOption = Literal["auto"] | Precision
+OptimizerName = Literal["adam", "adamw", "sgd"]
+ValidationScore = Literal["loss", "average_precision"]
+
+TRAINING_FIELDS = ("batch_size", "optimizer", "validation", "validation_score", "precision")
+"""Fields that may not change while a training is paused; the others may."""
 
 
-def fit(
-    objective: Objective,
-    *,
-    max_steps: int | None = None,
-    max_epochs: int | None = None,
-    max_time: float | timedelta | None = None,
-    accelerator: Accelerator = "cpu",
-    devices: int = 1,
-    strategy: Strategy = "auto",
-    precision: Precision = "32-true",
-    gradient_clip: float | None = None,
-    schedule: Schedule | Mapping[str, Schedule] | None = None,
-    validate_every: int | None = None,
-    patience: int | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_every: int | timedelta = timedelta(minutes=1),
-    resume: Literal["auto"] | bool = "auto",
-    callbacks: Sequence[Callback] = (),
-    progress: bool | None = None,
-    random_state: RandomState = None,
-) -> History:
-    """Train the module of an objective until the first of the limits is reached.
+@dataclass(frozen=True, kw_only=True)
+class Trainer:
+    """How a network is trained: optimizer, schedule, validation, checkpoints and hardware.
+
+    Every method that trains takes one as `trainer=`. A field that is None, as all are by default, is the method's own
+    choice, which its docstring states; `model.trainer_` shows all fields as they will be used. How long to train is
+    said to the method itself, by `max_steps` and `max_time`. A grid search reaches the fields as
+    `trainer__learning_rate`.
 
     Parameters
     ----------
-    max_steps, max_epochs, max_time : optional
-        When to stop: after so many steps, epochs, or seconds (a number or a `timedelta`). Together with `patience`, at
-        least one is needed. A run that continues counts the time before its pause. Within the `fit` of a model the
-        time is that of all of it: what comes before the first step counts, and as much is kept for what comes after
-        the last one as `Objective.closing_steps` says. One step is always made. A validation for which there is no
-        time is left out.
-    accelerator, devices, strategy, precision
-        Where to compute. `strategy="ddp"` with several devices starts as many processes, also with
-        `accelerator="cpu"`: each runs the calling program, takes its part of every batch, and ends with the same
-        weights.
-    gradient_clip : float, optional
-        Norm to which longer gradients are shortened.
-    schedule : Schedule, optional
-        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `LinearDecay`, `StepDecay`,
-        `Milestones`; for several optimisers, one for all or a dict with one for each.
-    validate_every : int, optional
-        Steps between two validations; once per epoch unless given.
-    patience : int, optional
-        Stop after so many validations without a better score. The module ends with the weights of the best one.
-    checkpoint : path, optional
-        A folder for checkpoints: the last two are kept. A training that is at its end there is returned as it is, also
-        if the learning rate is another now or `max_epochs` smaller.
-    checkpoint_every : int or timedelta
-        Steps or time between two of them. One is written at the end, too, and after Ctrl-C.
-    resume : "auto" or bool
-        Continue from the checkpoint in the folder: if there is one, always (an error without one), or never (those
-        that are there are removed).
-    progress : bool or None
-        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds,
-        and draws the bar on a terminal, where it takes over two.
-    random_state
-        Repeats the whole run; without it each is different, but a continued run keeps the seed it began with.
-        torch's, numpy's and Python's global generators are left as they were.
+    batch_size : int or None
+        Sequences in a batch. Methods that draw batches class by class take whole classes, at most so many sequences.
+    learning_rate, weight_decay : float or None
+        Of the optimizer.
+    optimizer : {"adam", "adamw", "sgd"} or None
+        Which optimizer; "sgd" has no momentum.
+    betas : tuple of two floats or None
+        Decay rates of Adam's two averages.
+    gradient_clip : float or None
+        Norm to which longer gradients are shortened; `math.inf` never shortens.
+    schedule : str, Schedule or None
+        How the learning rate changes: "constant"; "one_cycle", up and down once; "cosine", up over a tenth of the steps
+        and down along a cosine; "linear", down to 0 over the last tenth; "plateau", halved after 10 epochs without a
+        smaller loss; "milestones", a tenth after 200 epochs; or a schedule of `timelike.train`.
+    max_epochs : int or None
+        Passes through the data after which training ends, if `max_steps` and `max_time` have not ended it before.
+    validation : float or None
+        Share of the data that is held out to choose which weights to keep; 0 keeps the last ones.
+    validation_score : {"loss", "average_precision"} or None
+        What the held-out data are judged by; methods that compare sequences can use the average precision of a search.
+    patience : int or None
+        Steps without a better validation score before training stops; epochs if `max_epochs` is the budget. `math.inf`
+        never stops.
+    checkpoint : path or None
+        Folder to continue from after a pause. A training that has ended there is returned as it is, even if
+        `learning_rate` has changed or `max_steps` is smaller now.
+    accelerator, devices
+        Where training computes, as for `timelike.train.fit`. Fitted models always answer on the CPU.
+    precision : {"auto", "32-true", "64-true", "bf16-mixed", "bf16-true"} or None
+        How training computes; "auto" is bfloat16 where that is faster and the method allows it.
 
-    Raises
-    ------
-    Diverged
-        A loss or gradient is not finite: the message names the step and the sequences.
+    Examples
+    --------
+    >>> import timelike as tl
+    >>> encoder = tl.CausalEncoder(trainer=tl.Trainer(learning_rate=1e-3))
+    >>> encoder.trainer_.learning_rate, encoder.trainer_.batch_size
+    (0.001, 16)
+    >>> encoder.set_params(trainer__batch_size=8).trainer
+    Trainer(batch_size=8, learning_rate=0.001)
     """
-    limits = Budget.from_options(objective, max_steps, max_epochs, max_time, validate_every, patience)
-    schedules = _check_schedules(schedule, max_steps if max_time is None else max_steps or sys.maxsize)
-    checkpoints = _check_checkpoints(checkpoint, checkpoint_every, resume)
-    clip = None if gradient_clip is None else check_float(gradient_clip, "gradient_clip", above=0)
-    check_progress(progress)
-    seed = sample_seed(random_state)
-    processes = Processes.start(accelerator, devices, strategy, precision)
-    shown: list[Callback] = []
-    if processes.is_first and progress is not False:
-        shown = [ProgressBar(max_steps, max_epochs, progress, limits.max_seconds)]
-        if progress is None:
-            shown.insert(0, DurationNotice(limits))  # before the bar
-    with seeds.preserve_generators(), handle_interrupts() as ctrl_c:
-        run = TrainingRun(objective, processes, processes.broadcast(seed))
-        if checkpoints is not None:
-            checkpoints.restore(run, random_state is not None)
-        limits.warn_if_exceeded(run)
-        loop = TrainingLoop(run, limits, schedules, checkpoints, clip, [*callbacks, *shown], ctrl_c)
-        loop.train()
-    return run.history
+
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    optimizer: OptimizerName | None = None
+    betas: tuple[float, float] | None = None
+    weight_decay: float | None = None
+    gradient_clip: float | None = None
+    schedule: ScheduleName | Schedule | None = None
+    max_epochs: int | None = None
+    validation: float | None = None
+    validation_score: ValidationScore | None = None
+    patience: float | None = None
+    checkpoint: str | Path | None = None
+    accelerator: Accelerator | None = None
+    devices: int | None = None
+    precision: PrecisionOption | None = None
+
+    def __post_init__(self) -> None:
+        checks: dict[str, Callable[[Any, str], Any]] = {
+            "batch_size": lambda value, name: check_int(value, name, 1),
+            "learning_rate": lambda value, name: check_float(value, name, above=0),
+            "optimizer": lambda value, name: check_choice(value, name, get_args(OptimizerName)),
+            "betas": _check_betas,
+            "weight_decay": lambda value, name: check_float(value, name, 0),
+            "gradient_clip": lambda value, name: value if value == math.inf else check_float(value, name, above=0),
+            "schedule": check_schedule,
+            "max_epochs": lambda value, name: check_int(value, name, 1),
+            "validation": lambda value, name: check_float(value, name, 0, 0.9),
+            "validation_score": lambda value, name: check_choice(value, name, get_args(ValidationScore)),
+            "patience": lambda value, name: value if value == math.inf else check_int(value, name, 1),
+            "checkpoint": check_folder,
+            "accelerator": lambda value, name: check_choice(value, name, get_args(Accelerator)),
+            "devices": lambda value, name: check_int(value, name, 1),
+            "precision": lambda value, name: check_choice(value, name, ("auto", *get_args(Precision))),
+        }
+        for name, value in self.given_fields().items():
+            object.__setattr__(self, name, checks[name](value, name))
+        if self.optimizer == "sgd" and self.betas is not None:
+            raise ValueError(f"betas={self.betas}: optimizer='sgd' has none; give betas to 'adam' or 'adamw'")
+
+    def given_fields(self) -> dict[str, Any]:
+        """The fields that are not None, by name."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
+
+    def replace(self, other: Trainer | None) -> Self:
+        """A copy with the given fields of another in place of its own.
+
+        >>> Trainer(learning_rate=1e-3, batch_size=4).replace(Trainer(batch_size=8))
+        Trainer(batch_size=8, learning_rate=0.001)
+        """
+        if other is None:
+            return self
+        without_betas = {"betas": None} if other.optimizer == "sgd" else {}  # which has none
+        return replace(self, **without_betas, **other.given_fields())
+
+    def __repr__(self) -> str:
+        return f"Trainer({', '.join(f'{name}={value!r}' for name, value in self.given_fields().items())})"
 
 
-def _check_schedules(schedule: Any, horizon: int | None) -> Mapping[str, Schedule] | Schedule | None:
-    if schedule is None:
-        return None
-    for one in schedule.values() if isinstance(schedule, Mapping) else [schedule]:
-        if not isinstance(one, Schedule):
-            raise TypeError(
-                f"schedule is a {type(one).__name__}: expected a Schedule such as Cosine(), or a dict of them"
-            )
-        one.check(horizon)
-    found: Mapping[str, Schedule] | Schedule = schedule
-    return found
+TRAINER_FIELDS = tuple(field.name for field in fields(Trainer))
 
 
-def _check_checkpoints(folder: str | Path | None, every: int | timedelta, resume: Any) -> Checkpoints | None:
-    if resume not in ("auto", True, False):
-        raise ValueError(f"resume={resume!r}: expected 'auto', True or False")
-    if folder is None and resume is True:
-        raise ValueError("resume=True needs a checkpoint: give the folder it is in")
-    if isinstance(every, timedelta):
-        steps, seconds = None, check_float(every.total_seconds(), "checkpoint_every (in seconds)", above=0)
-    else:
-        steps, seconds = check_int(every, "checkpoint_every", 1), None
-    return None if folder is None else Checkpoints(folder_path(folder, "checkpoint"), steps, seconds, resume)
+def trainer_option() -> Option[Trainer | None]:
+    """An estimator's option `trainer`."""
+    return Option(check_trainer, "free", from_word=lambda word: Trainer(), optional=True)
 
 
-@dataclass(frozen=True)
-class Budget:
-    """When to stop, and when to validate."""
+def check_trainer(value: Any, name: str) -> Trainer:
+    """A trainer, or an error."""
+    if not isinstance(value, Trainer):
+        raise TypeError(f"{name}={value!r:.60}: expected a timelike.Trainer, such as Trainer(learning_rate=1e-3)")
+    return value
 
-    max_steps: int | None
-    max_epochs: int | None
-    max_seconds: float | None
-    has_validation: bool
-    validate_every: int | None
-    patience: int | None
 
-    @classmethod
-    def from_options(
-        cls,
-        objective: Objective,
-        max_steps: int | None,
-        max_epochs: int | None,
-        max_time: float | timedelta | None,
-        validate_every: int | None,
-        patience: int | None,
-    ) -> Budget:
-        """The budget, checked."""
-        if not isinstance(objective, Objective):
-            raise TypeError(f"objective is a {type(objective).__name__}: expected a timelike.train.Objective")
-        if not isinstance(getattr(objective, "module", None), nn.Module):
-            raise TypeError(f"{type(objective).__name__} has no module: expected the attribute module, a torch module")
-        counts = {"max_steps": max_steps, "max_epochs": max_epochs, "validate_every": validate_every}
-        for name, value in (counts | {"patience": patience}).items():
-            if value is not None:
-                check_int(value, name, 1)
-        seconds = max_time.total_seconds() if isinstance(max_time, timedelta) else max_time
-        if seconds is not None:
-            check_float(seconds, "max_time", above=0)
-        if max_steps is max_epochs is seconds is patience is None:
-            raise ValueError("the training would never end: give max_steps, max_epochs, max_time or patience")
-        validates = objective.has_validation
-        if not validates and (patience or validate_every):
-            name = "patience" if patience else "validate_every"
-            raise ValueError(f"{name} needs a score: {type(objective).__name__} does not define validate()")
-        return cls(max_steps, max_epochs, seconds, validates, validate_every, patience)
-
-    def warn_if_exceeded(self, run: TrainingRun) -> None:
-        """Before the first step: the checkpoint may already have passed the budget."""
-        for name, done, most in (("epochs", run.epoch, self.max_epochs), ("steps", run.step, self.max_steps)):
-            if most is not None and done > most and run.processes.is_first:
-                warnings.warn(
-                    f"max_{name}={most}, but the checkpoint has been trained for {done} {name} and is kept as it is: "
-                    "give another folder to train for fewer",
-                    stacklevel=4,
-                )
-
-    def stop_reason(self, run: TrainingRun, seconds: float) -> str | None:
-        """The limit at which the run has arrived."""
-        if self.max_steps is not None and run.step >= self.max_steps:
-            return "max_steps"
-        if self.max_epochs is not None and run.epoch >= self.max_epochs:
-            return "max_epochs"
-        if self.patience is not None and run.history.validations_since_best() >= self.patience:
-            return "patience"
-        if self.max_seconds is not None and run.step > 0 and seconds >= self.max_seconds:
-            return "max_time"
-        return None
+def _check_betas(value: Any, name: str) -> tuple[float, float]:
+    numbers = isinstance(value, tuple | list) and all(isinstance(one, int | float) for one in value)
+    if not numbers or len(value) != 2 or not all(0 <= one < 1 for one in value):
+        raise ValueError(f"{name}={value!r}: expected two numbers of at least 0 and below 1, such as (0.9, 0.99)")
+    return float(value[0]), float(value[1])

@@ -8,18 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..score.conformal_thresholds import Floats, Ids, ThresholdBound, impostor_bound, warn_few_pairs
+from ..score.calibration import Floats, Ids, ThresholdBound, impostor_bound, warn_few_pairs
 from ..sequences import Sequences
-from .normalization import (
-    CohortStatistics,
-    Normalization,
-    min_deviation,
-    normalize_scores,
-    pairwise_cohort_statistics,
-)
+from .normalization import CohortStatistics, Normalization, min_deviation, normalize_scores, pairwise_cohort_statistics
 from .scorer import PrecomputedExamples, Scorer, TemplateAggregation, aggregate_examples
-from .stream_boundaries import Claims
-from .trials import TEMPLATE_SIZES, PairFilter, Trials, make_trials, refuse_one_kind
+from .trials import TEMPLATE_SIZES, Claims, PairFilter, Trials, make_trials, refuse_one_kind
 
 
 class ScoringOptions(NamedTuple):
@@ -56,34 +49,34 @@ class TrialCollection(NamedTuple):
 
     def make_pairs(self, *, ordered: bool = False) -> Trials:
         """All pairs that the filter keeps; an error unless there are both kinds."""
-        found = make_trials(self.codes, 1, self.pair_filter, ordered=ordered or self.is_ordered)
-        refuse_one_kind(found, self.classes, self.pair_filter)
-        return found
+        trials = make_trials(self.codes, 1, self.pair_filter, ordered=ordered or self.is_ordered)
+        refuse_one_kind(trials, self.classes, self.pair_filter)
+        return trials
 
     def trials_by_size(self, *, ordered: bool = False) -> Iterator[tuple[int, Trials]]:
         """Numbers of examples per template with their trials, as long as there are impostors."""
         yield 1, self.make_pairs(ordered=ordered)
         for size in TEMPLATE_SIZES[1:]:
-            found = make_trials(self.codes, size, self.pair_filter, ordered=True)
-            if not found.impostor.any():
+            trials = make_trials(self.codes, size, self.pair_filter, ordered=True)
+            if not trials.impostor.any():
                 return
-            yield size, found
+            yield size, trials
 
-    def make_claims(self, found: Trials) -> Claims:
+    def make_claims(self, trials: Trials) -> Claims:
         """The trials that count, in the order of `np.nonzero`, with their identities."""
-        template, item = np.nonzero(found.impostor | found.genuine)
-        kinds = found.impostor[template, item], found.genuine[template, item]
-        return Claims(found.codes[template], self.codes[item], *kinds)
+        template, item = np.nonzero(trials.impostor | trials.genuine)
+        kinds = trials.impostor[template, item], trials.genuine[template, item]
+        return Claims(trials.codes[template], self.codes[item], *kinds)
 
     def score_single(self, probes: PrecomputedExamples) -> Floats:
         """Scores (item, item) of single sequences against probes, one of each sequence."""
         return self._normalize_scores(self.known, self.codes, probes)
 
-    def score_templates(self, found: Trials, probes: PrecomputedExamples, pairs: Floats) -> Floats:
+    def score_templates(self, trials: Trials, probes: PrecomputedExamples, pairs: Floats) -> Floats:
         """Scores (template, item) of templates against probes, whose scores as pairs are known."""
-        if self.options.aggregation == "center" and found.members.shape[1] > 1:
-            return self._normalize_scores(self.scorer.mean_vectors(self.known, found.members), found.codes, probes)
-        return aggregate_examples(pairs[found.members], self.options.aggregation)
+        if self.options.aggregation == "center" and trials.members.shape[1] > 1:
+            return self._normalize_scores(self.scorer.mean_vectors(self.known, trials.members), trials.codes, probes)
+        return aggregate_examples(pairs[trials.members], self.options.aggregation)
 
     def _normalize_scores(self, first: PrecomputedExamples, codes: Ids, probes: PrecomputedExamples) -> Floats:
         scores = self.scorer.scores(first, probes)
@@ -96,10 +89,10 @@ class TrialCollection(NamedTuple):
             scores, left, CohortStatistics(*(part[:, codes].T for part in self._cohort_statistics(probes, self.codes)))
         )
 
-    def _cohort_statistics(self, some: PrecomputedExamples, own: Ids) -> CohortStatistics:
+    def _cohort_statistics(self, items: PrecomputedExamples, own: Ids) -> CohortStatistics:
         """Statistics of each item without its own identity and that of the other, (some, identity)."""
         assert self.cohort is not None
-        scores = self.scorer.scores(some, self.cohort.known)
+        scores = self.scorer.scores(items, self.cohort.known)
         return pairwise_cohort_statistics(
             scores, own, self.cohort.codes, len(self.classes), self.options.n_top, self.cohort.min_deviation
         )
@@ -116,19 +109,21 @@ def prepare_trials(
 ) -> TrialCollection:
     """A `TrialCollection`; `least` is the smallest deviation, by default that of these scores against the cohort."""
     classes, codes = np.unique(labels, return_inverse=True)
-    known = scorer.precompute(sequences)
-    others = None if cohort is None else _prepare_cohort(scorer, known, cohort, classes, least)
-    return TrialCollection(scorer, known, classes, codes.astype(np.int64), others, options, pair_filter)
+    items = scorer.precompute(sequences)
+    calibration_cohort = None if cohort is None else _prepare_cohort(scorer, items, cohort, classes, least)
+    return TrialCollection(scorer, items, classes, codes.astype(np.int64), calibration_cohort, options, pair_filter)
 
 
 def _prepare_cohort(
     scorer: Scorer, known: PrecomputedExamples, cohort: Sequences, classes: NDArray[Any], least: float | None
 ) -> CalibrationCohort:
-    theirs = scorer.precompute(cohort)
-    place = {one: i for i, one in enumerate(classes.tolist())}
+    cohort_items = scorer.precompute(cohort)
+    codes_by_label = {label: i for i, label in enumerate(classes.tolist())}
     names = [None] * len(cohort) if cohort.labels is None else cohort.labels.tolist()
-    codes = np.array([place.get(name, -1) for name in names], np.int64)
-    return CalibrationCohort(theirs, codes, min_deviation(scorer.scores(known, theirs)) if least is None else least)
+    codes = np.array([codes_by_label.get(name, -1) for name in names], np.int64)
+    return CalibrationCohort(
+        cohort_items, codes, min_deviation(scorer.scores(known, cohort_items)) if least is None else least
+    )
 
 
 class CalibrationResult(NamedTuple):
@@ -143,25 +138,25 @@ class CalibrationResult(NamedTuple):
     n_identities: int
 
 
-def calibrate_thresholds(one: TrialCollection, rate: float) -> CalibrationResult:
+def calibrate_thresholds(collection: TrialCollection, rate: float) -> CalibrationResult:
     """Thresholds at which an impostor of two new identities is accepted with a probability of at most `rate`."""
-    pairs = one.make_pairs()  # raises before anything is compared if calibration is impossible
-    scores, bounds = one.score_single(one.known), dict[int, ThresholdBound]()
-    for size, some in one.trials_by_size():
-        each = one.score_templates(some, one.known, scores)
-        template, item = np.nonzero(some.impostor)
-        found = impostor_bound(each[template, item], some.codes[template], one.codes[item], rate)
-        if bounds and found.is_weaker_than(bounds[1], rate):  # too few have so many sequences
+    pairs = collection.make_pairs()  # raises before anything is compared if calibration is impossible
+    scores, bounds = collection.score_single(collection.known), dict[int, ThresholdBound]()
+    for size, trials in collection.trials_by_size():
+        template_scores = collection.score_templates(trials, collection.known, scores)
+        template, item = np.nonzero(trials.impostor)
+        bound = impostor_bound(template_scores[template, item], trials.codes[template], collection.codes[item], rate)
+        if bounds and bound.is_weaker_than(bounds[1], rate):  # too few have so many sequences
             break
-        bounds[size] = found
+        bounds[size] = bound
     impostors, genuine, limit = scores[pairs.impostor], scores[pairs.genuine], bounds[1].threshold
-    warn_few_pairs(bounds[1], rate, len(one.classes), "identities")
+    warn_few_pairs(bounds[1], rate, len(collection.classes), "identities")
     return CalibrationResult(
-        {size: found.threshold for size, found in bounds.items()},
+        {size: bound.threshold for size, bound in bounds.items()},
         bounds[1].promised_rate,
         float(np.mean(impostors >= limit)),
         float(np.mean(genuine < limit)),
         len(impostors),
         len(genuine),
-        len(one.classes),
+        len(collection.classes),
     )

@@ -34,3 +34,17 @@ class Decision:
     def is_certain(self) -> bool:
         """Whether it is decided; a stream may still be open."""
         return self.accepted is not None
+
+
+def make_decision(scores: Any, threshold: Any, identity: Any = None) -> Decision:
+    """The `Decision` for one score, or for many; `identity` is that of accepted claims."""
+    if np.ndim(scores) == 0:
+        is_accepted = bool(scores >= threshold)
+        return Decision(is_accepted, float(scores), float(threshold), identity if is_accepted else None)
+    accepted = scores >= threshold
+    identities = (
+        None
+        if identity is None
+        else np.array([identity if is_accepted else None for is_accepted in accepted], dtype=object)
+    )
+    return Decision(accepted, scores, np.broadcast_to(threshold, scores.shape).copy(), identities)

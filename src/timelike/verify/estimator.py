@@ -18,17 +18,15 @@ from ..core.threads import object_lock
 from ..core.warnings import find_stack_level
 from ..encode.base import Encoder
 from ..models import Model, components, options, schema
-from ..score.conformal_thresholds import CalibrationWarning, Floats
+from ..score.calibration import CalibrationWarning, Floats
 from ..sequences import Sequences, as_sequences, concat
 from ..sequences.validation import as_one_or_many
 from .calibration import ScoringOptions, TrialCollection, calibrate_thresholds, prepare_trials
-from .decision import Decision
+from .decision import Decision, make_decision
 from .evaluation import Verification, evaluate_pairs
 from .normalization import CohortStatistics, Normalization, cohort_statistics, normalize_scores
 from .scorer import Scorer, TemplateAggregation, has_vectors
-from .stream import VerifierStream
-from .stream_boundaries import BOUNDARIES_SCHEMA, StreamBoundaries
-from .stream_calibration import calibrate_boundaries
+from .stream import BOUNDARIES_SCHEMA, StreamBoundaries, VerifierStream, calibrate_boundaries
 from .templates import (
     ReferenceCohort,
     Template,
@@ -42,7 +40,6 @@ from .trials import PairFilter, Trials, make_pair_filter
 from .validation import (
     Identity,
     check_rate,
-    make_decision,
     refuse_swapped_arguments,
     validate_entries,
     validate_identity,
@@ -167,9 +164,7 @@ class Verifier(Model):
         """
         with self._atomic_change() as made, made._atomic_fit():
             sequences = made._validate_fit_input(X)
-            made._set_metric(
-                metric_names.fit_metric_copy(made.metric, *((sequences,) if y is None else (sequences, y)))
-            )
+            made._set_metric(metric_names.fit_metric_copy(made.metric, sequences, y))
         return self
 
     def calibrate(
@@ -223,12 +218,12 @@ class Verifier(Model):
         with self._atomic_change() as made:
             sequences = made._validate_calibration_input(X)
             labels = made._validate_classes(sequences, y, "there is no identity")
-            one = made._prepare_calibration(sequences, labels, cohort, within, across)
+            collection = made._prepare_calibration(sequences, labels, cohort, within, across)
             warn_known_classes(made.metric_, labels)
-            found = calibrate_thresholds(one, rate)
-            for name, value in found._asdict().items():
+            result = calibrate_thresholds(collection, rate)
+            for name, value in result._asdict().items():
                 setattr(made, f"{name}_", value)
-            made.threshold_, made.scoring_options_ = found.thresholds[1], tuple(made._scoring_options())
+            made.threshold_, made.scoring_options_ = result.thresholds[1], tuple(made._scoring_options())
             made.__dict__.pop("boundaries_", None)  # they were of another cohort
             made._fitted_parameters = made.get_params(deep=False)
             made._derive_attributes()
@@ -248,11 +243,11 @@ class Verifier(Model):
         elif cohort is not None:
             raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
         pair_filter = make_pair_filter(within, across, len(sequences))
-        one = prepare_trials(
+        collection = prepare_trials(
             self._make_scorer(), sequences, labels, self._scoring_options(), pair_filter, getattr(self, "cohort_", None)
         )
-        self.min_deviation_ = 0.0 if one.cohort is None else one.cohort.min_deviation
-        return one
+        self.min_deviation_ = 0.0 if collection.cohort is None else collection.cohort.min_deviation
+        return collection
 
     def _validate_cohort(self, cohort: Any) -> Sequences:
         others = as_sequences(cohort, "cohort")
@@ -328,11 +323,11 @@ class Verifier(Model):
 
     def _pair_scores(self, first: Sequences, second: Sequences) -> Floats:
         self._require_cohort()
-        found = self._make_scorer().score_pairs(first, second)
+        scores = self._make_scorer().score_pairs(first, second)
         if self.normalize is None:
-            return found
+            return scores
         left = CohortStatistics(*(part[:, None] for part in self._cohort_statistics(first)))
-        return normalize_scores(found, left, None if self.normalize == "z-norm" else self._cohort_statistics(second))
+        return normalize_scores(scores, left, None if self.normalize == "z-norm" else self._cohort_statistics(second))
 
     def _require_cohort(self) -> None:
         if self.normalize is not None and self.reference_cohort_ is None:
@@ -357,18 +352,18 @@ class Verifier(Model):
         refuse_swapped_arguments(X, _ENROLL_CALL)
         more = check_bool(extend, "extend")
         with self._atomic_change() as made:
-            given = made._validate_one_or_many(X, "X")[0]
+            examples = made._validate_one_or_many(X, "X")[0]
             name = validate_identity(identity, made.enrolled_, _ENROLL_CALL)
-            before = made.enrolled_.get(name)
-            if before is not None and not more:
+            previous = made.enrolled_.get(name)
+            if previous is not None and not more:
                 raise ValueError(
-                    f"identity={format_value(name)} is enrolled already, with {len(before)} examples: extend=True adds "
-                    f"to them, and forget({format_value(name)}) first replaces them"
+                    f"identity={format_value(name)} is enrolled already, with {len(previous)} examples: extend=True "
+                    f"adds to them, and forget({format_value(name)}) first replaces them"
                 )
-            plain = given.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
-            whole = plain if before is None else concat([before, plain])
-            made.templates_ = {**made.templates_, name: made._make_template(name, whole)}
-            made.enrolled_ = dict(sorted({**made.enrolled_, name: whole}.items()))
+            new_examples = examples.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
+            all_examples = new_examples if previous is None else concat([previous, new_examples])
+            made.templates_ = {**made.templates_, name: made._make_template(name, all_examples)}
+            made.enrolled_ = dict(sorted({**made.enrolled_, name: all_examples}.items()))
             made._warn_unused_examples([name])
         return self
 
@@ -376,18 +371,18 @@ class Verifier(Model):
         """Remove an identity and its examples."""
         with self._atomic_change() as made:
             name = made._validate_enrolled(identity, "Verifier.forget(identity)")
-            made.enrolled_ = {one: held for one, held in made.enrolled_.items() if one != name}
-            made.templates_ = {one: held for one, held in made.templates_.items() if one != name}
+            made.enrolled_ = {other: value for other, value in made.enrolled_.items() if other != name}
+            made.templates_ = {other: value for other, value in made.templates_.items() if other != name}
         return self
 
     def accepts(self, x: Any, identity: Identity | None = None) -> Decision:
         """Whether a sequence belongs to an enrolled identity; for several sequences, arrays (item,)."""
         refuse_swapped_arguments(x, _ACCEPTS_CALL)
         now = self._snapshot()
-        asked, single = now._validate_one_or_many(x, "x")
+        queries, single = now._validate_one_or_many(x, "x")
         name = now._validate_enrolled(identity, _ACCEPTS_CALL)
         threshold = now._threshold(now.templates_[name].n_examples)
-        scores = now._identity_scores([name], asked)[0]
+        scores = now._identity_scores([name], queries)[0]
         return make_decision(scores[0] if single else scores, threshold, name)
 
     def identify(self, x: Any) -> Decision:
@@ -397,18 +392,21 @@ class Verifier(Model):
         calibrate for one that is n times smaller.
         """
         now = self._snapshot()
-        asked, single = now._validate_one_or_many(x, "x")
+        queries, single = now._validate_one_or_many(x, "x")
         if not now.enrolled_:
             raise ValueError("nobody is enrolled: call enroll(X, identity) first")
         names = list(now.enrolled_)
         limits = np.array([now._threshold(now.templates_[name].n_examples) for name in names])
-        scores = now._identity_scores(names, asked)
-        best, every = (scores - limits[:, None]).argmax(axis=0), np.arange(len(asked))
-        found = make_decision(scores[best, every], limits[best])
-        who = np.array([names[i] if yes else None for i, yes in zip(best, found.accepted, strict=True)], dtype=object)
+        scores = now._identity_scores(names, queries)
+        best, every = (scores - limits[:, None]).argmax(axis=0), np.arange(len(queries))
+        decision = make_decision(scores[best, every], limits[best])
+        identities = np.array(
+            [names[i] if is_accepted else None for i, is_accepted in zip(best, decision.accepted, strict=True)],
+            dtype=object,
+        )
         if single:
-            return Decision(bool(found.accepted[0]), float(found.score[0]), float(limits[best[0]]), who[0])
-        return Decision(found.accepted, found.score, found.threshold, who)
+            return Decision(bool(decision.accepted[0]), float(decision.score[0]), float(limits[best[0]]), identities[0])
+        return Decision(decision.accepted, decision.score, decision.threshold, identities)
 
     def _make_template(self, name: Identity, examples: Sequences) -> Template:
         if hasattr(self, "thresholds_"):
@@ -422,15 +420,15 @@ class Verifier(Model):
         aggregation = self._scoring_options().aggregation
         if not hasattr(self, "thresholds_") or aggregation == "mean":
             return
-        most = max(self.thresholds_)
-        more = [name for name in names if len(self.enrolled_[name]) > most]
-        if not more:
+        max_examples = max(self.thresholds_)
+        exceeding = [name for name in names if len(self.enrolled_[name]) > max_examples]
+        if not exceeding:
             return
         warnings.warn(
-            f"identity={format_value(more[0])} has {len(self.enrolled_[more[0]])} examples, and there are thresholds "
-            f"for at most {most}: {most} of them are compared, as with all of them more impostors than false_accept "
-            "would be accepted. To use more, calibrate with more sequences of each identity, or with "
-            f"aggregation='mean' in place of {aggregation!r}",
+            f"identity={format_value(exceeding[0])} has {len(self.enrolled_[exceeding[0]])} examples, and there are "
+            f"thresholds for at most {max_examples}: {max_examples} of them are compared, as with all of them more "
+            "impostors than false_accept would be accepted. To use more, calibrate with more sequences of each "
+            f"identity, or with aggregation='mean' in place of {aggregation!r}",
             CalibrationWarning,
             stacklevel=find_stack_level(),
         )
@@ -438,16 +436,16 @@ class Verifier(Model):
     def _identity_scores(self, names: list[Identity], sequences: Sequences) -> Floats:
         """Scores (identity, query)."""
         scorer, cohort, options = self._make_scorer(), self.reference_cohort_, self._scoring_options()
-        asked = prepare_queries(scorer, scorer.precompute(sequences), cohort, options)
-        return np.stack([score_queries(scorer, self.templates_[name], asked, cohort, options) for name in names])
+        queries = prepare_queries(scorer, scorer.precompute(sequences), cohort, options)
+        return np.stack([score_queries(scorer, self.templates_[name], queries, cohort, options) for name in names])
 
     def _validate_enrolled(self, identity: Any, call: str) -> Identity:
         self._require_fitted()
         name = validate_identity(identity, self.enrolled_, call)
         if name not in self.enrolled_:
-            known = ", ".join(map(format_value, list(self.enrolled_)[:5])) or "nobody"
+            enrolled = ", ".join(map(format_value, list(self.enrolled_)[:5])) or "nobody"
             raise ValueError(
-                f"identity={format_value(name)} is not enrolled ({known} is): call enroll(X, {format_value(name)}) "
+                f"identity={format_value(name)} is not enrolled ({enrolled} is): call enroll(X, {format_value(name)}) "
                 "first"
             )
         return name
@@ -482,8 +480,8 @@ class Verifier(Model):
             sequences = made._validate_predict_input(X)
             labels = made._validate_classes(sequences, y, "there is no identity")
             pair_filter = make_pair_filter(within, across, len(sequences))
-            one = made._prepare_trials(Scorer(made.metric_, vectors=True), sequences, labels, pair_filter)
-            made.boundaries_ = calibrate_boundaries(one, sequences, check_int(n_looks, "n_looks", 1), rates)
+            collection = made._prepare_trials(Scorer(made.metric_, vectors=True), sequences, labels, pair_filter)
+            made.boundaries_ = calibrate_boundaries(collection, sequences, check_int(n_looks, "n_looks", 1), rates)
         return self
 
     def stream(self, identity: Identity) -> VerifierStream:
@@ -511,9 +509,9 @@ class Verifier(Model):
         scorer, options = Scorer(now.metric_, vectors=True), now._scoring_options()
         cohort = now._make_cohort(scorer)
         used = example_usage(now.boundaries_, len(now.enrolled_[name]), options.aggregation)
-        known = make_template(scorer, name, select_examples(now.enrolled_[name], used.n_compared), cohort, options)
+        template = make_template(scorer, name, select_examples(now.enrolled_[name], used.n_compared), cohort, options)
         inner = now.metric_.stream()  # type: ignore[attr-defined]
-        return VerifierStream(scorer, inner, known, cohort, options, now.boundaries_[used.n_calibrated], name)
+        return VerifierStream(scorer, inner, template, cohort, options, now.boundaries_[used.n_calibrated], name)
 
     def _require_stream(self) -> None:
         self._require_fitted()
@@ -561,9 +559,9 @@ class Verifier(Model):
         self._refuse_options()
         metric = metric_names.resolve_metric(self.metric)
         if self.__sklearn_is_fitted__():
-            then = self._fitted_parameters["metric"]
-            if metric is not then and repr(metric) != repr(metric_names.resolve_metric(then)):
-                raise ValueError(f"metric={metric!r} was {then!r} before: fit(X, y) begins anew with it")
+            fitted_metric = self._fitted_parameters["metric"]
+            if metric is not fitted_metric and repr(metric) != repr(metric_names.resolve_metric(fitted_metric)):
+                raise ValueError(f"metric={metric!r} was {fitted_metric!r} before: fit(X, y) begins anew with it")
             return self._validate_predict_input(X)
         if metric_names.is_estimator(metric) and not components.is_fitted(metric):
             raise NotFittedError(
@@ -577,18 +575,17 @@ class Verifier(Model):
     def _validate_one_or_many(self, value: Any, name: str) -> tuple[Sequences, bool]:
         """Validated sequences, and whether a single one was given."""
         self._require_fitted()
-        found, single = as_one_or_many(value, self.frame_, name)
-        if len(found) == 0:
+        sequences, is_single = as_one_or_many(value, self.frame_, name)
+        if len(sequences) == 0:
             raise ValueError(f"{name} holds no sequences: expected at least one")
         if not self._takes_missing():
-            found.refuse_missing(type(self).__name__, name)
-        self._refuse_frame(found.frame, name)
-        return found, single
+            sequences.refuse_missing(type(self).__name__, name)
+        self._refuse_frame(sequences.frame, name)
+        return sequences, is_single
 
     def _takes_missing(self) -> bool:
         """If the metric does."""
-        metric = getattr(self, "metric_", None) or self._resolve_parameter("metric", components.unfreeze(self.metric))
-        return isinstance(metric, Metric) and metric._takes_missing()
+        return metric_names.takes_missing(self)
 
     def _scoring_options(self) -> ScoringOptions:
         usual: TemplateAggregation = "center" if has_vectors(self.metric_) else "nearest"
@@ -605,10 +602,12 @@ class Verifier(Model):
                 "that the metric did not learn from"
             )
         if self.scoring_options_ != self._scoring_options():
-            then = ", ".join(
+            calibrated_options = ", ".join(
                 f"{name}={value!r}" for name, value in zip(ScoringOptions._fields, self.scoring_options_, strict=True)
             )
-            raise ValueError(f"the threshold is one of {then}, and options are others now: calibrate(X, y) again")
+            raise ValueError(
+                f"the threshold is one of {calibrated_options}, and options are others now: calibrate(X, y) again"
+            )
         return self.thresholds_[
             example_usage(self.thresholds_, n_examples, self._scoring_options().aggregation).n_calibrated
         ]

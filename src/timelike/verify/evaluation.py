@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..core.random import RandomState
 from ..score import Interval, VerificationErrors, resampled_errors, verification_errors
-from ..score.conformal_thresholds import Floats
+from ..score.calibration import Floats
 from ..score.intervals import share_interval
 
 if TYPE_CHECKING:
@@ -43,10 +43,14 @@ class Verification:
 
     def __str__(self) -> str:
         rates = {"equal error rate": self.equal_error_rate, "least cost": self.minimum_cost}
-        more = {"false accepts": self.false_accept, "false rejects": self.false_reject}
-        said = [f"{name} {_format_interval(one)}" for name, one in (rates | more).items() if one is not None]
-        counted = f"{self.n_genuine} pairs of one and {self.n_impostors} of two of {self.n_subjects} subjects"
-        return f"{', '.join(said)}; {counted}"
+        at_threshold = {"false accepts": self.false_accept, "false rejects": self.false_reject}
+        parts = [
+            f"{name} {_format_interval(interval)}"
+            for name, interval in (rates | at_threshold).items()
+            if interval is not None
+        ]
+        pair_counts = f"{self.n_genuine} pairs of one and {self.n_impostors} of two of {self.n_subjects} subjects"
+        return f"{', '.join(parts)}; {pair_counts}"
 
     def plot(self, kind: Literal["det", "roc"] = "det", *, name: str = "") -> Figure:
         """The DET curve on probit axes, or the ROC curve, with its band."""
@@ -66,22 +70,25 @@ def evaluate_pairs(
 ) -> Verification:
     """The `Verification` of pairs, from their scores, whether they are genuine, and their subjects (pair, 2)."""
 
-    def metrics_of(errors: VerificationErrors) -> Floats:
-        at = (np.nan, np.nan) if threshold is None else errors.error_rates(-threshold)
+    def compute_rates(errors: VerificationErrors) -> Floats:
+        rates = (np.nan, np.nan) if threshold is None else errors.error_rates(-threshold)
         return np.concatenate(
-            [[errors.equal_error_rate, errors.minimum_cost(prior), *at], errors.false_reject_rates(FALSE_ACCEPT_RATES)]
+            [
+                [errors.equal_error_rate, errors.minimum_cost(prior), *rates],
+                errors.false_reject_rates(FALSE_ACCEPT_RATES),
+            ]
         )
 
-    found = verification_errors(-scores, same)
-    own = metrics_of(found)
-    draws = resampled_errors(-scores, same, subjects, metrics_of, n_resamples=n_resamples, random_state=random_state)
-    columns, n_subjects = draws.reshape(-1, len(own)).T, len(np.unique(subjects))
+    errors_by_threshold = verification_errors(-scores, same)
+    values = compute_rates(errors_by_threshold)
+    draws = resampled_errors(-scores, same, subjects, compute_rates, n_resamples=n_resamples, random_state=random_state)
+    columns, n_subjects = draws.reshape(-1, len(values)).T, len(np.unique(subjects))
     # all rates lie between 0 and 1; without a threshold there is no rate
     bounds = [
         Interval(np.nan, np.nan, np.nan)
         if np.isnan(value)
         else share_interval(float(value), column, n_subjects, confidence)
-        for value, column in zip(own, columns, strict=True)
+        for value, column in zip(values, columns, strict=True)
     ]
     equal, cost, accept, reject = bounds[:4]
     return Verification(
@@ -89,11 +96,11 @@ def evaluate_pairs(
         minimum_cost=cost,
         false_accept=None if threshold is None else accept,
         false_reject=None if threshold is None else reject,
-        errors=found,
+        errors=errors_by_threshold,
         band=(
             FALSE_ACCEPT_RATES,
-            np.array([one.low for one in bounds[4:]]),
-            np.array([one.high for one in bounds[4:]]),
+            np.array([interval.low for interval in bounds[4:]]),
+            np.array([interval.high for interval in bounds[4:]]),
         ),
         n_impostors=int((~same).sum()),
         n_genuine=int(same.sum()),
@@ -101,5 +108,5 @@ def evaluate_pairs(
     )
 
 
-def _format_interval(one: Interval) -> str:
-    return f"{one.mean:.3f} ({one.low:.3f} to {one.high:.3f})"
+def _format_interval(interval: Interval) -> str:
+    return f"{interval.mean:.3f} ({interval.low:.3f} to {interval.high:.3f})"

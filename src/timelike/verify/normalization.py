@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..score.conformal_thresholds import Floats, Ids
+from ..score.calibration import Floats, Ids
 
 Normalization = Literal["z-norm", "as-norm"]
 
@@ -47,35 +47,35 @@ def pairwise_cohort_statistics(
     For calibration pairs: in use, no cohort member is one of the two compared identities.
     """
     if (cohort < 0).all():  # no cohort member is known to be one of the identities
-        found = cohort_statistics(scores, n_top, least)
-        return CohortStatistics(*(np.repeat(part[:, None], n_codes, axis=1) for part in found))
-    theirs = np.where(cohort[None, :] == own[:, None], -np.inf, scores)
-    most = n_top + int(np.bincount(cohort[cohort >= 0]).max())
-    order = np.argsort(-theirs, axis=1, kind="stable")[:, :most]  # enough, whoever is excluded
-    best, whose = np.take_along_axis(theirs, order, axis=1), cohort[order]
+        statistics = cohort_statistics(scores, n_top, least)
+        return CohortStatistics(*(np.repeat(part[:, None], n_codes, axis=1) for part in statistics))
+    others_scores = np.where(cohort[None, :] == own[:, None], -np.inf, scores)
+    n_kept = n_top + int(np.bincount(cohort[cohort >= 0]).max())
+    order = np.argsort(-others_scores, axis=1, kind="stable")[:, :n_kept]  # enough, whoever is excluded
+    best, whose = np.take_along_axis(others_scores, order, axis=1), cohort[order]
     columns = [_statistics_without(best, whose == code, n_top, least) for code in range(n_codes)]
     return CohortStatistics(*(np.stack(parts, axis=1) for parts in zip(*columns, strict=True)))
 
 
 def _statistics_without(best: Floats, excluded: NDArray[np.bool_], n_top: int, least: float) -> CohortStatistics:
     """Of scores from the highest down, in each row the first that are not excluded; −∞ counts as excluded."""
-    there = ~excluded & np.isfinite(best)
-    there &= there.cumsum(axis=1) <= n_top
-    count = there.sum(axis=1)
+    is_used = ~excluded & np.isfinite(best)
+    is_used &= is_used.cumsum(axis=1) <= n_top
+    count = is_used.sum(axis=1)
     if (count < 2).any():
         raise ValueError(
             "cohort: without the two identities of a pair less than two sequences are left of it: give a cohort of "
             "others, or calibrate with sequences of more identities"
         )
-    mean = np.where(there, best, 0.0).sum(axis=1) / count
-    square = np.where(there, (np.where(there, best, 0.0) - mean[:, None]) ** 2, 0.0).sum(axis=1) / count
+    mean = np.where(is_used, best, 0.0).sum(axis=1) / count
+    square = np.where(is_used, (np.where(is_used, best, 0.0) - mean[:, None]) ** 2, 0.0).sum(axis=1) / count
     return CohortStatistics(mean, np.maximum(np.sqrt(square), least))
 
 
 def min_deviation(scores: Floats) -> float:
     """The smallest deviation in use: a hundredth of that of all scores, 1 where these are all equal."""
-    found = _MIN_DEVIATION_SHARE * float(scores.std())
-    return found if found > 0 else 1.0
+    deviation = _MIN_DEVIATION_SHARE * float(scores.std())
+    return deviation if deviation > 0 else 1.0
 
 
 def normalize_scores(scores: Floats, first: CohortStatistics, second: CohortStatistics | None) -> Floats:
@@ -83,5 +83,5 @@ def normalize_scores(scores: Floats, first: CohortStatistics, second: CohortStat
 
     z-norm (s − μ_x) / σ_x, AS-norm ½ ((s − μ_x) / σ_x + (s − μ_y) / σ_y); statistics broadcast against the scores.
     """
-    found = (scores - first.mean) / first.deviation
-    return found if second is None else 0.5 * (found + (scores - second.mean) / second.deviation)
+    normalized = (scores - first.mean) / first.deviation
+    return normalized if second is None else 0.5 * (normalized + (scores - second.mean) / second.deviation)

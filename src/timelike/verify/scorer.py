@@ -12,7 +12,7 @@ from ..align import Metric
 from ..align.distance_matrix import pair_dtype, refuse_nonfinite
 from ..core.threads import check_n_jobs
 from ..encode.base import Encoder, normalize_vectors
-from ..score.conformal_thresholds import Floats, Ids
+from ..score.calibration import Floats, Ids
 from ..sequences import Sequences
 
 TemplateAggregation = Literal["mean", "nearest", "center"]
@@ -35,21 +35,21 @@ class Scorer:
     def precompute(self, sequences: Sequences) -> PrecomputedExamples:
         """What can be computed from each sequence alone."""
         if self.vectors and not isinstance(self.metric, Encoder):
-            found = self.metric.encode(sequences).astype(np.float64)  # type: ignore[attr-defined]
+            value = self.metric.encode(sequences).astype(np.float64)  # type: ignore[attr-defined]
         else:
-            found = self.metric._precompute_items(sequences, check_n_jobs(None))
-        return PrecomputedExamples(found, len(sequences), pair_dtype(sequences, sequences))
+            value = self.metric._precompute_items(sequences, check_n_jobs(None))
+        return PrecomputedExamples(value, len(sequences), pair_dtype(sequences, sequences))
 
     def from_stream(self, vector: NDArray[np.float32], dtype: np.dtype[Any]) -> PrecomputedExamples:
         """The same for a stream, from its current vector."""
-        both = vector[None]
-        found = self.metric._to_euclidean(both) if isinstance(self.metric, Encoder) else both.astype(np.float64)
-        return PrecomputedExamples(found, 1, dtype)
+        vectors = vector[None]
+        value = self.metric._to_euclidean(vectors) if isinstance(self.metric, Encoder) else vectors.astype(np.float64)
+        return PrecomputedExamples(value, 1, dtype)
 
     def select(self, known: PrecomputedExamples, items: Ids) -> PrecomputedExamples:
         """The precomputed items at these positions."""
-        found = known.value[items] if self.vectors else self.metric._select_items(known.value, items)
-        return PrecomputedExamples(found, len(items), known.dtype)
+        value = known.value[items] if self.vectors else self.metric._select_items(known.value, items)
+        return PrecomputedExamples(value, len(items), known.dtype)
 
     def scores(self, first: PrecomputedExamples, second: PrecomputedExamples) -> Floats:
         """Scores −d of all pairs, (first, second)."""
@@ -69,9 +69,9 @@ class Scorer:
 
     def mean_vectors(self, known: PrecomputedExamples, members: Ids) -> PrecomputedExamples:
         """Mean vectors of groups of sequences, members (center, k)."""
-        found = _order_free_mean(known.value[members])
+        means = _order_free_mean(known.value[members])
         by_direction = isinstance(self.metric, Encoder) and vars(self.metric).get("geometry") == "cosine"
-        return PrecomputedExamples(normalize_vectors(found) if by_direction else found, len(members), known.dtype)
+        return PrecomputedExamples(normalize_vectors(means) if by_direction else means, len(members), known.dtype)
 
 
 def has_vectors(metric: Metric) -> bool:

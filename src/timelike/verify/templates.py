@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import fingerprint
-from ..score.conformal_thresholds import Floats
+from ..score.calibration import Floats
 from ..sequences import Sequences
 from .calibration import ScoringOptions
 from .normalization import CohortStatistics, cohort_statistics, normalize_scores
@@ -71,7 +71,7 @@ def select_examples(examples: Sequences, count: int) -> Sequences:
     """`count` examples in a pseudo-random choice that depends on their contents, not on their order."""
     if count >= len(examples):
         return examples
-    clocks = [()] * len(examples) if examples.times is None else [(np.asarray(one),) for one in examples.times]
+    clocks = [()] * len(examples) if examples.times is None else [(np.asarray(times),) for times in examples.times]
     keys = [str(fingerprint(np.asarray(x), *clock)) for x, clock in zip(examples, clocks, strict=True)]
     return examples[np.argsort(np.array(keys), kind="stable")[:count]]
 
@@ -80,14 +80,14 @@ def make_template(
     scorer: Scorer, identity: Any, examples: Sequences, cohort: ReferenceCohort | None, options: ScoringOptions
 ) -> Template:
     """The template of an identity with these examples."""
-    known = scorer.precompute(examples)
+    items = scorer.precompute(examples)
     if options.aggregation == "center":
-        known = scorer.mean_vectors(known, np.arange(len(examples))[None])
+        items = scorer.mean_vectors(items, np.arange(len(examples))[None])
     if cohort is None:
-        return Template(known, len(examples), None, None)
+        return Template(items, len(examples), None, None)
     excluded = cohort.members_of(identity)
-    statistics = cohort_statistics(scorer.scores(known, cohort.known), options.n_top, cohort.min_deviation, excluded)
-    return Template(known, len(examples), statistics, excluded)
+    statistics = cohort_statistics(scorer.scores(items, cohort.known), options.n_top, cohort.min_deviation, excluded)
+    return Template(items, len(examples), statistics, excluded)
 
 
 class QueryItems(NamedTuple):

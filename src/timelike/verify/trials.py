@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.parameters import format_value
-from ..score.conformal_thresholds import Ids
+from ..score.calibration import Ids
 from .validation import validate_entries
 
 TEMPLATE_SIZES = (1, 2, 3, 5, 8, 13, 21)  # numbers of examples that have a threshold of their own
@@ -19,6 +19,15 @@ class Trials(NamedTuple):
 
     members: Ids
     codes: Ids
+    impostor: NDArray[np.bool_]
+    genuine: NDArray[np.bool_]
+
+
+class Claims(NamedTuple):
+    """Trials (trial,): the claimed identity, that of the claimant, and the kind of the trial."""
+
+    first: Ids
+    second: Ids
     impostor: NDArray[np.bool_]
     genuine: NDArray[np.bool_]
 
@@ -62,26 +71,26 @@ def make_trials(codes: Ids, size: int, pair_filter: PairFilter, *, ordered: bool
 def _template_members(codes: Ids, size: int, within: Ids | None) -> Ids:
     """Groups of `size` sequences of one identity (and stratum), in their order."""
     strata = codes if within is None else codes * (int(within.max()) + 1) + within
-    found = []
-    for one in np.unique(strata):
-        own = np.flatnonzero(strata == one)
-        found.append(own[: len(own) // size * size].reshape(-1, size))
-    return np.concatenate(found)
+    groups = []
+    for stratum in np.unique(strata):
+        members = np.flatnonzero(strata == stratum)
+        groups.append(members[: len(members) // size * size].reshape(-1, size))
+    return np.concatenate(groups)
 
 
-def refuse_one_kind(found: Trials, classes: NDArray[Any], pair_filter: PairFilter) -> None:
+def refuse_one_kind(trials: Trials, classes: NDArray[Any], pair_filter: PairFilter) -> None:
     """Raise an error unless there are impostors and genuine pairs."""
     narrowed = "" if pair_filter.within is None and pair_filter.across is None else ", within and across considered"
-    if not found.impostor.any():
-        held = (
+    if not trials.impostor.any():
+        content = (
             f"one identity, {format_value(classes.tolist()[0])}"
             if len(classes) < 2
             else f"no pair of two identities{narrowed}"
         )
         raise ValueError(
-            f"y holds {held}: a threshold is set by pairs that are to be rejected; give sequences of others too"
+            f"y holds {content}: a threshold is set by pairs that are to be rejected; give sequences of others too"
         )
-    if not found.genuine.any():
+    if not trials.genuine.any():
         raise ValueError(
             f"y holds no pair of one identity{narrowed}: how many of these would be rejected is not known; give some "
             "identity two sequences or more"

@@ -1,4 +1,4 @@
-"""Input validation of `Verifier`: identities, entries and rates; `make_decision`; warnings about known classes."""
+"""Input validation of `Verifier`: identities, entries and rates, and a warning about known classes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ..core.parameters import check_float, format_value
 from ..core.validation.labels import validate_labels
 from ..core.warnings import find_stack_level
 from ..models.base import Model
-from ..score.conformal_thresholds import CalibrationWarning
-from .decision import Decision
+from ..score.calibration import CalibrationWarning
 
 Identity = str | int
 
@@ -30,21 +29,21 @@ def validate_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> I
     if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
         raise TypeError(f"identity={value!r:.60}: expected a name or a whole number")
     name = str(value) if isinstance(value, str) else int(value)
-    odd = next((one for one in enrolled if isinstance(one, str) != isinstance(name, str)), None)
-    if odd is not None:
+    mismatch = next((other for other in enrolled if isinstance(other, str) != isinstance(name, str)), None)
+    if mismatch is not None:
         raise TypeError(
-            f"identity={format_value(name)}: others, such as {format_value(odd)}, are of another kind; expected all "
-            "names or all numbers"
+            f"identity={format_value(name)}: others, such as {format_value(mismatch)}, are of another kind; expected "
+            "all names or all numbers"
         )
     return name
 
 
 def validate_entries(given: Any, name: str, n_items: int) -> NDArray[Any]:
     """Numbers or strings, one for each sequence."""
-    known = validate_labels(given, name, "entry")
-    if known.shape != (n_items,):
-        raise ValueError(f"{name} has shape {known.shape} for {n_items} sequences: expected one entry each")
-    return known
+    entries = validate_labels(given, name, "entry")
+    if entries.shape != (n_items,):
+        raise ValueError(f"{name} has shape {entries.shape} for {n_items} sequences: expected one entry each")
+    return entries
 
 
 def check_rate(value: Any, name: str) -> float:
@@ -60,31 +59,21 @@ def refuse_swapped_arguments(first: Any, call: str) -> None:
         raise TypeError(f"{call}: the sequences come first, then the identity; {str(first)!r:.60} came first")
 
 
-def make_decision(scores: Any, threshold: Any, identity: Any = None) -> Decision:
-    """The `Decision` for one score, or for many; `identity` is that of accepted claims."""
-    if np.ndim(scores) == 0:
-        yes = bool(scores >= threshold)
-        return Decision(yes, float(scores), float(threshold), identity if yes else None)
-    accepted = scores >= threshold
-    who = None if identity is None else np.array([identity if yes else None for yes in accepted], dtype=object)
-    return Decision(accepted, scores, np.broadcast_to(threshold, scores.shape).copy(), who)
-
-
 def warn_known_classes(metric: Any, labels: NDArray[Any]) -> None:
     """Warn if the metric was fitted on classes with the same names as calibration identities.
 
     Whether they are the same is unknown: different people may have the same number.
     """
-    known = learned_classes(metric) & set(labels.tolist())
-    if not known:
+    shared = learned_classes(metric) & set(labels.tolist())
+    if not shared:
         return
-    every = "all" if known == set(labels.tolist()) else f"{len(known)} of the"
-    first = next(one for one in labels.tolist() if one in known)
+    how_many = "all" if shared == set(labels.tolist()) else f"{len(shared)} of the"
+    first = next(label for label in labels.tolist() if label in shared)
     warnings.warn(
-        f"y holds {first!r}: {every} {len(np.unique(labels))} identities are called like classes that the metric was "
-        "fitted on. If these are the same identities, it tells them apart better than new ones, of whom it will accept "
-        "more than false_accept: fit and calibrate with different identities. If they are others with the same names, "
-        "give them names of their own",
+        f"y holds {first!r}: {how_many} {len(np.unique(labels))} identities are called like classes that the metric "
+        "was fitted on. If these are the same identities, it tells them apart better than new ones, of whom it will "
+        "accept more than false_accept: fit and calibrate with different identities. If they are others with the same "
+        "names, give them names of their own",
         CalibrationWarning,
         stacklevel=find_stack_level(),
     )
@@ -92,10 +81,10 @@ def warn_known_classes(metric: Any, labels: NDArray[Any]) -> None:
 
 def learned_classes(model: Any) -> set[Any]:
     """The classes that a model, or a model inside it, was fitted on."""
-    own = getattr(model, "trained_classes_", getattr(model, "classes_", ()))
-    found = set(np.asarray(own).tolist())
+    own_classes = getattr(model, "trained_classes_", getattr(model, "classes_", ()))
+    classes = set(np.asarray(own_classes).tolist())
     for name, value in getattr(model, "__dict__", {}).items():
         if name.endswith("_"):
             for part in value if isinstance(value, list | tuple) else (value,):
-                found |= learned_classes(part) if isinstance(part, Model) else set()
-    return found
+                classes |= learned_classes(part) if isinstance(part, Model) else set()
+    return classes

@@ -23,15 +23,6 @@ METRICS = [
 ]
 
 
-@pytest.fixture(params=["compiled", "plain"])
-def executor(request, monkeypatch):
-    if request.param == "plain":
-        monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    elif not tl.native.is_native_enabled():
-        pytest.skip("no compiled kernels here")
-    return request.param
-
-
 def walk(n, channels=1, seed=0):
     return np.random.default_rng(seed).standard_normal((n, channels)).cumsum(axis=0)
 

@@ -28,15 +28,6 @@ def pairs(longest_stream, elements=whole_numbers):
     )
 
 
-@pytest.fixture(params=["compiled", "plain"])
-def executor(request, monkeypatch):
-    if request.param == "plain":
-        monkeypatch.setenv("TIMELIKE_NATIVE", "0")
-    elif not tl.native.is_native_enabled():
-        pytest.skip("no compiled kernels here")
-    return request.param
-
-
 @settings(max_examples=60)
 @given(pairs(14), st.integers(1, 6), costs, st.integers(0, 2))
 def test_the_matches_are_those_of_looking_at_every_stretch(pair, k, cost, exclusion):

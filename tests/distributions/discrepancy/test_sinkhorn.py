@@ -14,21 +14,13 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linear_sum_assignment
 
 from naive import point_transport as naive
-from timelike.distributions.discrepancy import potentials
+from timelike.distributions.discrepancy import sinkhorn
 from timelike.distributions.discrepancy.sinkhorn import sinkhorn_divergence
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 EXACT = {"tolerance": 1e-12, "max_rounds": 10_000}
 SETTINGS = [(0.001, 0.95), (0.05, 0.5), (0.5, 0.8), (20.0, 0.5)]
 COARSE = st.sampled_from([-1.0, -0.0, 0.0, 0.5, 1.0, 3.0])  # coincidences and round distances
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads that wait for each other are slow on a busy machine, and these problems are small."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def sets(n=30, m=20, d=2, seed=0):
@@ -249,9 +241,9 @@ def test_tiles_change_nothing(power, monkeypatch):
     x, y = tensors(*sets(40, 33))
     whole = sinkhorn_divergence(x, y, power=power, scaling=0.9)
     expected = torch.autograd.grad(whole, (x, y))
-    monkeypatch.setattr(potentials, "TILE_ENTRIES", 100)
-    for kept in (potentials.MAX_KEPT_COSTS, 0):
-        monkeypatch.setattr(potentials, "MAX_KEPT_COSTS", kept)
+    monkeypatch.setattr(sinkhorn, "TILE_ENTRIES", 100)
+    for kept in (sinkhorn.MAX_KEPT_COSTS, 0):
+        monkeypatch.setattr(sinkhorn, "MAX_KEPT_COSTS", kept)
         tiled = sinkhorn_divergence(x, y, power=power, scaling=0.9)
         torch.testing.assert_close(tiled, whole, rtol=1e-12, atol=0)
         torch.testing.assert_close(torch.autograd.grad(tiled, (x, y)), expected, rtol=1e-9, atol=1e-12)
@@ -263,9 +255,9 @@ def test_memory_is_that_of_a_tile_and_not_of_the_matrix():
     program = (
         "import resource, torch\n"
         "torch.set_num_threads(1)\n"
-        "from timelike.distributions.discrepancy import potentials\n"
+        "from timelike.distributions.discrepancy import sinkhorn\n"
         "from timelike.distributions.discrepancy.sinkhorn import sinkhorn_divergence\n"
-        "potentials.KEPT = 2**18\n"
+        "sinkhorn.MAX_KEPT_COSTS = 2**18\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "points = lambda n: torch.rand(n, 2, dtype=torch.float64).requires_grad_()\n"
         "run = lambda n: sinkhorn_divergence(points(n), points(n) + 1, blur=2.0).backward()\n"

@@ -21,7 +21,7 @@ from timelike.distributions import (
     VanillaGAN,
     witness,
 )
-from timelike.distributions.discriminators import training_ode
+from timelike.distributions.discriminators import solvers
 from timelike.distributions.discriminators.vanilla import solve_lambert
 
 KERNEL = RBF(width=1.3)
@@ -207,7 +207,7 @@ def test_a_time_too_long_for_one_basis_is_gone_in_parts(monkeypatch):
     fake, real = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 1
     kernel = Laplacian(width=0.2)
     exact = LSGAN(kernel, time=300.0, solver="eigh").train_critic(fake, real)
-    monkeypatch.setattr("timelike.distributions.discriminators.krylov._MAX_BASIS", 16)
+    monkeypatch.setattr("timelike.distributions.discriminators.solvers._MAX_BASIS", 16)
     found = LSGAN(kernel, time=300.0, solver="krylov").train_critic(fake, real)
     assert found.solution.n_products > 32
     np.testing.assert_allclose(found.solution.weights, exact.solution.weights, rtol=1e-6, atol=1e-9)
@@ -215,8 +215,8 @@ def test_a_time_too_long_for_one_basis_is_gone_in_parts(monkeypatch):
 
 def test_where_krylov_needs_too_much_auto_takes_eigh_and_krylov_says_so(monkeypatch):
     fake, real, z = samples(30, 20)
-    monkeypatch.setattr("timelike.distributions.discriminators.krylov._MAX_BASIS", 3)
-    monkeypatch.setattr("timelike.distributions.discriminators.krylov._MAX_SEGMENTS", 2)
+    monkeypatch.setattr("timelike.distributions.discriminators.solvers._MAX_BASIS", 3)
+    monkeypatch.setattr("timelike.distributions.discriminators.solvers._MAX_SEGMENTS", 2)
     hard = Laplacian(width=0.2)
     found = LSGAN(hard, time=100.0).train_critic(fake, real)
     assert found.solution.solver == "eigh"
@@ -228,8 +228,8 @@ def test_where_krylov_needs_too_much_auto_takes_eigh_and_krylov_says_so(monkeypa
 def test_a_matrix_that_is_made_in_blocks_is_the_whole_one(monkeypatch):
     fake, real, z = samples(40, 25)
     whole = LSGAN(KERNEL, time=5.0).train_critic(fake, real)(z)
-    monkeypatch.setattr("timelike.distributions.discriminators.gram.MAX_MATRIX_ENTRIES", 10)
-    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.BLOCK_ENTRIES", 300)
+    monkeypatch.setattr("timelike.distributions.kernels.base.MAX_MATRIX_ENTRIES", 10)
+    monkeypatch.setattr("timelike.distributions.kernels.base.BLOCK_ENTRIES", 300)
     np.testing.assert_allclose(LSGAN(KERNEL, time=5.0).train_critic(fake, real)(z), whole, rtol=1e-9)
 
 
@@ -345,7 +345,7 @@ def test_what_cannot_be_integrated_is_told_once_as_an_error(monkeypatch):
         warnings.warn("lsoda: Repeated convergence failures (perhaps bad Jacobian or tolerances).", stacklevel=2)
         return OptimizeResult(success=False, message="Unexpected istate in LSODA.", y=np.zeros((10, 1)))
 
-    monkeypatch.setattr(training_ode, "solve_ivp", given_up)
+    monkeypatch.setattr(solvers, "solve_ivp", given_up)
     fake, real, _ = samples()
     message = (
         r"time=1.0 cannot be integrated with RBF.*reach 1 .*istate.*: bring the items to a smaller scale.*lower time"
@@ -373,8 +373,8 @@ def test_an_item_that_nobody_else_moves_turns_the_corner_exponentially(size, rou
 def counted(monkeypatch):
     """How often an equation was evaluated."""
     calls = []
-    change = training_ode._TrainingODE.change
-    monkeypatch.setattr(training_ode._TrainingODE, "change", lambda *given: (calls.append(1), change(*given))[1])
+    change = solvers._TrainingODE.change
+    monkeypatch.setattr(solvers._TrainingODE, "change", lambda *given: (calls.append(1), change(*given))[1])
     return calls
 
 
@@ -387,19 +387,19 @@ def test_hinge_of_large_items_ends_at_the_margins_within_bounded_work(scale, cou
     places = np.concatenate([-critic(fake), critic(real)])
     assert places.min() > 1 + rounding / 2 - 1e-4  # nothing is pushed any more
     assert np.isclose(places, 1 + rounding / 2, atol=1e-4).sum() >= 2  # what holds the others back
-    assert len(counted) <= 2 * training_ode._MAX_EVALUATIONS
+    assert len(counted) <= 2 * solvers._MAX_EVALUATIONS
     assert critic.solution.n_products <= len(counted)
     assert (critic.solution.weights * np.repeat([-1, 1], 3) >= 0).all()
 
 
 def test_what_no_method_can_integrate_is_refused_after_bounded_work(counted, monkeypatch):
-    monkeypatch.setattr(training_ode, "_MAX_EVALUATIONS", 1000)  # of 10 000
+    monkeypatch.setattr(solvers, "_MAX_EVALUATIONS", 1000)  # of 10 000
     rng = np.random.default_rng(0)
     fake, real = 1e8 * rng.standard_normal((3, 2)), 1e8 * (rng.standard_normal((3, 2)) + 1)
     message = r"time=1.0 cannot be integrated with Linear.*reach \d.*e\+1[67].*2000 evaluations.*smaller scale"
     with pytest.raises(ValueError, match=message):
         VanillaGAN(Linear()).train_critic(fake, real)
-    assert len(counted) <= 2 * training_ode._MAX_EVALUATIONS + 2
+    assert len(counted) <= 2 * solvers._MAX_EVALUATIONS + 2
     small = VanillaGAN(Linear()).train_critic(fake / 1e8, real / 1e8)  # an ordinary scale takes a small part of that
     assert small.solution.n_products < 500
 
@@ -417,10 +417,8 @@ def test_large_items_and_a_long_time_are_one(loss):
 def test_slopes_of_an_integrated_loss_are_derivatives_of_its_pushes(kind, monkeypatch):
     """A wrong one costs evaluations and changes no weight, so nothing else would notice."""
     seen = []
-    solve = training_ode._TrainingODE.solve
-    monkeypatch.setattr(
-        training_ode._TrainingODE, "solve", lambda self, *how: (seen.append(self), solve(self, *how))[1]
-    )
+    solve = solvers._TrainingODE.solve
+    monkeypatch.setattr(solvers._TrainingODE, "solve", lambda self, *how: (seen.append(self), solve(self, *how))[1])
     fake, real, _ = samples()
     kind(KERNEL, time=0.3).train_critic(fake, real)
     equation, h = seen[0], 1e-7

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, kstest
 
 from timelike.distributions import RBF, Drift
-from timelike.distributions.drift.permutation_test import run_permutation_test
+from timelike.distributions.drift.batch_test import run_permutation_test
 from timelike.distributions.drift.pool import ReferencePool
 from timelike.sequences import Sequences
 

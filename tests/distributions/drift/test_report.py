@@ -199,7 +199,9 @@ def test_groups_of_other_sizes_than_those_of_the_reference_are_noted():
 
 
 def test_there_is_nothing_to_report_before_a_batch():
-    with pytest.raises(ValueError, match=r"no batch was looked at: call update\(batch\) first"):
+    with pytest.raises(
+        ValueError, match=r"nothing to report, because there is no batch yet: call update\(batch\) first"
+    ):
         monitor().report()
 
 

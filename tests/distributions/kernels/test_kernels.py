@@ -12,16 +12,8 @@ from sklearn.metrics import pairwise
 
 import timelike as tl
 from naive import kernels as naive
-from timelike.distributions import (
-    RBF,
-    Laplacian,
-    Linear,
-    Matern,
-    NegativeDistance,
-    Polynomial,
-    RationalQuadratic,
-)
-from timelike.distributions.kernels.function_kernel import FunctionKernel
+from timelike.distributions import RBF, Laplacian, Linear, Matern, NegativeDistance, Polynomial, RationalQuadratic
+from timelike.distributions.kernels.base import FunctionKernel
 from timelike.distributions.validation import validate_sample
 
 RADIAL = {

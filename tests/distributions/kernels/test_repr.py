@@ -19,7 +19,7 @@ from timelike.distributions import (
     ScaledKernel,
     Sum,
 )
-from timelike.distributions.kernels.function_kernel import FunctionKernel
+from timelike.distributions.kernels.base import FunctionKernel
 
 POINTS = np.random.default_rng(0).standard_normal((6, 3))
 KERNELS = [

@@ -171,9 +171,7 @@ def test_an_encoder_that_is_not_fitted_learns_from_the_pooled_sample_and_is_not_
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"vectors": "whitened"}, {"vectors": "raw", "geometry": "cosine"}, {"standardize": False}],
-    ids=repr,
+    "options", [{}, {"vectors": "whitened"}, {"vectors": "raw", "geometry": "cosine"}, {"standardize": False}], ids=repr
 )
 def test_a_fitted_network_gives_tensors_what_it_gives_arrays_with_gradients(options):
     encoder = causal(**options)
@@ -242,35 +240,12 @@ def test_a_learned_kernel_is_the_probability_of_one_class(prototypes):
     assert kernel == PrototypesKernel(prototypes)
 
 
-def test_kernels_that_learned_come_back_from_a_folder_with_the_same_matrix(rocket, prototypes, tmp_path):
-    several = [
-        EncoderKernel(rocket, RBF()),
-        EncoderKernel(rocket, 2 * RBF(width=1.0)),
-        PrototypesKernel(prototypes),
-        EncoderKernel(tl.Rocket(random_state=0), RBF()),
-    ]
-    several += [ExponentialKernel(), ExponentialKernel(tl.DTW(window=2)), GlobalAlignment(gamma=2.0)]
-    several += [
-        ExponentialKernel() + PrototypesKernel(prototypes),
-        0.5 * (EncoderKernel(rocket, RBF()) * ExponentialKernel()),
-    ]
-    for i, kernel in enumerate(several):
-        tl.save_model(kernel, tmp_path / str(i))
-        again = tl.load_model(tmp_path / str(i))
-        assert type(again) is type(kernel)
-        assert repr(again) == repr(kernel)
-        np.testing.assert_array_equal(again(BLOCK), kernel(BLOCK))
-        assert {path.suffix for path in (tmp_path / str(i)).iterdir()} <= {".json", ".safetensors"}
-    assert tl.load_model(tmp_path / "5") == several[5]
-
-
 def test_looking_at_kernels_and_using_those_without_networks_imports_no_torch():
     program = (
-        "import sys, numpy as np, timelike as tl; d = tl.distributions;"
-        "d.TwoSample, d.Drift, d.PrototypesKernel, d.GlobalAlignment, d.mmd, d.witness;"
-        "x = np.random.default_rng(0).standard_normal((6, 20));"
-        "d.mmd(x, x, d.RBF()), d.mmd(x, x, d.EncoderKernel(tl.Rocket(n_features=84, random_state=0), d.RBF())), d.ExponentialKernel()(x);"
-        "print('torch' in sys.modules)"
+        "import sys, numpy as np, timelike as tl; d = tl.distributions;d.TwoSample, d.Drift, d.PrototypesKernel, "
+        "d.GlobalAlignment, d.mmd, d.witness;x = np.random.default_rng(0).standard_normal((6, 20));d.mmd(x, x, "
+        "d.RBF()), d.mmd(x, x, d.EncoderKernel(tl.Rocket(n_features=84, random_state=0), d.RBF())), "
+        "d.ExponentialKernel()(x);print('torch' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
@@ -331,3 +306,25 @@ def test_other_channels_than_those_an_encoder_was_fitted_on_are_refused(rocket, 
             kernel(BLOCK[..., :1])
     with pytest.raises(ValueError, match=r"x has frames of shape \(1,\): this CausalEncoder was fitted on \(2,\)"):
         EncoderKernel(causal(), RBF(width=1.0))(torch.tensor(BLOCK[..., :1]))
+
+
+def test_kernels_that_learned_come_back_from_a_folder_with_the_same_matrix(rocket, prototypes, tmp_path):
+    several = [
+        EncoderKernel(rocket, RBF()),
+        EncoderKernel(rocket, 2 * RBF(width=1.0)),
+        PrototypesKernel(prototypes),
+        EncoderKernel(tl.Rocket(random_state=0), RBF()),
+    ]
+    several += [ExponentialKernel(), ExponentialKernel(tl.DTW(window=2)), GlobalAlignment(gamma=2.0)]
+    several += [
+        ExponentialKernel() + PrototypesKernel(prototypes),
+        0.5 * (EncoderKernel(rocket, RBF()) * ExponentialKernel()),
+    ]
+    for i, kernel in enumerate(several):
+        tl.save_model(kernel, tmp_path / str(i))
+        again = tl.load_model(tmp_path / str(i))
+        assert type(again) is type(kernel)
+        assert repr(again) == repr(kernel)
+        np.testing.assert_array_equal(again(BLOCK), kernel(BLOCK))
+        assert {path.suffix for path in (tmp_path / str(i)).iterdir()} <= {".json", ".safetensors"}
+    assert tl.load_model(tmp_path / "5") == several[5]

@@ -9,7 +9,7 @@ from torch.nn import functional
 from naive import tangent as naive
 from timelike.distributions import NTK, ConjugateKernel, mmd
 from timelike.distributions.tangent import hermite
-from timelike.distributions.tangent.recursion import KernelRecursion
+from timelike.distributions.tangent.autograd import KernelRecursion
 
 SPREAD = 2.4020563531719796
 FUNCTIONS = {

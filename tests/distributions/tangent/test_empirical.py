@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from timelike.distributions import NTK, EmpiricalNTK, empirical_ntk, mmd
-from timelike.distributions.tangent import parameter_jacobian
+from timelike.distributions.tangent import empirical
 
 
 class Layer(nn.Module):
@@ -88,8 +88,8 @@ def test_blocks_of_items_and_groups_of_parameters_change_nothing(monkeypatch):
     for block in (1, 2, 7, 100):
         np.testing.assert_allclose(empirical_ntk(module, x, block_size=block), whole, rtol=1e-12)
         np.testing.assert_allclose(empirical_ntk(module, x[:3], x, block_size=block), whole[:3], rtol=1e-12)
-    monkeypatch.setattr(parameter_jacobian, "_MAX_KEPT_DERIVATIVES", 12)
-    assert len(parameter_jacobian.ParameterJacobian(module).groups(2)) == 4
+    monkeypatch.setattr(empirical, "_MAX_KEPT_DERIVATIVES", 12)
+    assert len(empirical.ParameterJacobian(module).groups(2)) == 4
     np.testing.assert_allclose(empirical_ntk(module, x), whole, rtol=1e-12)
 
 

@@ -8,10 +8,10 @@ from scipy.stats import binom
 
 import timelike as tl
 from timelike.distributions import RBF, Drift, Linear, Sum, TwoSample, differences, power
-from timelike.distributions.kernels.defaults import default_kernel, default_kernels
-from timelike.distributions.two_sample import mmd_statistic
-from timelike.distributions.two_sample.max_statistic import MaxStatistic, joint_statistic
+from timelike.distributions.kernels.base import default_kernel, default_kernels
+from timelike.distributions.two_sample import statistic
 from timelike.distributions.two_sample.permutations import exchangeable_units
+from timelike.distributions.two_sample.statistic import MaxStatistic, joint_statistic
 
 RNG = np.random.default_rng(0)
 
@@ -21,7 +21,7 @@ def similarities(n, seed, width=1.0):
 
 
 def whole(matrix, n_x, groups=None):
-    return mmd_statistic.statistic_from_matrix(matrix, exchangeable_units(n_x, len(matrix) - n_x, groups))
+    return statistic.statistic_from_matrix(matrix, exchangeable_units(n_x, len(matrix) - n_x, groups))
 
 
 def centred(matrix):
@@ -56,8 +56,8 @@ def test_the_spread_is_0_where_nothing_is_told_apart_and_of_three_items():
 def test_similarities_in_blocks_have_the_same_spread(monkeypatch):
     x = np.random.default_rng(1).standard_normal((30, 2))
     units = exchangeable_units(12, 18, None)
-    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.BLOCK_ENTRIES", 64)
-    by_blocks = mmd_statistic.statistic_from_blocks(RBF(width=1.0), x, units)
+    monkeypatch.setattr("timelike.distributions.kernels.base.BLOCK_ENTRIES", 64)
+    by_blocks = statistic.statistic_from_blocks(RBF(width=1.0), x, units)
     assert by_blocks.similarity_deviation == pytest.approx(whole(RBF(width=1.0)(x), 12).similarity_deviation, rel=1e-9)
 
 
@@ -210,9 +210,7 @@ def test_a_monitor_compares_by_the_larger_of_the_two_and_its_own_sum_by_the_sum(
     both = tl.Sequences(np.concatenate([before.values.reshape(-1, 50, 2), batch]))
     parts = [part._kernel_matrix(part._precompute_items(both, "x"), None) for part in drift.kernel_.parts]
     n = len(before)
-    wholes = [
-        mmd_statistic.statistic_from_matrix(one[::-1, ::-1].copy(), exchangeable_units(4, n, None)) for one in parts
-    ]
+    wholes = [statistic.statistic_from_matrix(one[::-1, ::-1].copy(), exchangeable_units(4, n, None)) for one in parts]
     expected = MaxStatistic(tuple(wholes)).statistics(np.array([[True] * 4 + [False] * n]))[0]
     assert seen.statistic == pytest.approx(expected, rel=1e-6)
     assert drift.similarities_.shape == (2, n + 4, n + 4)

@@ -88,7 +88,7 @@ def test_groups_change_sides_in_channels_too():
 
 
 def test_large_samples_are_thinned(monkeypatch):
-    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.MAX_MATRIX_ENTRIES", 400)
+    monkeypatch.setattr("timelike.distributions.kernels.base.MAX_MATRIX_ENTRIES", 400)
     x, y = pair(100, 60, shift=1.0)
     found = differences(x, y, KERNEL, random_state=0)
     assert sum(found.sizes) <= 21
@@ -157,7 +157,7 @@ def test_an_encoder_that_has_learned_is_not_asked_about_single_channels():
 
 
 def test_positions_and_names_stay_right_when_samples_are_thinned(monkeypatch):
-    monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.MAX_MATRIX_ENTRIES", 60**2)
+    monkeypatch.setattr("timelike.distributions.kernels.base.MAX_MATRIX_ENTRIES", 60**2)
     x, y = pair(100, 80, shift=1.0)
     found = differences(x, y, KERNEL, random_state=0)
     assert sum(found.sizes) <= 60

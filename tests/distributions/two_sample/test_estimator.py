@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import timelike as tl
 from naive import kernels as naive_kernels, two_sample as naive
 from timelike.distributions import RBF, Laplacian, Linear, TwoSample, mmd
-from timelike.distributions.two_sample import mmd_statistic, p_values
+from timelike.distributions.two_sample import permutations, statistic
 from timelike.distributions.two_sample.permutations import exchangeable_units
 
 RNG = np.random.default_rng(0)
@@ -107,7 +107,7 @@ def test_permuted_statistics_are_those_of_reindexing():
     kernel = RBF(width=1.0)
     table = table_of(kernel, x, y)
     sides = exchangeable_units(12, 9, None).sample_allocations(20, np.random.default_rng(1))
-    found = mmd_statistic.statistic_from_matrix(table, exchangeable_units(12, 9, None)).statistics(sides)
+    found = statistic.statistic_from_matrix(table, exchangeable_units(12, 9, None)).statistics(sides)
     for one, in_x in zip(found, sides, strict=True):
         expected = naive.statistic(((table + table.T) / 2).tolist(), in_x.tolist())
         assert one == pytest.approx(float(expected), rel=1e-9, abs=1e-12)
@@ -117,7 +117,7 @@ def test_few_items_against_many_are_counted_as_others_are():
     x, y = drawn(3, 150, shift=1.0)
     table = table_of(RBF(width=1.0), x, y)
     sides = exchangeable_units(3, 150, None).sample_allocations(50, np.random.default_rng(1))
-    whole = mmd_statistic.statistic_from_matrix(table, exchangeable_units(3, 150, None))
+    whole = statistic.statistic_from_matrix(table, exchangeable_units(3, 150, None))
     np.testing.assert_array_equal(whole.statistics(sides), replace(whole, matrix=None).statistics(sides))
 
 
@@ -126,8 +126,8 @@ def test_blocks_change_no_bit(estimator, monkeypatch):
     x, y = drawn(40, 33, shift=0.3)
     whole = TwoSample(RBF(), estimator=estimator, random_state=0, n_permutations=99).test(x, y)
     for block in (73, 1000, 5000):
-        monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.BLOCK_ENTRIES", block)
-        monkeypatch.setattr("timelike.distributions.kernels.matrix_blocks.MAX_MATRIX_ENTRIES", block)
+        monkeypatch.setattr("timelike.distributions.kernels.base.BLOCK_ENTRIES", block)
+        monkeypatch.setattr("timelike.distributions.kernels.base.MAX_MATRIX_ENTRIES", block)
         found = TwoSample(RBF(), estimator=estimator, random_state=0, n_permutations=99).test(x, y)
         np.testing.assert_array_equal(found.null, whole.null)
         assert (found.statistic, found.p_value) == (whole.statistic, whole.p_value)
@@ -167,8 +167,8 @@ def test_equal_points_give_p_one_and_say_so():
 @given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=12))
 def test_several_kernels_are_counted_by_their_least_rank(rows):
     table = np.array(rows, float)
-    ranks = p_values.least_ranks(table)
-    found = p_values.permutation_p_value(1 - ranks[1:], 1 - ranks[0])
+    ranks = permutations.least_ranks(table)
+    found = permutations.permutation_p_value(1 - ranks[1:], 1 - ranks[0])
     assert found == pytest.approx(float(naive.aggregated_p_value(rows)))
 
 
@@ -188,7 +188,7 @@ def test_several_widths_find_what_one_misses():
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 4), st.integers(1, 6))
 def test_early_stopping_counts_as_besag_and_clifford_do(null, observed, h):
-    found = p_values.sequential_p_value(np.array(null, float), float(observed), h)
+    found = permutations.sequential_p_value(np.array(null, float), float(observed), h)
     p, used = naive.sequential_p_value(observed, null, h)
     if found is None:
         assert used == len(null)
@@ -476,7 +476,7 @@ def test_a_side_of_one_group_is_judged_by_its_items_and_blocks_change_no_bit(mon
     assert whole.statistic == pytest.approx(statistics[0])
     assert whole.p_value == pytest.approx(np.mean(np.array(statistics) >= statistics[0] - 1e-9))
     for name in ("BLOCK_ENTRIES", "MAX_MATRIX_ENTRIES"):
-        monkeypatch.setattr(f"timelike.distributions.kernels.matrix_blocks.{name}", 20)
+        monkeypatch.setattr(f"timelike.distributions.kernels.base.{name}", 20)
     found = TwoSample(Linear(), n_permutations=500).test(x, y, groups=groups)
     np.testing.assert_allclose(found.null, whole.null, rtol=1e-9)
     assert found.p_value == whole.p_value

@@ -5,7 +5,7 @@ import pytest
 
 from naive import two_sample as naive
 from timelike.distributions import RBF, Power, TwoSample, power
-from timelike.distributions.discrepancy.variance import estimate_mmd
+from timelike.distributions.discrepancy.mmd import estimate_mmd
 
 
 def test_the_spread_is_that_of_the_formula():

@@ -437,11 +437,7 @@ def test_the_crescent_is_shaded_and_the_spiral_fades():
             r"dtype=int32: expected float32, float64 or uint8",
         ),
         (lambda g: g.moving_digits(digits=3), TypeError, r"digits is a int: expected None, a path, or a pair"),
-        (
-            lambda g: g.moving_digits(digits=(np.zeros((9, 3)), range(9))),
-            ValueError,
-            r"digits has images \(9, 3\)",
-        ),
+        (lambda g: g.moving_digits(digits=(np.zeros((9, 3)), range(9))), ValueError, r"digits has images \(9, 3\)"),
         (
             lambda g: g.rasterize_digits(np.ones((1, 1, 2, 2)), [[[[3.0, 0.0]]]], size=4),
             ValueError,

@@ -89,7 +89,9 @@ def test_numbers_in_another_hand_are_shown(read, text, message):
 
 
 def test_a_pattern_without_a_group_is_no_label(read):
-    with pytest.raises(ValueError, match=r"label='a\\\\d' is no column, and a regular expression without a group"):
+    with pytest.raises(
+        ValueError, match=r"label='a\\\\d' is not a column, and as a regular expression it has no group"
+    ):
         read("t,ax\n0,1\n1,2\n", label=r"a\d")
 
 

@@ -26,7 +26,8 @@ quick = settings(max_examples=60, deadline=None, suppress_health_check=list(Heal
 TOKENS = st.one_of(
     st.sampled_from(["@data", "@timeStamps true", "@classLabel true a b", "@targetLabel true", "@univariate true",
                      "@equalLength true", "@seriesLength 2", "@dimensions 2", "@missing true", "@relation r",
-                     "@attribute a numeric", "@attribute r relational", "@end r", "@attribute t {a,'b c'}", "id,x", "id,time,x,label",
+                     "@attribute a "
+                     "numeric", "@attribute r relational", "@end r", "@attribute t {a,'b c'}", "id,x", "id,time,x,label",
                      "(0,1)", "2007-01-01 00:00:00", "NaN", "?", "inf", "1e999", "-0.0", "\\n", "\r\n", "\n", "#", "%"]),
     st.sampled_from(list("0123456789.,:;()'\"{}\t \n+-eE_@aby")),
     st.characters(),

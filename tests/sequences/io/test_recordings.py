@@ -322,29 +322,12 @@ def test_one_ctrl_c_stops_all_threads(monkeypatch) -> None:
     assert reader.running == 0
 
 
-def test_a_bar_counts_files_and_frames_and_waits_two_seconds(tmp_path, monkeypatch) -> None:
-    shown = []
-
-    class Bar:
-        def __init__(self, **options) -> None:
-            self.options, self.count = options, 0
-            shown.append(self)
-
-        def update(self, n) -> None:
-            self.count += n
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error) -> None:
-            pass
-
+def test_a_bar_counts_files_and_frames_and_waits_two_seconds(tmp_path, bars) -> None:
     for number in range(3):
         clip(tmp_path / f"{number}.mkv", 4)
-    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
     tl.load(tmp_path, every=2)
-    assert [(bar.options["total"], bar.count) for bar in shown] == [(3, 3), (6, 6)]
-    for bar in shown:
+    assert [(bar.options["total"], bar.count) for bar in bars] == [(3, 3), (6, 6)]
+    for bar in bars:
         assert bar.options["disable"] is None  # on a terminal only
         assert bar.options["delay"] == 2
 

@@ -108,7 +108,7 @@ def test_time_is_found_by_its_name_by_its_words_and_by_its_dates(tmp_path) -> No
     assert loaded("t", axis="T").times.tolist() == [0, 1, 2, 3]
     assert loaded("t", standard_name="time").times.tolist() == [0, 1, 2, 3]
     assert loaded("t", units="hours since 1999-12-31 22:00").times[2] == np.datetime64("2000-01-01")
-    with pytest.raises(FormatError, match=r"a\.nc: which of the dimensions .*'t'.* is time is not said.*time=\.\.\."):
+    with pytest.raises(FormatError, match=r"a\.nc: no single time dimension is identified among .*'t'.*time=\.\.\."):
         loaded("t")
 
 

@@ -1,4 +1,4 @@
-"""Costs of all pairs of frames, as often differentiable as one likes; torch's `cdist` is so once."""
+"""Costs of all pairs of frames, differentiable any number of times; torch's `cdist` is differentiable once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def frame_costs(cost: Cost, x: Tensor, y: Tensor) -> Tensor:
     tensor([[0.],
             [5.]])
     """
-    found: Tensor = _FrameCosts.apply(x, y, cost)  # type: ignore[no-untyped-call]
-    return found
+    costs: Tensor = _FrameCosts.apply(x, y, cost)  # type: ignore[no-untyped-call]
+    return costs
 
 
 class _FrameCosts(torch.autograd.Function):
@@ -38,13 +38,13 @@ class _FrameCosts(torch.autograd.Function):
         with torch.enable_grad():
             if again:
                 sides = x.view_as(x), y.view_as(y)  # views, because one tensor may be given twice
-                found = _differentiable_costs(*sides, ctx.cost)
+                costs = _differentiable_costs(*sides, ctx.cost)
             else:
                 sides = x.detach().requires_grad_(), y.detach().requires_grad_()
-                found = _fast_costs(*sides, ctx.cost)
-            asked = [side for side, needed in zip(sides, ctx.needs_input_grad, strict=False) if needed]
-            by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=again))
-        return (*(next(by_asked) if needed else None for needed in ctx.needs_input_grad[:2]), None)
+                costs = _fast_costs(*sides, ctx.cost)
+            differentiated = [side for side, needed in zip(sides, ctx.needs_input_grad, strict=False) if needed]
+            input_gradients = iter(torch.autograd.grad(costs, differentiated, gradient, create_graph=again))
+        return (*(next(input_gradients) if needed else None for needed in ctx.needs_input_grad[:2]), None)
 
 
 def _fast_costs(x: Tensor, y: Tensor, cost: Cost) -> Tensor:

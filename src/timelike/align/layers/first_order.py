@@ -1,4 +1,4 @@
-"""A decorator for backward passes that have no derivative of their own: they refuse to be differentiated again."""
+"""A decorator for backward passes that are not differentiable: a second derivative raises an error."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 
 
 def once_differentiable(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A backward pass that refuses to be part of a graph.
+    """A backward pass that raises an error if it becomes part of a graph.
 
-    torch's `once_differentiable` looks at the incoming gradients only: with a constant one, a further derivative would
-    be taken as if the backward pass were constant, and be wrong without a word.
+    torch's `once_differentiable` checks the incoming gradients only: if they are constant, a second derivative would
+    treat the backward pass as constant and be silently wrong.
     """
 
     def decorate(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,20 +22,20 @@ Number = float | Tensor
 
 
 class WarpOutput(NamedTuple):
-    """Warps and what they cost: `phi` (item, knot) in y's time, 0 past the end of x, and `objective` (item,)."""
+    """Warps and their costs: `phi` (item, knot) in y's time, 0 past the end of x, and `objective` (item,)."""
 
     phi: Tensor
     objective: Tensor
 
 
 class DecDTW(nn.Module):
-    """The warp that aligns y with x best, as a differentiable function of everything that shapes it.
+    """The best warp of y onto x, differentiable with respect to the signals and all constraints.
 
     φ* = argmin Σ w_i L(x_i − y(φ_i)) + Σ λ_i Δ_i ((φ_{i+1} − φ_i)/Δ_i − 1)² subject to slopes between s_min and s_max
     and values between b_min and b_max (Xu, Garg, Milford and Gould, ICLR 2023); the problem and its options are those
     of `timelike.GDTW`. The backward pass differentiates the conditions of optimality: one tridiagonal system per pair.
-    Warp values that lie on one of y's steps because the cost has a kink there do not move, and their gradient is zero.
-    Where a warp could move for nothing (flat signals, λ = 0), the gradient takes it to stay where it is.
+    Warp values at a kink of the cost, on one of y's steps, do not move, so their gradient is zero.
+    If a warp can move at no cost (flat signals, λ = 0), the gradient assumes that it does not move.
     With `penalty="absolute"` the cost has no curvature: the gradient is one of the subgradients. Timestamps are
     constants.
 
@@ -94,9 +94,9 @@ class DecDTW(nn.Module):
         x_times: Any = None,
         y_times: Any = None,
     ) -> WarpOutput:
-        """Warps of each y (item, time, channel) onto its x; step numbers are the times unless these are given.
+        """Warps of each y (item, time, channel) onto its x; by default, the times are step numbers.
 
-        Times are (item, time) or, for all items alike, (time,).
+        Times are (item, time), or (time,) for all items.
         """
         padded = validate_pairs(x, y, x_lengths, y_lengths)
         clocks = (
@@ -140,17 +140,17 @@ class _SolveWarp(torch.autograd.Function):
         how: warps.WarpOptions,
     ) -> tuple[Tensor, Tensor]:
         pairs = _make_problems(x, y, (strength, s_min, s_max, b_min, b_max), padded, clocks)
-        found = warps.solve(pairs, how, threads=torch.get_num_threads())
-        if isinstance(found, warps.WarpConflict):
-            raise ValueError(_explain_conflict(found, pairs, clocks, how.free_ends))
-        _refuse_overflow(found.objective, x.dtype)
-        ctx.pairs, ctx.how, ctx.found, ctx.padded, ctx.times = pairs, how, found, padded, clocks
+        solution = warps.solve(pairs, how, threads=torch.get_num_threads())
+        if isinstance(solution, warps.WarpConflict):
+            raise ValueError(_explain_conflict(solution, pairs, clocks, how.free_ends))
+        _refuse_overflow(solution.objective, x.dtype)
+        ctx.pairs, ctx.how, ctx.found, ctx.padded, ctx.times = pairs, how, solution, padded, clocks
         x_clock, y_clock = clocks
         inside = valid_mask(padded.x_lengths, x.shape[1])
-        values = np.repeat(y_clock.unit_times.starts, x_clock.lengths) + found.phi * np.repeat(
+        values = np.repeat(y_clock.unit_times.starts, x_clock.lengths) + solution.phi * np.repeat(
             y_clock.scale, x_clock.lengths
         )
-        return _pad_values(values, inside, x), torch.as_tensor(found.objective).to(x)
+        return _pad_values(values, inside, x), torch.as_tensor(solution.objective).to(x)
 
     @staticmethod
     @once_differentiable("the gradient of DecDTW")
@@ -160,7 +160,7 @@ class _SolveWarp(torch.autograd.Function):
         inside = valid_mask(padded.x_lengths, padded.x.shape[1])
         scale = np.repeat(y_clock.scale, x_clock.lengths)
         worth = of_phi.detach().cpu().double()[inside].numpy() * scale
-        found = warps.gradients(
+        gradients = warps.gradients(
             ctx.pairs,
             ctx.how,
             ctx.found,
@@ -173,13 +173,14 @@ class _SolveWarp(torch.autograd.Function):
         per_span = 1 / np.repeat(y_clock.unit_times.spans, x_clock.lengths)
         kept = ends[inside].numpy()
         sides = (
-            _pad_values(found.x, inside, padded.x),
-            _pad_values(found.y, valid_mask(padded.y_lengths, padded.y.shape[1]), padded.y),
+            _pad_values(gradients.x, inside, padded.x),
+            _pad_values(gradients.y, valid_mask(padded.y_lengths, padded.y.shape[1]), padded.y),
         )
         intervals = (
-            _pad_values(g[kept], ends[:, :-1], padded.x, exact=True) for g in (found.lambdas, found.s_min, found.s_max)
+            _pad_values(g[kept], ends[:, :-1], padded.x, exact=True)
+            for g in (gradients.lambdas, gradients.s_min, gradients.s_max)
         )
-        knots = (_pad_values(g * per_span, inside, padded.x, exact=True) for g in (found.b_min, found.b_max))
+        knots = (_pad_values(g * per_span, inside, padded.x, exact=True) for g in (gradients.b_min, gradients.b_max))
         return (*sides, *intervals, *knots, None, None, None)
 
 
@@ -244,5 +245,5 @@ def _explain_conflict(
     constraints = pair_constraints(pairs, found.pair, free_ends)
     time = float(x_clock.times[x_clock.starts[found.pair] + found.knot])
     clock = y_clock.unit_times
-    said = conflict_message(found.knot, constraints, time, clock.starts[found.pair], clock.spans[found.pair])
-    return f"item {found.pair}: {said}"
+    message = conflict_message(found.knot, constraints, time, clock.starts[found.pair], clock.spans[found.pair])
+    return f"item {found.pair}: {message}"

@@ -28,7 +28,7 @@ class KnotTimes:
         self.scale = np.where(self.lengths > 1, self.unit_times.spans, 0.0)  # a single step has one time
 
     def refuse_rounding(self, dtype: torch.dtype, name: str) -> None:
-        """An error where warp values in `dtype` could not be told apart: seconds since 1970 in float32, say."""
+        """Raise an error if warp values in `dtype` could not be distinguished: seconds since 1970 in float32, say."""
         shortest = np.diff(self.times)[np.diff(self.times) > 0].min(initial=np.inf)
         grain = torch.finfo(dtype).eps * np.abs(self.times).max(initial=0.0)
         if grain > 0.1 * shortest and np.abs(self.unit_times.starts).max(initial=0.0) > 0:
@@ -105,7 +105,7 @@ def check_constraints(constraints: tuple[Tensor, ...], lengths: Tensor) -> None:
 
 
 def _refuse_where(wrong: Tensor, values: Tensor, name: str, expected: str) -> None:
-    found = torch.nonzero(wrong)
-    if len(found):
-        item, at = found[0].tolist()
+    positions = torch.nonzero(wrong)
+    if len(positions):
+        item, at = positions[0].tolist()
         raise ValueError(f"{name} is {float(values[item, at])} for item {item} at knot {at}: expected {expected}")

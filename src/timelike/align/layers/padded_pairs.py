@@ -1,4 +1,4 @@
-"""Padded pairs of sequences for torch modules: shapes and lengths checked, zeros put into the padding."""
+"""Padded pairs of sequences for torch modules: checks of shapes and lengths, and zeros in the padding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PaddedPairs(NamedTuple):
 
 
 def validate_pairs(x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> PaddedPairs:
-    """Both sides, checked; padding may hold anything, even inf and nan, and takes no part in values or gradients."""
+    """Both sides, checked; padding may hold any value, even inf and nan, and affects neither values nor gradients."""
     for side, name in ((x, "x"), (y, "y")):
         check_padded_tensor(side, name)
     refuse_mismatch(x, y)
@@ -55,12 +55,12 @@ def validate_sides(x: Any, y: Any, x_lengths: Any, y_lengths: Any) -> tuple[Padd
 
 
 def valid_step_mask(side: PaddedSide) -> Tensor:
-    """Which steps (item, time) are no padding."""
+    """Mask (item, time) of the steps that are not padding."""
     return valid_mask(torch.from_numpy(side.lengths), side.values.shape[1], side.values.device)
 
 
 def zero_padding(side: Tensor, lengths: Tensor, name: str) -> Tensor:
-    """The same with zeros for padding; an error if what is not padding holds inf or nan."""
+    """The same with zeros in the padding; raises an error if other steps hold inf or nan."""
     clean = side
     if bool((lengths < side.shape[1]).any()):
         inside = valid_mask(lengths, side.shape[1], side.device)
@@ -78,6 +78,6 @@ def is_finite(values: Tensor) -> bool:
     """Whether no number is nan or inf."""
     if values.device.type != "cpu" or values.dtype == torch.bfloat16:
         return bool(torch.isfinite(values).all())
-    # not by torch: its threads stay awake for a while after an operation, and take the processors from the kernels
+    # not by torch: its threads stay awake for a while after an operation, and take the CPUs from the kernels
     array = values.detach().numpy()
     return array.size == 0 or bool(np.isfinite(array.max()) and np.isfinite(array.min()))

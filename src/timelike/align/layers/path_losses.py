@@ -24,8 +24,8 @@ class TimeErr(nn.Module):
     two warps agree at both ends of an interval, the gradient of that interval is zero.
 
     Called as `loss(phi, truth, times=None, lengths=None)`: `phi` and `truth` (batch, knot) are the two warps at x's
-    `times`, (knot,) or (batch, knot), by default the step numbers; `lengths` (batch,) counts the knots that are no
-    padding. The answer (batch,) is in y's time.
+    `times`, (knot,) or (batch, knot), by default the step numbers; `lengths` (batch,) counts the knots that are not
+    padding. The result (batch,) is in y's time.
 
     Examples
     --------
@@ -67,13 +67,13 @@ class TimeDev(nn.Module):
 class MaxError(nn.Module):
     """Largest deviation of a warp from the true one, over the knots.
 
-    max_i ‖p(φ_i) − p(φ*_i)‖, or its square, where p is what the caller gives as `through`, for example the place where
-    y was at a time (Xu et al., ICLR 2023, section 7.2), and by default nothing: max_i |φ_i − φ*_i|. The gradient goes
-    to the largest deviation, in equal parts to equal ones, and is zero where it is zero.
+    max_i ‖p(φ_i) − p(φ*_i)‖, or its square, where p is the function `through`, for example the position of y at a time
+    (Xu et al., ICLR 2023, section 7.2). By default p is the identity: max_i |φ_i − φ*_i|. The gradient goes to the
+    largest deviation, in equal parts to equal ones, and is zero if the deviation is zero.
 
     Called as `loss(phi, truth, times=None, lengths=None, through=None)`, as `TimeErr`; the maximum does not depend on
     `times`. `through` takes (batch, knot) in y's time to (batch, knot) or (batch, knot, dimension), see `Positions`.
-    With it, `truth` may also be (batch, knot, dimension): where x itself was, which need not be on y's way.
+    With it, `truth` may also be (batch, knot, dimension): the position of x itself, which need not be on y's path.
 
     Examples
     --------
@@ -119,8 +119,8 @@ class MaxError(nn.Module):
 class WarpMSE(nn.Module):
     """Mean squared deviation of a warp from the true one, over the knots.
 
-    1/m Σ_i (φ_i − φ*_i)². Every knot counts the same, however far apart the knots are: `times` change nothing. For the
-    mean over time take the square of `TimeDev` (Xu et al., ICLR 2023, section 7).
+    1/m Σ_i (φ_i − φ*_i)². Every knot has the same weight regardless of spacing, so `times` has no effect. For the mean
+    over time, use the square of `TimeDev` (Xu et al., ICLR 2023, section 7).
 
     Called as `TimeErr`.
 
@@ -138,11 +138,11 @@ class WarpMSE(nn.Module):
 
 
 class Positions:
-    """Where y was at any of its times: what was recorded at its steps, linear in between.
+    """The position of y at any time: the recorded position at its steps, linear in between.
 
     p(t) = p_j + (t − t_j)/(t_{j+1} − t_j) · (p_{j+1} − p_j), and the first and last value outside; differentiable in t
     and in the values. `values` are (batch, time) or (batch, time, dimension), `times` (time,) or (batch, time), by
-    default the step numbers; `lengths` (batch,) counts the steps that are no padding (Xu et al., ICLR 2023, 7.2).
+    default the step numbers; `lengths` (batch,) counts the steps that are not padding (Xu et al., ICLR 2023, 7.2).
 
     Examples
     --------
@@ -177,9 +177,9 @@ class Positions:
         low, high = self.times.gather(1, after - 1), self.times.gather(1, after)
         share = ((t - low) / (high - low)).unsqueeze(-1)
         index = after.unsqueeze(-1).expand(-1, -1, self.values.shape[-1])
-        found = self.values.gather(1, index - 1) * (1 - share) + self.values.gather(1, index) * share
-        found = found.to(self.values.dtype)
-        return found.squeeze(-1) if self.flat else found
+        positions = self.values.gather(1, index - 1) * (1 - share) + self.values.gather(1, index) * share
+        positions = positions.to(self.values.dtype)
+        return positions.squeeze(-1) if self.flat else positions
 
 
 def _map_to_places(phi: Tensor, truth: Tensor, through: Map | None) -> tuple[Tensor, Tensor]:
@@ -214,7 +214,7 @@ def _mean_over_time(means: Tensor, steps: Tensor) -> Tensor:
 
 
 def _error_unit(error: Tensor) -> Tensor:
-    """What errors are divided by before they are squared, (batch, 1): 1, or the largest where a square overflows."""
+    """The divisor of errors before they are squared, (batch, 1): 1, or the largest error if a square would overflow."""
     largest = error.detach().abs().flatten(1).amax(dim=1, keepdim=True)
     limit = (torch.finfo(error.dtype).max / error[0].numel()) ** 0.5 / 2
     return largest.where(largest > limit, 1)
@@ -243,14 +243,14 @@ def _errors_and_steps(
     """The errors at the knots (batch, knot) and the times between them (batch, knot − 1); zero in the padding."""
     valid = _validate_warps(phi, truth, times, lengths, least=2)
     error = phi.where(valid, 0) - truth.where(valid, 0)
-    known = _validate_times(times, phi.shape, error.dtype, phi.device, valid.sum(dim=1))
-    return error, (known[:, 1:] - known[:, :-1]).where(valid[:, 1:], 0).to(error.dtype)
+    clock = _validate_times(times, phi.shape, error.dtype, phi.device, valid.sum(dim=1))
+    return error, (clock[:, 1:] - clock[:, :-1]).where(valid[:, 1:], 0).to(error.dtype)
 
 
 def _validate_warps(
     phi: Tensor, truth: Tensor, times: Tensor | None, lengths: Tensor | None, *, least: int = 1, places: bool = False
 ) -> Tensor:
-    """Which knots are no padding, (batch, knot), once everything given makes sense."""
+    """Mask (batch, knot) of the knots that are not padding, after validation of the input."""
     _refuse_non_float(phi, "phi")
     _refuse_non_float(truth, "truth")
     if phi.ndim != 2 or 0 in phi.shape:
@@ -258,8 +258,8 @@ def _validate_warps(
             f"phi has shape {tuple(phi.shape)}: expected (batch, knot), one or more of each; "
             "for one warp give phi.unsqueeze(0)"
         )
-    known = truth.shape[:2] if places and truth.ndim == 3 else truth.shape
-    if known != phi.shape:
+    truth_shape = truth.shape[:2] if places and truth.ndim == 3 else truth.shape
+    if truth_shape != phi.shape:
         also = " or (batch, knot, dimension)" if places else ""
         raise ValueError(
             f"truth has shape {tuple(truth.shape)} and phi {tuple(phi.shape)}: expected the same shape{also}; "
@@ -307,20 +307,20 @@ def _validate_times(
             f"times has shape {tuple(times.shape)}: expected ({shape[1]},) or {tuple(shape)}, one time per knot"
         )
     # dates in float64 would collapse in a narrower type
-    known = times.to(device=device, dtype=torch.promote_types(dtype, times.dtype)).expand(*shape)
+    clock = times.to(device=device, dtype=torch.promote_types(dtype, times.dtype)).expand(*shape)
     valid = torch.arange(shape[1], device=device) < count[:, None]
-    known = known.where(valid, 0)
-    wrong = ~known.isfinite()
-    wrong[:, 1:] |= ~(known[:, 1:] > known[:, :-1]) & valid[:, 1:]
+    clock = clock.where(valid, 0)
+    wrong = ~clock.isfinite()
+    wrong[:, 1:] |= ~(clock[:, 1:] > clock[:, :-1]) & valid[:, 1:]
     if wrong.any():
         pair, knot = wrong.nonzero()[0].tolist()
-        before = f" after {known[pair, knot - 1].item():.9g}" if knot else ""
+        before = f" after {clock[pair, knot - 1].item():.9g}" if knot else ""
         raise ValueError(
-            f"times is {known[pair, knot].item():.9g}{before} at knot {knot} of pair {pair}: expected finite, "
+            f"times is {clock[pair, knot].item():.9g}{before} at knot {knot} of pair {pair}: expected finite, "
             "increasing times; sort the knots and leave out repeated ones"
         )
-    end = known.gather(1, (count - 1)[:, None])
-    return known.where(valid, end + 1 + steps).contiguous()
+    end = clock.gather(1, (count - 1)[:, None])
+    return clock.where(valid, end + 1 + steps).contiguous()
 
 
 def _refuse_non_float(value: Any, name: str) -> None:

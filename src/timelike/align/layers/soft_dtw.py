@@ -57,8 +57,8 @@ class _Visits(torch.autograd.Function):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         ctx.set_materialize_grads(False)
         if _is_kernel_supported(costs):
-            found = executor.visits(soft, _to_array(costs), n, m, torch.get_num_threads())
-            totals, visits = (torch.from_numpy(part) for part in found)
+            parts = executor.visits(soft, _to_array(costs), n, m, torch.get_num_threads())
+            totals, visits = (torch.from_numpy(part) for part in parts)
         else:
             totals, visits = fallback.visits(soft, costs, n, m)
         ctx.save_for_backward(costs, visits)
@@ -83,8 +83,8 @@ def _hessian_product(
 ) -> torch.Tensor:
     if not _is_kernel_supported(costs):
         return fallback.hessian_product(soft, costs, direction, n, m)
-    found = executor.hessian_product(soft, _to_array(costs), _to_array(direction), n, m, torch.get_num_threads())
-    return torch.from_numpy(found)
+    product = executor.hessian_product(soft, _to_array(costs), _to_array(direction), n, m, torch.get_num_threads())
+    return torch.from_numpy(product)
 
 
 class _Totals(torch.autograd.Function):
@@ -113,10 +113,12 @@ class _Totals(torch.autograd.Function):
         if _is_kernel_supported(x) and not torch.is_grad_enabled():
             sides = _to_packed(x, n), _to_packed(y, m)
             scales, wanted = _to_array(gradients[0]), ctx.needs_input_grad[:2]
-            found = executor.gradients(soft, *sides, scales, tables=ctx.tables, threads=ctx.threads, wanted=wanted)
+            side_gradients = executor.gradients(
+                soft, *sides, scales, tables=ctx.tables, threads=ctx.threads, wanted=wanted
+            )
             by_x, by_y = (
                 None if part is None else torch.from_numpy(part).reshape(side.shape)
-                for part, side in zip(found, (x, y), strict=True)
+                for part, side in zip(side_gradients, (x, y), strict=True)
             )
         else:
             visits = _Visits.apply(_SquaredCosts.apply(x, y, n, m), n, m, soft)[1]  # type: ignore[no-untyped-call]
@@ -125,7 +127,7 @@ class _Totals(torch.autograd.Function):
 
 
 class _SoftAlignment(nn.Module):
-    """What both modules share: options, input checks, and the expected alignment."""
+    """The base class of both modules: options, input checks, and the expected alignment."""
 
     def __init__(self, gamma: float, window: Window, band: Band) -> None:
         super().__init__()
@@ -146,14 +148,14 @@ class _SoftAlignment(nn.Module):
     def _visits(self, x: PaddedSide, y: PaddedSide) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = x.lengths, y.lengths
         costs = _SquaredCosts.apply(x.values, y.values, *lengths)  # type: ignore[no-untyped-call]
-        found: tuple[torch.Tensor, torch.Tensor] = _Visits.apply(costs, *lengths, self._soft_minimum())  # type: ignore[no-untyped-call]
-        return found
+        totals_and_visits: tuple[torch.Tensor, torch.Tensor] = _Visits.apply(costs, *lengths, self._soft_minimum())  # type: ignore[no-untyped-call]
+        return totals_and_visits
 
     def alignment(self, x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> torch.Tensor:
-        """The expected alignment (item, time of x, time of y): how often each pair of steps is matched in the mean.
+        """The expected alignment (item, time of x, time of y): how often each pair of steps is matched, on average.
 
-        It is the gradient of soft-DTW by the costs of the pairs of steps, 0 in the padding, and can be differentiated
-        once.
+        It is the gradient of soft-DTW with respect to the costs of the pairs of steps and 0 in the padding. It can be
+        differentiated once.
         """
         return self._visits(*self._validate_sides(x, y, x_lengths, y_lengths))[1]
 
@@ -161,9 +163,9 @@ class _SoftAlignment(nn.Module):
 class SoftDTW(_SoftAlignment):
     """Soft-DTW: dynamic time warping with a soft minimum, a loss with gradients (Cuturi and Blondel, 2017).
 
-    softmin_γ(a, b, c) = −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)) in place of the minimum. The raw value may be
-    negative and is not least at x = y. The divergence d(x, y) − ½ d(x, x) − ½ d(y, y) is (Blondel, Mensch and Vert,
-    2021): it is 0 at x = y, and recommended as a loss.
+    softmin_γ(a, b, c) = −γ log(exp(−a/γ) + exp(−b/γ) + exp(−c/γ)) replaces the minimum. The raw value may be
+    negative, and its minimum is not at x = y. The divergence d(x, y) − ½ d(x, x) − ½ d(y, y) is 0 at x = y and is the
+    recommended loss (Blondel, Mensch and Vert, 2021).
 
     Parameters
     ----------
@@ -195,13 +197,13 @@ class SoftDTW(_SoftAlignment):
     def forward(self, x: Any, y: Any, x_lengths: Any = None, y_lengths: Any = None) -> torch.Tensor:
         """One value for each pair, (item,), of x (item, time, channel) and y (item, time, channel).
 
-        Steps from `x_lengths[i]` on are padding: they change no value and no gradient, and may even be NaN.
+        Steps from `x_lengths[i]` on are padding: they affect neither values nor gradients, and may even be NaN.
         """
         one, two = self._validate_sides(x, y, x_lengths, y_lengths)
-        found = self._totals(one, two)
+        totals = self._totals(one, two)
         if self.divergence:
-            found = found - (self._totals(one, one) + self._totals(two, two)) / 2
-        return _check_finite(found, self.gamma)
+            totals = totals - (self._totals(one, one) + self._totals(two, two)) / 2
+        return _check_finite(totals, self.gamma)
 
     def _totals(self, x: PaddedSide, y: PaddedSide) -> torch.Tensor:
         keep = torch.is_grad_enabled() and (x.values.requires_grad or y.values.requires_grad)
@@ -226,15 +228,15 @@ def _check_finite(found: torch.Tensor, gamma: float) -> torch.Tensor:
 
 
 class DILATE(_SoftAlignment):
-    """A loss of shape and time: α soft-DTW + (1 − α) ⟨A, Ω⟩, A the expected alignment (Le Guen and Thome, 2019).
+    """A loss for shape and delay: α soft-DTW + (1 − α) ⟨A, Ω⟩, A the expected alignment (Le Guen and Thome, 2019).
 
-    Ω (time of x, time of y) is the price of matching step i with step j: (i − j)² / (n m) unless given, n and m the
+    Ω (time of x, time of y) is the cost of matching step i with step j: (i − j)² / (n m) by default, n and m the
     lengths of the pair.
 
     Parameters
     ----------
     alpha : float
-        Share of the shape, 0 to 1.
+        Weight of the shape, 0 to 1.
     gamma, window, band
         As for `SoftDTW`.
 

@@ -19,14 +19,14 @@ from .padded_pairs import PaddedPairs, validate_pairs
 
 
 class TransportOutput(NamedTuple):
-    """What a transport layer gives: `cost` (item,), and `plan` (item, n, m), 0 in the padding."""
+    """The output of a transport layer: `cost` (item,), and `plan` (item, n, m), 0 in the padding."""
 
     cost: Tensor
     plan: Tensor
 
 
 class TransportLayer(nn.Module, abc.ABC):
-    """The call that all of them share. Computed in double precision in main memory, given back as x came."""
+    """Base class of the transport layers. They compute in float64 on the CPU, and return x's dtype and device."""
 
     aligner: aligners.OT | aligners.EntropicTransport
 
@@ -36,7 +36,7 @@ class TransportLayer(nn.Module, abc.ABC):
         Steps beyond `x_lengths` and `y_lengths` (item,) are padding and change neither a value nor a gradient.
         """
         padded = validate_pairs(x, y, x_lengths, y_lengths)
-        # two moves, because not every device knows float64
+        # two moves, because not every device supports float64
         frames = frame_costs(self.aligner.cost, padded.x.cpu().double(), padded.y.cpu().double())
         if not torch.isfinite(frames.detach()).all():
             raise ValueError("x and y hold values too large to compare in float64: scale both down, below 1e150")
@@ -57,8 +57,8 @@ class TransportLayer(nn.Module, abc.ABC):
 class OT(TransportLayer):
     """`tl.OT` as a layer: exact optimal transport of every item.
 
-    The cost's gradient is that of ⟨T, D⟩ with T held fixed, which is exact wherever the plan is unique (almost
-    everywhere); there the plan itself does not move, so it carries no gradient.
+    The gradient of the cost is that of ⟨T, D⟩ with fixed T, which is exact wherever the plan is unique (almost
+    everywhere). The plan is locally constant there and has no gradient.
 
     >>> import torch
     >>> from timelike import nn
@@ -81,7 +81,11 @@ class OT(TransportLayer):
 
 
 class EntropicLayer(TransportLayer):
-    """Layers whose plan is smooth in the costs. Gradients by the implicit function theorem, not through iterations."""
+    """Layers whose plan is smooth in the costs. Gradients by the implicit function theorem, not through iterations.
+
+    The options are those of the metric of the same name: `regularization`, `cost`, `inverse_difference` and `deviation`
+    of OPW, `weight` of TCOT, and `max_iter` and `tolerance` of the iterations.
+    """
 
     aligner: aligners.EntropicTransport
 
@@ -104,12 +108,7 @@ class Sinkhorn(EntropicLayer):
     """
 
     def __init__(
-        self,
-        *,
-        regularization: float = 0.1,
-        cost: Cost = "sqeuclidean",
-        max_iter: int = 1000,
-        tolerance: float = 1e-12,
+        self, *, regularization: float = 0.1, cost: Cost = "sqeuclidean", max_iter: int = 1000, tolerance: float = 1e-12
     ) -> None:
         super().__init__()
         self.aligner = aligners.Sinkhorn(
@@ -118,7 +117,7 @@ class Sinkhorn(EntropicLayer):
 
 
 class OPW(EntropicLayer):
-    """`tl.OPW` as a layer: transport that likes to stay near the diagonal.
+    """`tl.OPW` as a layer: transport with plans near the diagonal.
 
     >>> import torch
     >>> from timelike import nn
@@ -149,7 +148,7 @@ class OPW(EntropicLayer):
 
 
 class TCOT(EntropicLayer):
-    """`tl.align.TCOT` as a layer: transport whose ground cost counts the distance of relative positions.
+    """`tl.align.TCOT` as a layer: transport with the distance of relative positions in the ground cost.
 
     >>> import torch
     >>> from timelike import nn
@@ -185,11 +184,11 @@ def _valid_mask(n: Tensor, m: Tensor, shape: torch.Size) -> Tensor:
 
 
 def _prior_costs(how: kernels.SinkhornOptions, padded: PaddedPairs, shape: torch.Size) -> Tensor:
-    """What the ground cost has besides the frames, (item, n, m), by each item's own lengths."""
-    found = torch.zeros(len(padded.x_lengths), *shape, dtype=torch.float64)
+    """The part of the ground cost that does not depend on the frames, (item, n, m), by each item's lengths."""
+    costs = torch.zeros(len(padded.x_lengths), *shape, dtype=torch.float64)
     for item, (n, m) in enumerate(zip(padded.x_lengths.tolist(), padded.y_lengths.tolist(), strict=True)):
-        found[item, :n, :m] = torch.from_numpy(how.prior(n, m))
-    return found
+        costs[item, :n, :m] = torch.from_numpy(how.prior(n, m))
+    return costs
 
 
 class _EntropicPlan(torch.autograd.Function):

@@ -1,1 +1,1 @@
-"""One sequence found inside another: subsequences, live streams, and the matrix profile."""
+"""Subsequence search: in recordings, in live streams, and the matrix profile."""

@@ -1,4 +1,4 @@
-"""All stretches of a stream within bounds of length, compared with a query; which of those that overlap are taken."""
+"""All segments of a stream within bounds of length, compared with a query; which of those that overlap are taken."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .sliding_windows import scale_near_one
 Matrix = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-_MAX_VALUES = 1 << 21  # numbers of stretches that are laid out at a time
+_MAX_VALUES = 1 << 21  # numbers of segments that are laid out at a time
 _ROUNDING = 1e-12  # by which two ways of adding up a distance may differ, of it
 _MIN_RELATIVE_VARIANCE = 1e-6  # of the largest square: variances below are not known well enough to rule anything out
 
@@ -35,9 +35,9 @@ class BoundedMatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoundedSearch:
-    """A query (time, channel), and stretches of `shortest` to `longest` samples that are compared with it by DTW.
+    """A query (time, channel), and segments of `shortest` to `longest` samples that are compared with it by DTW.
 
-    With `normalize`, every channel of the query and of every stretch is brought to mean 0 and standard deviation 1,
+    With `normalize`, every channel of the query and of every segment is standardized,
     each by itself; a constant is 0.
     """
 
@@ -48,7 +48,7 @@ class BoundedSearch:
     longest: int
 
     def find_within(self, samples: Matrix, begin: int, limit: float) -> list[BoundedMatch]:
-        """All stretches of samples (time, channel) that stop after `begin` and are within `limit`, up to rounding."""
+        """All segments of samples (time, channel) that stop after `begin` and are within `limit`, up to rounding."""
         stops = np.arange(max(begin + 1, self.shortest), len(samples) + 1)
         if not len(stops):
             return []
@@ -70,39 +70,39 @@ class BoundedSearch:
         return _standardize_parts(scale_near_one(self.query), np.array([len(self.query)]))
 
     def _find_plain(self, samples: Matrix, stops: Places, limit: float) -> list[BoundedMatch]:
-        """Read backwards from a stop, one table has the distances of all stretches that end there.
+        """Read backwards from a stop, one table has the distances of all segments that end there.
 
-        The stretch of any length is no farther, and one pass finds it for every stop: most stops are ruled out by it.
+        The segment of any length is no farther, and one pass finds it for every stop: most stops are ruled out by it.
         """
         if math.isfinite(limit):
             ends = recurrence.MatchEnds.empty(len(samples))
             recurrence.scan(self.query, samples, 0, len(samples), self.cost, ends)
             stops = stops[ends.distances[stops - 1] <= limit * (1 + _ROUNDING)]
-        found = []
+        matches = []
         for stop in stops.tolist():
             window = np.ascontiguousarray(samples[max(0, stop - self.longest) : stop][::-1])
             distances = native.matrix(self._program, window, self._reversed_query)[self.shortest - 1 :, -1]
             near = np.flatnonzero(distances <= limit * (1 + _ROUNDING))
-            found += [BoundedMatch(stop - self.shortest - i, stop, float(distances[i])) for i in near.tolist()]
-        return found
+            matches += [BoundedMatch(stop - self.shortest - i, stop, float(distances[i])) for i in near.tolist()]
+        return matches
 
     def _find_normalized(self, samples: Matrix, stops: Places, limit: float) -> list[BoundedMatch]:
-        """Every stretch has a scale of its own, and so a table of its own; its two ends rule most of them out."""
+        """Every segment has a scale of its own, and so a table of its own; its two ends rule most of them out."""
         samples = scale_near_one(samples)
         query = self._scaled_query
         height = max(1, _MAX_VALUES // ((self.longest - self.shortest + 1) * samples.shape[1]))
-        found = []
+        matches = []
         for begin in range(0, len(stops), height):
             starts, ends = self._filter_by_ends(samples, query, stops[begin : begin + height], limit)
             width = max(1, _MAX_VALUES // (self.longest * samples.shape[1]))
             for some in range(0, len(starts), width):
                 pair = starts[some : some + width], ends[some : some + width]
                 rows = zip(*(side.tolist() for side in pair), self._distances(samples, query, *pair), strict=True)
-                found += [BoundedMatch(*row) for row in rows if row[2] <= limit * (1 + _ROUNDING)]
-        return found
+                matches += [BoundedMatch(*row) for row in rows if row[2] <= limit * (1 + _ROUNDING)]
+        return matches
 
     def _filter_by_ends(self, samples: Matrix, query: Matrix, stops: Places, limit: float) -> tuple[Places, Places]:
-        """Starts and stops of stretches whose first and last samples alone do not cost more than the limit."""
+        """Starts and stops of segments whose first and last samples alone do not cost more than the limit."""
         lengths = np.arange(self.shortest, self.longest + 1)
         ends, starts = (part.ravel() for part in np.broadcast_arrays(stops[:, None], stops[:, None] - lengths))
         starts, ends = starts[starts >= 0], ends[starts >= 0]
@@ -113,12 +113,12 @@ class BoundedSearch:
         size = (ends - starts)[:, None]
         means = (sums[ends] - sums[starts]) / size
         variances = (squares[ends] - squares[starts]) / size - means**2
-        known = (variances > _MIN_RELATIVE_VARIANCE * float(np.square(centred).max())).all(axis=1)
-        scales = 1 / np.sqrt(np.where(known[:, None], variances, 1.0))
+        has_variance = (variances > _MIN_RELATIVE_VARIANCE * float(np.square(centred).max())).all(axis=1)
+        scales = 1 / np.sqrt(np.where(has_variance[:, None], variances, 1.0))
         bound = _frame_costs((centred[starts] - means) * scales, query[0], self.cost)
         if len(query) > 1 or self.shortest > 1:  # else both may be one cell of the table
             bound = bound + _frame_costs((centred[ends - 1] - means) * scales, query[-1], self.cost)
-        hopeful = ~known | (bound <= limit + 1e-3 * (1 + limit))
+        hopeful = ~has_variance | (bound <= limit + 1e-3 * (1 + limit))
         return starts[hopeful], ends[hopeful]
 
     def _distances(self, samples: Matrix, query: Matrix, starts: Places, ends: Places) -> list[float]:
@@ -126,12 +126,12 @@ class BoundedSearch:
         offsets = np.pad(lengths.cumsum(), (1, 0))
         values = samples[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)]
         laid_out = Sequences.from_packed(_standardize_parts(values, lengths), offsets)
-        found: list[float] = DTW(cost=self.cost).pairwise(Sequences([query]), laid_out, progress=False)[0].tolist()
-        return found
+        distances: list[float] = DTW(cost=self.cost).pairwise(Sequences([query]), laid_out, progress=False)[0].tolist()
+        return distances
 
 
 def _standardize_parts(values: Matrix, lengths: Places) -> Matrix:
-    """Stretches end to end, each with mean 0 and standard deviation 1 in every channel; a constant is 0."""
+    """Segments end to end, each with mean 0 and standard deviation 1 in every channel; a constant is 0."""
     firsts, size = np.cumsum(lengths) - lengths, lengths[:, None]
     constant = np.maximum.reduceat(values, firsts) == np.minimum.reduceat(values, firsts)
     centred = values - np.repeat(np.add.reduceat(values, firsts) / size, lengths, axis=0)
@@ -150,14 +150,14 @@ def _frame_costs(frames: Matrix, step: Matrix, cost: Cost) -> Matrix:
 
 
 class PendingMatches:
-    """Stretches near enough that may yet be matches: the nearest is taken, then the nearest of those it does not touch.
+    """Segments near enough that may yet be matches: the nearest is taken, then the nearest of those it does not touch.
 
-    Of equal distances the one that ends earlier is nearer, and of those the shorter. A stretch is decided when nothing
+    Of equal distances the one that ends earlier is nearer, and of those the shorter. A segment is decided when nothing
     that is still to come can change that: all that overlap it have been seen, and the nearer ones of these are decided.
 
-    A stretch that contains a nearer one is dropped when it comes, as it can never be taken: either the inner one is, or
+    A segment that contains a nearer one is dropped when it comes, as it can never be taken: either the inner one is, or
     what beats the inner one overlaps the outer one too. Those left of one stop are thus the nearer the longer they are,
-    so that whatever overlaps some of them overlaps the nearest, and a look at one stretch per stop decides.
+    so that whatever overlaps some of them overlaps the nearest, and a look at one segment per stop decides.
     """
 
     def __init__(self, longest: int) -> None:
@@ -165,16 +165,16 @@ class PendingMatches:
         self.n_comparisons = 0
         """How many times two stretches were compared, or a stop was looked at."""
         self._waiting: dict[int, list[_Candidate]] = {}  # by their stop, the nearest and longest last
-        self._nearest: dict[int, _SortKey] = {}  # of all stretches that begin at a sample
+        self._nearest: dict[int, _SortKey] = {}  # of all segments that begin at a sample
         self._blocked: dict[int, set[int]] = {}  # stops that wait for what happens at another stop
-        self._complete = 0  # everything that overlaps a stretch with a stop up to here was seen
+        self._complete = 0  # everything that overlaps a segment with a stop up to here was seen
 
     def __len__(self) -> int:
-        """How many stretches wait."""
+        """How many segments wait."""
         return sum(map(len, self._waiting.values()))
 
     def add(self, some: list[BoundedMatch]) -> None:
-        """Stretches that have been seen now, those that stop earlier first, and of these the shorter ones."""
+        """Segments that have been seen now, those that stop earlier first, and of these the shorter ones."""
         for stop, those in groupby(some, key=lambda one: one.stop):
             if kept := self._drop_containing(stop, list(those)):
                 self._waiting[stop] = kept
@@ -194,19 +194,19 @@ class PendingMatches:
         return kept
 
     def take_decided(self, seen: int, *, ended: bool = False) -> list[BoundedMatch]:
-        """Those that are certain when so many samples were seen, in the order in which they became so; once each."""
-        found: list[BoundedMatch] = []
+        """Those that are certain when this many samples were seen, in the order in which they became so; once each."""
+        decided: list[BoundedMatch] = []
         while self._complete < seen - self.longest + 1:
             self._complete += 1
-            found += self._settle_stops({self._complete} & self._waiting.keys())
+            decided += self._settle_stops({self._complete} & self._waiting.keys())
         if ended:
             self._complete = seen
-            found += self._settle_stops(set(self._waiting))
-        return found
+            decided += self._settle_stops(set(self._waiting))
+        return decided
 
     def _settle_stops(self, stops: set[int]) -> list[BoundedMatch]:
         """What is taken at stops of which everything that overlaps was seen, and at those that waited for them."""
-        found = []
+        settled = []
         while stops:
             stop = stops.pop()
             if stop not in self._waiting:
@@ -214,14 +214,14 @@ class PendingMatches:
             nearness, one = self._waiting[stop][-1]
             nearest = min((self._waiting[other][-1][0], other) for other in self._overlapping_stops(one))
             if nearest[0] == nearness:
-                found.append(one)
+                settled.append(one)
                 stops |= self._accept_match(one)
             else:
                 self._blocked.setdefault(nearest[1], set()).add(stop)
-        return sorted(found, key=lambda one: one.stop)
+        return sorted(settled, key=lambda one: one.stop)
 
     def _overlapping_stops(self, one: BoundedMatch) -> list[int]:
-        """Stops at which the nearest stretch overlaps this one, its own among them."""
+        """Stops at which the nearest segment overlaps this one, its own among them."""
         stops = range(one.start + 1, one.stop + self.longest)
         self.n_comparisons += len(stops)
         return [
@@ -231,7 +231,7 @@ class PendingMatches:
         ]
 
     def _accept_match(self, one: BoundedMatch) -> set[int]:
-        """Drop a match and all that overlap it; the stops at which another stretch may now be the nearest."""
+        """Drop a match and all that overlap it; the stops at which another segment may now be the nearest."""
         again = set()
         for stop in self._overlapping_stops(one):
             left = self._waiting[stop]
@@ -251,5 +251,5 @@ _LAST_SORT_KEY: _SortKey = (math.inf, 0, 0)
 
 
 def _sort_key(one: BoundedMatch) -> _SortKey:
-    """Equal shapes differ by rounding, of which nothing should depend: eleven digits count."""
+    """The order of matches: by distance to eleven digits, because equal shapes differ by rounding, then by stop."""
     return float(f"{one.distance:.10e}"), one.stop, -one.start

@@ -1,4 +1,4 @@
-"""`matrix_profile`: of every window of a long series the nearest other one; motifs come again, discords never do."""
+"""`matrix_profile`: the nearest neighbour of every window of a series, with motifs and discords."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_VALUES = 1 << 21  # numbers of windows that are laid out at a time, on eith
 
 
 class Motif(NamedTuple):
-    """Two windows of a series, by where they start, `first` before `second`, and their `distance`."""
+    """Two windows of a series, by their starts, `first` before `second`, and their `distance`."""
 
     first: int
     second: int
@@ -30,10 +30,10 @@ class Motif(NamedTuple):
 
 
 class MatrixProfile(NamedTuple):
-    """Of every window of `size` samples the nearest other: its place `ids` and its `distances`, (window,) each.
+    """The nearest neighbour of every window of `size` samples: its start `ids` and its `distances`, (window,) each.
 
-    A window in the middle of a short series, from which no other starts far enough apart, is compared with nothing: its
-    id is −1 and its distance inf, as in stumpy. It is neither a motif nor a discord.
+    In a short series, a window in the middle may have no comparable window, because all others start too close. Its id
+    is then −1 and its distance inf, as in stumpy. Motifs and discords exclude it.
     """
 
     ids: NDArray[np.int64]
@@ -44,7 +44,7 @@ class MatrixProfile(NamedTuple):
         return f"MatrixProfile({len(self.ids)} windows of {self.size})"
 
     def motifs(self, k: int = 1) -> list[Motif]:
-        """The k pairs of windows that are most alike, the nearest first; no window overlaps one of an earlier pair."""
+        """The k most similar pairs of windows, nearest first; no window overlaps one of an earlier pair."""
         order = self._ordered_windows(self.distances)
         pairs = ((min(i, j), max(i, j)) for i, j in zip(order.tolist(), self.ids[order].tolist(), strict=True))
         return self._take_nonoverlapping(
@@ -52,7 +52,7 @@ class MatrixProfile(NamedTuple):
         )
 
     def discords(self, k: int = 1) -> list[SubsequenceMatch]:
-        """The k windows that are least like any other, the strangest first; none overlaps another."""
+        """The k windows farthest from all others, farthest first; they do not overlap."""
         order = self._ordered_windows(-self.distances)
         places = ((i,) for i in order.tolist())
         return self._take_nonoverlapping(
@@ -66,33 +66,28 @@ class MatrixProfile(NamedTuple):
 
     def _take_nonoverlapping(self, groups: Any, k: int, made: Callable[[tuple[int, ...]], Any]) -> list[Any]:
         """Of groups of windows the first k of which no window overlaps one that was taken before."""
-        found: list[Any] = []
+        taken: list[Any] = []
         free = np.ones(len(self.ids), bool)
         check_int(k, "k", 1)
         for group in groups:
-            if len(found) == k:
+            if len(taken) == k:
                 break
             if all(free[place] for place in group):
-                found.append(made(group))
+                taken.append(made(group))
                 for place in group:
                     free[max(0, place - self.size + 1) : place + self.size] = False
-        return found
+        return taken
 
 
 def matrix_profile(
-    series: Any,
-    size: int,
-    *,
-    metric: Metric | str = "euclidean",
-    normalize: bool = True,
-    exclusion: int | None = None,
+    series: Any, size: int, *, metric: Metric | str = "euclidean", normalize: bool = True, exclusion: int | None = None
 ) -> MatrixProfile:
-    """Of every window of a series the nearest other window: P_i = min d(w_i, w_j) over |i − j| > exclusion.
+    """The nearest neighbour of every window of a series: P_i = min d(w_i, w_j) over |i − j| > exclusion.
 
-    The pair with the least distance is a motif, something that comes again; the window with the largest is a discord,
-    something that never does (Yeh et al., "Matrix profile I", 2016). With the defaults it is their z-normalised
-    Euclidean distance, that of stumpy; any metric will do. All pairs of windows are compared: by a matrix product for
-    the Euclidean distance, which is quick; by the metric otherwise, which is for short series.
+    The pair with the smallest distance is a motif, a repeated pattern; the window with the largest distance is a
+    discord, a unique pattern (Yeh et al., "Matrix profile I", 2016). The default is the z-normalized Euclidean
+    distance, as in stumpy; any metric works. All pairs of windows are compared: with a fast matrix product for the
+    Euclidean distance, and with the metric itself otherwise, which suits short series only.
 
     Parameters
     ----------
@@ -101,13 +96,12 @@ def matrix_profile(
     size : int
         Samples of a window.
     metric : Metric or str
-        What windows are compared by.
+        The metric for windows.
     normalize : bool
-        Bring every window to mean 0 and standard deviation 1 first, channel by channel (a constant is 0).
+        Standardize every window first, channel by channel (a constant becomes 0).
     exclusion : int, optional
-        Windows that start no further apart are not compared, since every window is like its neighbours; otherwise a
-        quarter of the size, rounded up. In a short series some have nothing left to be compared with: their id is −1,
-        their distance inf.
+        Windows whose starts are at most this far apart are not compared, because neighbouring windows are similar. The
+        default is a quarter of the size, rounded up. Windows without a comparable window have id −1 and distance inf.
 
     Examples
     --------
@@ -132,7 +126,7 @@ def matrix_profile(
 
 
 def _transpose_hint(samples: NDArray[np.float64], least: int) -> str:
-    """What to do where a series may have been given as (channel, time)."""
+    """The advice in errors for a series that may be (channel, time)."""
     n_channels = samples.shape[1]
     if n_channels <= least:
         return ""

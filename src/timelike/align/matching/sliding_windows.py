@@ -1,4 +1,4 @@
-"""A query against all windows of its length in a stream, each scaled by itself or as it is, under any metric."""
+"""Comparison of a query with all windows of its length in a stream, raw or standardized, under any metric."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ class SlidingWindows:
 
 
 def resolve_window_metric(metric: Any, window: Any, cost: Cost) -> Metric:
-    """The metric that windows are compared by: DTW unless another is given, with the given window."""
+    """The metric for windows: by default DTW, with the given window."""
     if metric is None:
         return DTW(window=window, cost=cost)
-    found = _resolve_metric(metric)
+    resolved = _resolve_metric(metric)
     if cost != "sqeuclidean":
         raise ValueError(f"cost={cost!r} is an option of DTW, and metric={metric!r} is given: give DTW(cost={cost!r})")
     if window is None:
-        return found
-    if not (is_dataclass(found) and hasattr(found, "window")):
-        raise ValueError(f"window={window!r}: {type(found).__name__} has no window; leave it out")
-    if found.window is not None:
-        raise ValueError(f"window={window!r} and metric={found!r}: give the window once")
-    return replace(found, window=window)
+        return resolved
+    if not (is_dataclass(resolved) and hasattr(resolved, "window")):
+        raise ValueError(f"window={window!r}: {type(resolved).__name__} has no window; leave it out")
+    if resolved.window is not None:
+        raise ValueError(f"window={window!r} and metric={resolved!r}: give the window once")
+    return replace(resolved, window=window)
 
 
 def _resolve_metric(metric: Any) -> Metric:
@@ -94,12 +94,12 @@ def nearest_windows(
     """The k windows nearest to a query (time, channel), none within `exclusion` samples of another, nearest first."""
     pattern = SlidingWindows(query, len(query), normalize=windows.normalize).extract_windows(0, 1)
     spread = windows.size + exclusion
-    found: list[WindowMatch] = []
+    matches: list[WindowMatch] = []
     search = _make_search(pattern, windows, metric)
-    while len(found) < k and (one := search.find_nearest(limit)) is not None:
-        found.append(one)
+    while len(matches) < k and (one := search.find_nearest(limit)) is not None:
+        matches.append(one)
         search.exclude(max(0, one.start - spread + 1), one.start + spread)
-    return found
+    return matches
 
 
 def _make_search(pattern: Sequences, windows: SlidingWindows, metric: Metric) -> _ExhaustiveSearch | _CascadeSearch:
@@ -165,8 +165,8 @@ class _CascadeSearch:
         start = int(np.where(states == lower_bounds.EXACT, bounds, np.inf).argmin())
         total = float(bounds[start])
         distance = math.sqrt(total) if self.root else total
-        known = states[start] == lower_bounds.EXACT and math.isfinite(distance) and distance <= limit
-        return WindowMatch(start, distance) if known else None
+        is_exact = states[start] == lower_bounds.EXACT and math.isfinite(distance) and distance <= limit
+        return WindowMatch(start, distance) if is_exact else None
 
     def _totals(self, ids: NDArray[np.int64], limit: float) -> float:
         return self.cascade.total(self.cost, ids, limit, self.window_bounds)

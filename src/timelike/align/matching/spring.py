@@ -1,4 +1,4 @@
-"""`Spring`: a query watched for in a stream, one sample at a time, within a threshold that is given or learned."""
+"""`Spring`: search for a query in a live stream, with a given or calibrated threshold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .spring_thresholds import SpringCalibration, threshold_between, threshold_f
 from .subsequence import SubsequenceMatch, as_channel_matrix, subsequence, validate_frames
 
 MISSING_HINT = "fill missing samples first, for example with the one before"
-_BLOCK_SAMPLES = 1 << 12  # samples whose stretches are compared at a time
+_BLOCK_SAMPLES = 1 << 12  # samples whose segments are compared at a time
 
 
 class RecordingMatch(NamedTuple):
@@ -34,39 +34,39 @@ class RecordingMatch(NamedTuple):
 
 
 class Spring:
-    """A query watched for in a stream, one sample at a time, after SPRING (Sakurai, Faloutsos and Yamamuro, ICDE 2007).
+    """Search for a query in a live stream, sample by sample, after SPRING (Sakurai, Faloutsos and Yamamuro, ICDE 2007).
 
-    A stretch of the stream matches when its DTW distance from the whole query is at most `threshold` and its length is
-    within `lengths`. Of those that overlap the nearest is taken: first the nearest of all, then the nearest that
-    overlaps none that was taken, and so on; of equal distances the one that ends earlier, and of those the shortest. A
-    match is reported as soon as nothing that is still to come can change that, at the latest when `longest` − 1 samples
-    more were seen and all that it overlaps are decided.
+    A segment of the stream matches if its DTW distance to the whole query is at most `threshold` and its length is
+    within `lengths`. Among overlapping segments, the nearest of all is a match, then the nearest that overlaps no
+    match, and so on; among equal distances, the one that ends earlier, then the shortest. A match is reported as soon
+    as no later sample can change it, at the latest after `longest` − 1 more samples, once all segments that it overlaps
+    are decided.
 
-    With `normalize`, the query and every stretch are brought to mean 0 and standard deviation 1 first, channel by
-    channel and each by itself (a constant is 0): shapes are found at any level and size, on a baseline that wanders.
-    All of this is exact: each stretch is compared in full unless its first and last sample, or for plain values the
-    paper's recurrence, already cost more than the threshold. Comparing the stretches that end with a sample takes at
-    most O(query · longest) time, with `normalize` O(query · longest²). Deciding between those that overlap takes
-    O(longest) for a sample and for each stretch that is taken or has to wait for a nearer one. What waits is kept:
-    stretches that contain no nearer one, as long as a chain of ever nearer ones that overlap goes on.
+    With `normalize`, the query and every segment are standardized first, separately and channel by channel (a constant
+    becomes 0), so shapes are found at any level and scale, also on a drifting baseline. The result is exact: each
+    segment is compared in full unless its first and last samples, or for raw values the paper's recurrence, already
+    cost more than the threshold. Comparing the segments that end at a sample takes at most O(query · longest) time, or
+    O(query · longest²) with `normalize`. Deciding between overlapping segments takes O(longest) per sample and per
+    segment that matches or waits for a nearer one. Memory holds the waiting segments, which contain no nearer one, as
+    long as a chain of overlapping, ever nearer segments continues.
 
-    With `lengths=None` stretches have any length, and it is the algorithm of the paper, in O(query) time and memory: a
-    stretch that ends while a nearer one is still uncertain is then passed over even if the two do not overlap.
+    `lengths=None` is the algorithm of the paper: segments of any length, in O(query) time and memory. It skips a
+    segment that ends while a nearer one is still uncertain, even if the two do not overlap.
 
     Parameters
     ----------
     query : array (time,) or (time, channel)
     threshold : float, optional
-        The largest distance that counts as a match; without one, `calibrate` learns it from examples.
+        The largest distance of a match; without it, call `calibrate` with examples.
     cost : {"sqeuclidean", "euclidean", "manhattan"}
         As in `DTW`.
     normalize : bool
-        Compare shapes, each stretch scaled by itself.
+        Compare shapes, each segment scaled by itself.
     lengths : (shortest, longest) or None
-        Of a match: shares of the query's length (floats) or samples (integers); half to twice the query unless given.
-        Without bounds, DTW maps a whole query onto one sample that happens to lie near all of it.
+        Length bounds of a match: fractions of the query's length (floats) or samples (integers). Without bounds, DTW
+        could map the whole query onto a single sample that is close to all of it.
     calibration : SpringCalibration, optional
-        What `calibrate` learned, as a saved one has it; it says the threshold where none is given.
+        The stored result of `calibrate`, used when a model is loaded; it sets the threshold if you pass none.
 
     Examples
     --------
@@ -151,13 +151,12 @@ class Spring:
     # --- the threshold ----------------------------------------------------------------------------------------------
 
     def calibrate(self, examples: Any, background: Any = None, *, misses: float | None = None) -> Self:
-        """Learn the threshold from recordings in which the pattern is, and maybe streams in which it is not.
+        """Set the threshold from recordings that contain the pattern, and optionally from streams without it.
 
-        An example counts by the nearest stretch in it, so it may be cut wide. From examples alone the threshold is the
-        largest of their distances, or with `misses` the one by which a new example like them is missed with a chance of
-        at most that. With a `background` it is the one with the fewest errors, missed examples and false alarms
-        together, in the middle of its gap; where it then misses some of the examples, a warning says so.
-        `calibration_` has the distances.
+        The distance of an example is that of its nearest segment, so it may include margins. With examples alone, the
+        threshold is the largest of their distances; with `misses`, a new example is missed with at most that
+        probability. With a `background`, the threshold has the fewest errors, missed examples plus false alarms, in the
+        middle of its gap; a warning appears if it misses examples. `calibration_` has the distances.
 
         Parameters
         ----------
@@ -214,29 +213,29 @@ class Spring:
         return sequences
 
     def _nearest_distance(self, stream: NDArray[Any]) -> float:
-        """The distance of the nearest stretch of a stream."""
+        """The distance of the nearest segment of a stream."""
         if self._bounded_search is None:
             return subsequence(self.query, stream, cost=self.cost)[0].distance
         every = self._bounded_search.find_within(as_channel_matrix(stream, np.float64), 0, math.inf)
         return min((one.distance for one in every), default=math.inf)
 
     def _alarm_distances(self, streams: Sequences, limit: float) -> NDArray[np.float64]:
-        """Distances of what would be reported in streams, at least of the nearest: how far it is says how far to go."""
+        """Sorted distances of the matches in streams within `limit`; if there are none, that of the nearest segment."""
         if self._bounded_search is None:
-            found = [
+            distances = [
                 match.distance
                 for one in streams
                 for match in subsequence(self.query, one, len(one), cost=self.cost, max_distance=limit)
             ]
         else:
-            found = [match.distance for one in streams for match in self._all_matches(one, limit)]
-        nearest = min(map(self._nearest_distance, streams)) if not found else math.inf
-        return np.sort([one for one in (*found, nearest) if math.isfinite(one)])
+            distances = [match.distance for one in streams for match in self._all_matches(one, limit)]
+        nearest = min(map(self._nearest_distance, streams)) if not distances else math.inf
+        return np.sort([one for one in (*distances, nearest) if math.isfinite(one)])
 
     # --- the stream -------------------------------------------------------------------------------------------------
 
     def push(self, sample: Any) -> list[SubsequenceMatch]:
-        """Take one sample, a number or (channel,), and give the matches that have become certain."""
+        """Process one sample, a number or (channel,), and return the matches that are now final."""
         try:
             row = validate_array(sample, "sample").astype(np.float64)
         except (TypeError, ValueError):
@@ -252,7 +251,7 @@ class Spring:
         return self._advance(row.reshape(1, -1))
 
     def extend(self, samples: Any) -> list[SubsequenceMatch]:
-        """Take many samples, (time,) or (time, channel): the same matches as from pushing them one by one."""
+        """Process many samples, (time,) or (time, channel), with the same matches as one by one."""
         if isinstance(samples, list | tuple) and len(samples) == 0:
             return []
         if isinstance(samples, np.ndarray) and samples.shape[:1] == (0,):
@@ -263,21 +262,21 @@ class Spring:
         return self._advance(as_channel_matrix(frames))
 
     def flush(self) -> list[SubsequenceMatch]:
-        """The stream has ended: the matches still uncertain. No later match reaches back beyond this point."""
+        """End the stream and return the remaining matches. Later matches do not reach back beyond this point."""
         if self._pending is not None:
-            found = [SubsequenceMatch(*one) for one in self._pending.take_decided(self._n_seen, ended=True)]
+            matches = [SubsequenceMatch(*one) for one in self._pending.take_decided(self._n_seen, ended=True)]
         else:
             start, last, _ = self._state.place.tolist()
             distance = float(self._state.pending[0])
-            found = [SubsequenceMatch(start, last + 1, distance)] if math.isfinite(distance) else []
+            matches = [SubsequenceMatch(start, last + 1, distance)] if math.isfinite(distance) else []
         self._reset(self._n_seen)
-        return found
+        return matches
 
     def search(self, X: Any) -> list[RecordingMatch]:
-        """The matches in several recordings, each a stream of its own from its first sample to its last.
+        """The matches in several recordings, each searched from its first sample to its last.
 
-        A match says in which recording it is, by its id, or its position where recordings have none; those of a
-        recording are in the order of time. The stream that is being pushed stays as it is.
+        Each match has the id of its recording, or its position if recordings have no ids. Matches of a recording are
+        in the order of time. The state of the current stream does not change.
 
         >>> import timelike as tl
         >>> X = tl.Sequences([[0, 1, 2, 1, 0], [0, 0, 0], [1, 2, 2, 1]], ids=["mon", "tue", "wed"])
@@ -286,13 +285,13 @@ class Spring:
         """
         recordings = self._validate_streams(X, "X")
         names = range(len(recordings)) if recordings.ids is None else recordings.ids.tolist()
-        found = []
+        recording_matches = []
         for name, one in zip(names, recordings, strict=True):
             watch = copy.copy(self)
             watch._reset(0)
             matches = watch._advance(as_channel_matrix(one)) + watch.flush()
-            found += [RecordingMatch(name, *match) for match in sorted(matches)]
-        return found
+            recording_matches += [RecordingMatch(name, *match) for match in sorted(matches)]
+        return recording_matches
 
     def _all_matches(self, stream: NDArray[Any], limit: float) -> list[BoundedMatch]:
         """Of a whole stream, within a limit of its own."""
@@ -309,9 +308,9 @@ class Spring:
         if self.threshold is None:
             raise ValueError("threshold is not known: give Spring(query, threshold=...), or calibrate(examples) first")
         if self._bounded_search is None or self._pending is None:
-            found = recurrence.advance(self._query, rows, self.cost, self.threshold, self._state)
+            reported = recurrence.advance(self._query, rows, self.cost, self.threshold, self._state)
             self._n_seen = int(self._state.place[2])
-            return [SubsequenceMatch(*match) for match in found]
+            return [SubsequenceMatch(*match) for match in reported]
         certain: list[SubsequenceMatch] = []
         for begin in range(0, len(rows), _BLOCK_SAMPLES):
             certain += self._advance_bounded(rows[begin : begin + _BLOCK_SAMPLES], self._bounded_search, self._pending)
@@ -320,7 +319,7 @@ class Spring:
     def _advance_bounded(
         self, rows: NDArray[Any], stretches: BoundedSearch, undecided: PendingMatches
     ) -> list[SubsequenceMatch]:
-        """Compare the stretches that end with these samples, and give those that nothing can change any more."""
+        """Compare the segments that end with these samples, and return the final matches."""
         assert self.threshold is not None
         samples = np.concatenate([self._tail, rows.astype(np.float64)])
         first = self._n_seen - len(self._tail)
@@ -333,7 +332,7 @@ class Spring:
     # --- saving -----------------------------------------------------------------------------------------------------
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """The arguments that make an equal one; samples that were pushed are not included."""
+        """The constructor arguments; samples that were pushed are not included."""
         calibration = getattr(self, "calibration_", None)
         return {
             "query": self.query,
@@ -345,7 +344,7 @@ class Spring:
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write it to a folder, to be read by `tl.load_model`: the query, the options and the threshold."""
+        """Write the query, the options and the threshold to a folder for `tl.load_model`."""
         from ...models import save_model
 
         save_model(self, folder)
@@ -358,7 +357,7 @@ class Spring:
 
 
 def check_lengths(lengths: Any, n_steps: int) -> tuple[int, int]:
-    """The fewest and the most samples of a match, from shares of the query's length or numbers of samples.
+    """The smallest and largest length of a match in samples, from fractions of the query's length or numbers.
 
     >>> check_lengths((0.5, 2.0), 5), check_lengths((1, 7), 5)
     ((3, 10), (1, 7))

@@ -1,4 +1,4 @@
-"""The threshold of a query that is watched for, from examples of it, and from streams in which it is not."""
+"""The threshold of `Spring`, set from examples of the query and from streams without it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Distances = NDArray[np.float64]
 
 
 class SpringCalibration(NamedTuple):
-    """How a threshold was learned: the distances of the `examples`, and of matches in the `background`, in order."""
+    """The data behind a threshold: sorted distances of the `examples` and of matches in the `background`."""
 
     threshold: float
     examples: Distances
@@ -25,7 +25,7 @@ class SpringCalibration(NamedTuple):
 
     @property
     def n_false_alarms(self) -> int:
-        """How many stretches of the background, none overlapping another, are within it."""
+        """How many segments of the background, none overlapping another, are within it."""
         return int((self.background <= self.threshold).sum())
 
 

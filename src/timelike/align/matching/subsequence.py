@@ -1,4 +1,4 @@
-"""`subsequence`: a query found in a whole recording, at any length, or among windows as long as itself."""
+"""`subsequence`: search for a query in a whole recording, at any length or among windows of the query's length."""
 
 from __future__ import annotations
 
@@ -36,41 +36,40 @@ def subsequence(
     max_distance: float | None = None,
     exclusion: int = 0,
 ) -> list[SubsequenceMatch]:
-    """The k stretches of a stream most like the query, none overlapping another, nearest first.
+    """The k segments of a stream most similar to the query, without overlaps, nearest first.
 
-    The distance of a stretch is its DTW distance from the whole query; start and end are free:
+    The distance of a segment is its DTW distance to the whole query; start and end are free:
     D(t, i) = c(x_t, q_i) + min(D(t, i−1), D(t−1, i), D(t−1, i−1)) with D(t, −1) = 0 (Müller, 2007, ch. 4.4). The best
-    stretch is taken; it cuts the stream into what lies before and after it, and the best stretch wholly inside a
-    remaining part is next. Of equal distances the one that ends earlier is taken, and of those the shortest. Fewer
-    than k are given when nothing is left, or nothing within `max_distance`.
+    segment divides the stream into two parts; the best segment entirely inside a remaining part is next. Among equal
+    distances, the segment that ends earlier comes first, then the shortest. The result has fewer than k matches if no
+    segment is left within `max_distance`.
 
-    With `normalize`, a `metric` or a `window`, stretches are windows as long as the query. With `normalize` the query
-    and every window are first brought to mean 0 and standard deviation 1, each by itself, channel by channel (a
-    constant is 0): a pattern is then found at any level and size. Under DTW, and under `Euclidean`, most windows are
-    ruled out by bounds from below, by their ends (Kim), by boxes around the query and around the stream (Keogh), and
-    while they are being compared (the UCR suite; Rakthanmanon et al., 2012): the answer is the same as from all
-    distances, which other metrics compute.
+    With `normalize`, a `metric` or a `window`, segments are windows of the query's length. With `normalize`, the query
+    and every window are standardized separately, channel by channel (a constant becomes 0), so a pattern is found at
+    any level and scale. Under DTW and `Euclidean`, lower bounds exclude most windows: from their ends (Kim), from
+    envelopes of the query and the stream (Keogh), and from partial sums during the comparison (the UCR suite;
+    Rakthanmanon et al., 2012). The result is exact. Other metrics compute all distances.
 
-    Without `normalize` values are compared as they are: scale the stream and the query alike first, for example with
-    `standardize`. All is computed in float64.
+    Without `normalize`, raw values are compared: scale the stream and the query in the same way first, for example with
+    `standardize`. Everything is computed in float64.
 
     Parameters
     ----------
     query, stream : array (time,) or (time, channel)
     k : int
-        How many stretches at most.
+        Maximum number of segments.
     normalize : bool
-        Compare shapes: windows of the query's length, each scaled by itself.
+        Compare shapes: windows of the query's length, each standardized separately.
     metric : Metric or str, optional
-        What windows are compared by: `DTW()` unless given.
+        The metric for windows, `DTW()` by default.
     window : int or float, optional
-        How far a path may stray, as in `DTW`. A small one, such as 0.05, is fast, and often better.
+        The warping window, as in `DTW`. A small one, such as 0.05, is fast and often more accurate.
     cost : {"sqeuclidean", "euclidean", "manhattan"}
         c, as in `DTW`.
     max_distance : float, optional
-        The largest distance that counts.
+        The largest distance of a match.
     exclusion : int
-        Samples left free on both sides of every match.
+        Number of samples kept free on both sides of every match.
 
     Examples
     --------
@@ -102,26 +101,19 @@ def subsequence(
     if not np.isfinite(ends.distances).any():
         raise ValueError("stream: every distance from the query is too large for float64: scale both alike first")
     taken = np.zeros(len(samples), bool)
-    found: list[SubsequenceMatch] = []
-    while len(found) < k:
+    matches: list[SubsequenceMatch] = []
+    while len(matches) < k:
         last = int(ends.distances.argmin())
         if not (ends.distances[last] <= limit and math.isfinite(ends.distances[last])):
             break
         best = SubsequenceMatch(int(ends.starts[last]), last + 1, float(ends.distances[last]))
-        found.append(best)
+        matches.append(best)
         _exclude_match(best, exclusion, taken, ends, pattern, samples, cost)
-    return found
+    return matches
 
 
 def _match_windows(
-    query: NDArray[Any],
-    samples: NDArray[Any],
-    k: int,
-    metric: Metric,
-    *,
-    normalize: bool,
-    limit: float,
-    exclusion: int,
+    query: NDArray[Any], samples: NDArray[Any], k: int, metric: Metric, *, normalize: bool, limit: float, exclusion: int
 ) -> list[SubsequenceMatch]:
     """The k nearest among the windows as long as the query."""
     size = len(query)
@@ -131,8 +123,8 @@ def _match_windows(
             "expected a longer stream; were they given the other way round?"
         )
     windows = SlidingWindows(samples, size, normalize=normalize)
-    found = nearest_windows(query, windows, k, metric=metric, limit=limit, exclusion=exclusion)
-    return [SubsequenceMatch(one.start, one.start + size, one.distance) for one in found]
+    window_matches = nearest_windows(query, windows, k, metric=metric, limit=limit, exclusion=exclusion)
+    return [SubsequenceMatch(one.start, one.start + size, one.distance) for one in window_matches]
 
 
 def _exclude_match(
@@ -144,7 +136,7 @@ def _exclude_match(
     samples: NDArray[Any],
     cost: Cost,
 ) -> None:
-    """Take a match out of the stream. What ended before it stands; what comes after must not begin inside it."""
+    """Remove a match from the stream: earlier ends stay valid, later segments must not begin inside it."""
     begin, end = max(0, match.start - margin), min(len(samples), match.stop + margin)
     taken[begin:end] = True
     ends.distances[begin:end] = np.inf

@@ -19,7 +19,7 @@ _CHUNK = 1 << 20  # values checked at a time, so that checking 1 GB needs no sec
 
 
 def computed_dtype(*dtypes: Any) -> np.dtype[Any]:
-    """The dtype to compute in: float64 where float32 cannot hold numbers of these dtypes, otherwise float32.
+    """The dtype to compute in: float64 if float32 cannot represent numbers of these dtypes, otherwise float32.
 
     >>> computed_dtype(np.int64), computed_dtype(np.uint8, np.float16)
     (dtype('float64'), dtype('float32'))
@@ -33,7 +33,7 @@ def validate_array(value: Any, name: str) -> NDArray[Any]:
 
 
 def count_axes(value: Any) -> int:
-    """The axes of an array, or how deep lists are nested: NumPy's `ndim` refuses lists of unequal lengths.
+    """The number of axes of an array, or the depth of nested lists: NumPy's `ndim` fails for lists of unequal lengths.
 
     >>> count_axes(np.zeros((2, 3))), count_axes([[1.0, 2.0], [3.0]]), count_axes(4.0)
     (2, 2, 0)

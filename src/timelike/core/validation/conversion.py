@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def as_numpy_readable(value: Any, name: str) -> Any:
-    """The value as NumPy reads it without loss: tensors as arrays, masked entries as NaN; tables are refused."""
+    """The value as NumPy reads it without loss: tensors as arrays, masked entries as NaN; tables raise an error."""
     if value is None:
         raise TypeError(f"{name} is None: expected an array of numbers")
     if hasattr(value, "detach"):
@@ -91,7 +91,7 @@ def torch_dtype(wanted: Any) -> torch.dtype:
         name = wanted if isinstance(wanted, str) else np.dtype(wanted).name
     except TypeError:
         name = ""
-    found = getattr(torch, name.removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype):
+    dtype = getattr(torch, name.removeprefix("torch."), None)
+    if not isinstance(dtype, torch.dtype):
         raise ValueError(f"dtype={wanted!r:.60}: expected a torch dtype or its name, such as 'float32'")
-    return found
+    return dtype

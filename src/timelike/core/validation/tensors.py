@@ -99,19 +99,19 @@ def refuse_mismatch(x: Tensor, y: Tensor) -> None:
 
 
 def validate_network_input(network: nn.Module, x: Any, name: str, n_channels: int | None) -> Tensor:
-    """x (item, time, channel) for the network; a dtype or device other than that of its weights is refused.
+    """x (item, time, channel) for the network; a dtype or device other than that of its weights raises an error.
 
     torch's own modules refuse it too, but with the error of some inner matrix product. Under autocast the dtype may
     differ.
     """
     check_padded_tensor(x, name)
-    found: Tensor = x
+    tensor: Tensor = x
     if n_channels is not None and x.shape[2] != n_channels:
         raise ValueError(
             f"{name} has {x.shape[2]} channels: this {type(network).__name__} was made for {n_channels}; "
             "the last axis is the channels"
         )
-    return match_weights(network, found, name)
+    return match_weights(network, tensor, name)
 
 
 def match_weights(network: nn.Module, x: Tensor, name: str) -> Tensor:
@@ -130,9 +130,8 @@ def match_weights(network: nn.Module, x: Tensor, name: str) -> Tensor:
         return x.to(weight.dtype)
     raise ValueError(
         f"{name} is {dtype_name(x.dtype)} and this {type(network).__name__} {dtype_name(weight.dtype)}: expected the "
-        "same; the network's"
-        f" {_CAST_METHODS.get(x.dtype, 'to')}() computes in {dtype_name(x.dtype)}, and {name}."
-        f"{_CAST_METHODS.get(weight.dtype, 'to')}() in {dtype_name(weight.dtype)}"
+        f"same; the network's {_CAST_METHODS.get(x.dtype, 'to')}() computes in {dtype_name(x.dtype)}, and "
+        f"{name}.{_CAST_METHODS.get(weight.dtype, 'to')}() in {dtype_name(weight.dtype)}"
     )
 
 

@@ -1,20 +1,21 @@
-"""Maximum mean discrepancy by four estimators, its witness function, and the energy distance."""
+"""Maximum mean discrepancy by four estimators, its variance, its witness function, and the energy distance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...align import Metric
 from ...core.parameters import check_choice, check_int
-from ..kernels.base import Kernel, Matrix, as_kernel
-from ..kernels.matrix_blocks import iterate_row_blocks
+from ..kernels.base import Kernel, Matrix, as_kernel, iterate_row_blocks
 from ..kernels.radial import NegativeDistance
-from ..validation import is_tensor, pool_samples, refuse_other_frame, validate_sample
+from ..validation import Sample, is_tensor, pool_samples, refuse_other_frame, sample_frame, validate_sample
 
 MMDEstimator = Literal["biased", "unbiased", "block", "linear"]
+Floats = NDArray[np.float64]
 
 
 def mmd(x: Any, y: Any, kernel: Any, *, estimator: MMDEstimator = "biased", block_size: int | None = None) -> Any:
@@ -59,12 +60,20 @@ def mmd(x: Any, y: Any, kernel: Any, *, estimator: MMDEstimator = "biased", bloc
     if is_tensor(x) or is_tensor(y):
         return _tensor_mmd(x, y, chosen, estimator, size)
     samples = chosen._validate_pair(x, y, least)
-    ready = chosen.resolve(both := pool_samples(samples)).center_on(both)
-    first, second = (ready._precompute_items(sample, name) for sample, name in zip(samples, ("x", "y"), strict=True))
+    return sample_mmd(samples[0], samples[1], chosen, estimator, size)
+
+
+def sample_mmd(
+    x: Sample, y: Sample, kernel: Kernel, estimator: MMDEstimator = "biased", block_size: int | None = None
+) -> float:
+    """`mmd` of validated samples that are no tensors."""
+    pooled = pool_samples([x, y])
+    ready = kernel.resolve(pooled).center_on(pooled)
+    first, second = ready._precompute_items(x, "x"), ready._precompute_items(y, "y")
     if estimator == "linear":
-        return _linear_mmd(ready._paired_similarities, first, second)
+        return float(_linear_mmd(ready._paired_similarities, first, second))
     if estimator == "block":
-        return _block_mmd(ready._kernel_matrix, first, second, size)
+        return float(_block_mmd(ready._kernel_matrix, first, second, block_size))
     unbiased = estimator == "unbiased"
     within = _mean_within(ready, first, unbiased) + _mean_within(ready, second, unbiased)
     across = sum(float(block.sum()) for _, block in iterate_row_blocks(ready, first, second))
@@ -103,17 +112,16 @@ class Witness:
             of_x, of_y = (self.kernel._kernel_tensor(z.double(), side.double()).mean(1) for side in (self.x, self.y))
             return (of_x - of_y).to(z.dtype)
         items = validate_sample(z, "z", self.kernel.domain)
-        refuse_other_frame(items, self.x.frame, "z", "x of")
+        refuse_other_frame(items, sample_frame(self.x), "z", "x of")
         self.kernel._validate_sides((items, "z"), (self.x, "x"))
-        known = self.kernel._precompute_items(items, "z")
-        return self._mean_similarity(known, self.x, "x") - self._mean_similarity(known, self.y, "y")
+        z_items = self.kernel._precompute_items(items, "z")
+        return self._mean_similarity(z_items, self.x, "x") - self._mean_similarity(z_items, self.y, "y")
 
     def _mean_similarity(self, items: Any, sample: Any, name: str) -> Matrix:
-        known = self.kernel._precompute_items(sample, name)
-        found = np.empty(len(items))
-        for rows, block in iterate_row_blocks(self.kernel, items, known):
-            found[rows] = block.mean(axis=1)
-        return found
+        means = np.empty(len(items))
+        for rows, block in iterate_row_blocks(self.kernel, items, self.kernel._precompute_items(sample, name)):
+            means[rows] = block.mean(axis=1)
+        return means
 
 
 def witness(x: Any, y: Any, kernel: Any) -> Witness:
@@ -132,10 +140,10 @@ def witness(x: Any, y: Any, kernel: Any) -> Witness:
     return Witness(chosen.resolve(pool_samples([first, second])), first.copy(), second.copy())
 
 
-def _mean_within(kernel: Kernel, known: Any, unbiased: bool) -> float:
+def _mean_within(kernel: Kernel, items: Any, unbiased: bool) -> float:
     """The mean similarity of a sample's items to each other; unbiased without those to themselves."""
-    total, n = 0.0, len(known)
-    for rows, block in iterate_row_blocks(kernel, known, known):
+    total, n = 0.0, len(items)
+    for rows, block in iterate_row_blocks(kernel, items, items):
         own = block[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)].sum()
         total += float(block.sum() - own) if unbiased else float(block.sum())
     return total / (n * (n - 1) if unbiased else n * n)
@@ -145,8 +153,7 @@ def _linear_mmd(paired: Any, x: Any, y: Any) -> Any:
     """The linear-time estimate: the mean of h(x, x′, y, y′) over neighbours; `paired` gives similarities row by row."""
     n = min(len(x), len(y)) // 2
     a, b, c, d = (side[first : 2 * n : 2] for side in (x, y) for first in (0, 1))
-    found = (paired(a, b) + paired(c, d) - paired(a, d) - paired(b, c)).mean()
-    return found if is_tensor(found) else float(found)
+    return (paired(a, b) + paired(c, d) - paired(a, d) - paired(b, c)).mean()
 
 
 def _paired_similarities(matrix: Any, x: Any, y: Any) -> Any:
@@ -163,11 +170,13 @@ def _block_mmd(matrix: Any, x: Any, y: Any, block_size: int | None) -> Any:
     size = max(2, int(np.sqrt(least))) if block_size is None else block_size
     if size > least:
         raise ValueError(f"block_size={size}: expected at most {least}, the items of the smaller sample")
-    found = []
+    estimates = []
     for begin in range(0, least - size + 1, size):
-        some = slice(begin, begin + size)
-        found.append(_matrix_mmd(matrix(x[some], x[some]), matrix(y[some], y[some]), matrix(x[some], y[some]), True))
-    return sum(found) / len(found)
+        x_block, y_block = x[begin : begin + size], y[begin : begin + size]
+        estimates.append(
+            _matrix_mmd(matrix(x_block, x_block), matrix(y_block, y_block), matrix(x_block, y_block), unbiased=True)
+        )
+    return sum(estimates) / len(estimates)
 
 
 def _matrix_mmd(xx: Any, yy: Any, xy: Any, unbiased: bool) -> Any:
@@ -176,8 +185,7 @@ def _matrix_mmd(xx: Any, yy: Any, xy: Any, unbiased: bool) -> Any:
     for own in (xx, yy):
         n = len(own)
         within = within + ((own.sum() - own.diagonal().sum()) / (n * (n - 1)) if unbiased else own.mean())
-    found = within - 2 * xy.mean()
-    return found if is_tensor(found) else float(found)
+    return within - 2 * xy.mean()
 
 
 def _tensor_mmd(x: Any, y: Any, kernel: Kernel, estimator: str, block_size: int | None) -> Any:
@@ -190,5 +198,56 @@ def _tensor_mmd(x: Any, y: Any, kernel: Kernel, estimator: str, block_size: int 
     if estimator == "block":
         return _block_mmd(ready._kernel_tensor, a, b, block_size).to(x.dtype)
     matrices = ready._kernel_tensor(a, a), ready._kernel_tensor(b, b), ready._kernel_tensor(a, b)
-    found = _matrix_mmd(*matrices, estimator == "unbiased")
-    return found.to(x.dtype)
+    return _matrix_mmd(*matrices, unbiased=estimator == "unbiased").to(x.dtype)
+
+
+class MMDEstimate(NamedTuple):
+    """Unbiased MMD² of two samples and the variance of that estimate."""
+
+    value: float
+    variance: float
+    x_variance: float
+    """What X adds to it, times its number of groups."""
+    y_variance: float
+
+
+def mean_similarities(matrix: Matrix, n: int, units: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Of every item, the mean similarity to the first n items and to the rest, each (item,).
+
+    Items of its own unit do not count, unless there are no others on its side; then all but itself, and at the last
+    itself.
+    """
+    apart, other = units[:, None] != units, ~np.eye(len(matrix), dtype=bool)
+    means = []
+    for side in (slice(0, n), slice(n, len(matrix))):
+        counted = apart[:, side].copy()
+        lone = ~counted.any(axis=1)
+        counted[lone] = other[lone, side]
+        counted[~counted.any(axis=1)] = True
+        means.append((matrix[:, side] * counted).sum(axis=1) / counted.sum(axis=1))
+    return means[0], means[1]
+
+
+def estimate_mmd(matrix: Matrix, n: int, groups: NDArray[np.int64]) -> MMDEstimate:
+    """Unbiased MMD² of the pooled sample's matrix, of which the first n items are X, and its first-order variance.
+
+    An item x contributes 2 (mean k(x, x′) − mean k(x, y)) / n, and the variance is that of the sum of what groups
+    contribute (Gretton et al., "A kernel two-sample test", 2012, for single items); a group that is in both samples
+    contributes to both. It vanishes where nothing differs; then what permutations spread is what is left.
+    """
+    first, rest = mean_similarities(matrix, n, groups)
+    sides = (first - rest)[:n], (rest - first)[n:]
+    apart = np.concatenate([2 * (side - side.mean()) / len(side) for side in sides])
+    of_x, of_y = _grouped_variance(apart[:n], groups[:n]), _grouped_variance(apart[n:], groups[n:])
+    count_x, count_y = len(np.unique(groups[:n])), len(np.unique(groups[n:]))
+    value = float(sides[0].mean() + sides[1].mean())
+    both = np.intersect1d(groups[:n], groups[n:])
+    variance = _grouped_variance(apart, groups) if len(both) else of_x + of_y
+    return MMDEstimate(value, variance, of_x * count_x, of_y * count_y)
+
+
+def _grouped_variance(parts: Floats, groups: NDArray[np.int64]) -> float:
+    """Of a sum of what groups contribute."""
+    names, group = np.unique(groups, return_inverse=True)
+    sums = np.bincount(group, parts)
+    return float((sums**2).sum()) * len(names) / max(len(names) - 1, 1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,13 +15,19 @@ from torch import Tensor
 
 from ...core.parameters import check_float, check_int
 from ...core.warnings import find_stack_level
+from ...native import transport
+from ...native.machine import use_kernels
 from ...train.torch_threads import torch_threads
 from ..validation import refuse_unreadable_tensor
-from .debiased_transport import DebiasedDivergence, solve_debiased
-from .potentials import Annealing
+
+MAX_KEPT_COSTS = 2**24  # costs kept for all rounds, 128 MB; of larger problems every tile is made anew in every round
+TILE_ENTRIES = 2**17  # entries of a plan that exist at one time, 1 MB: they stay in the cache
+STRIP_COSTS = 2**22  # costs that are made at one time for the kernels, 32 MB: enough for several threads
+_MIN_EXPONENT = -700.0  # the smallest exponent: results below the normal numbers make exp four times slower
+_MAX_SAFE_LOG = 460.0  # sums between exp(−460) and exp(460) have lost nothing to underflow or overflow
+_MAX_SINGLE_THREAD_PAIRS = 1 << 20  # pairs of points, of which one thread is through before two have begun
 
 Array = NDArray[Any] | Tensor
-_MAX_SINGLE_THREAD_PAIRS = 1 << 20  # pairs of points, of which one thread is through before two have begun
 
 
 def sinkhorn_divergence(
@@ -85,34 +93,43 @@ def sinkhorn_divergence(
     points = _validate_points(x, "x"), _validate_points(y, "y")
     _refuse_mismatch(*points)
     weights = _validate_weights(x_weights, "x_weights", points[0]), _validate_weights(y_weights, "y_weights", points[1])
-    heavy = torch.cat([side.detach()[share > 0] for side, share in zip(points, weights, strict=True)])
-    how = Annealing(power, _diameter(heavy, power, blur), blur, scaling, tolerance, max_rounds)
-    small = len(points[0]) * len(points[1]) <= _MAX_SINGLE_THREAD_PAIRS
-    with torch_threads(1 if small else torch.get_num_threads()):
-        value, miss = _compute_divergence(points, weights, how, (x, y, x_weights, y_weights))
-    if tolerance is not None and miss > tolerance:
-        _warn_unconverged(float(miss), tolerance, max_rounds)
-    return value
+    weighted = torch.cat([side.detach()[share > 0] for side, share in zip(points, weights, strict=True)])
+    annealing = Annealing(power, _diameter(weighted, power, blur), blur, scaling, tolerance, max_rounds)
+    with _few_threads(*points):
+        if any(isinstance(given, Tensor) for given in (x, y, x_weights, y_weights)):
+            value, error = DebiasedDivergence.apply(*points, *weights, annealing)  # type: ignore[no-untyped-call]
+            divergence: Any = value.to(_output_dtype(x, y))
+        else:
+            with torch.no_grad():
+                solution = solve_debiased(*points, *weights, annealing)
+            divergence, error = float(solution.value), solution.marginal_error
+    if tolerance is not None and error > tolerance:
+        _warn_unconverged(float(error), tolerance, max_rounds)
+    return divergence
 
 
-def _compute_divergence(
-    points: tuple[Tensor, Tensor], weights: tuple[Tensor, Tensor], annealing: Annealing, given: tuple[Any, ...]
-) -> tuple[Any, float]:
-    """S, as a tensor where one of what was given is, and the mass in a wrong place."""
-    if any(isinstance(one, Tensor) for one in given):
-        found, miss = DebiasedDivergence.apply(*points, *weights, annealing)  # type: ignore[no-untyped-call]
-        return found.to(_output_dtype(*given[:2])), float(miss)
-    with torch.no_grad():
-        answer = solve_debiased(*points, *weights, annealing)
-    return float(answer.value), float(answer.marginal_error)
+def point_divergence(x: NDArray[np.float64], y: NDArray[np.float64], *, blur: float, scaling: float) -> float:
+    """`sinkhorn_divergence` of validated points (item, feature) that all weigh the same."""
+    points = torch.from_numpy(x), torch.from_numpy(y)
+    a, b = (side.new_full((len(side),), 1 / len(side)) for side in points)
+    annealing = Annealing(2, _diameter(torch.cat(points), 2, blur), blur, scaling, None, 0)
+    with _few_threads(*points), torch.no_grad():
+        return float(solve_debiased(*points, a, b, annealing).value)
+
+
+def _few_threads(x: Tensor, y: Tensor) -> AbstractContextManager[None]:
+    """One thread for a small problem, which several would only slow down."""
+    return torch_threads(1 if len(x) * len(y) <= _MAX_SINGLE_THREAD_PAIRS else torch.get_num_threads())
 
 
 def _validate_points(given: Any, name: str) -> Tensor:
     """Points (n, d) in float64, gradients kept."""
     points = _validate_numbers(given, name, "points, (item, feature)")
     if points.ndim != 2 or not points.numel():
-        way = f"; use {name}[:, None] for points on a line" if points.ndim == 1 and points.numel() else ""
-        raise ValueError(f"{name} has shape {tuple(points.shape)}: expected at least one point, (item, feature){way}")
+        remedy = f"; use {name}[:, None] for points on a line" if points.ndim == 1 and points.numel() else ""
+        raise ValueError(
+            f"{name} has shape {tuple(points.shape)}: expected at least one point, (item, feature){remedy}"
+        )
     return points
 
 
@@ -134,15 +151,15 @@ def _validate_weights(given: Any, name: str, points: Tensor) -> Tensor:
 def _validate_numbers(given: Any, name: str, what: str) -> Tensor:
     """A tensor in float64, on its device and with its gradient if it was one; finite."""
     refuse_unreadable_tensor(given, name)
-    found = given if isinstance(given, Tensor) else torch.from_numpy(_to_array(given, name, what))
-    if found.is_complex():
+    numbers = given if isinstance(given, Tensor) else torch.from_numpy(_to_array(given, name, what))
+    if numbers.is_complex():
         raise TypeError(f"{name} is complex: expected {what}")
-    if not bool(found.isfinite().all()):
-        first = (~found.isfinite()).nonzero()[0].tolist()
+    if not bool(numbers.isfinite().all()):
+        first = (~numbers.isfinite()).nonzero()[0].tolist()
         raise ValueError(
-            f"{name}{first} is {found[tuple(first)].item()}: expected finite numbers; leave such items out"
+            f"{name}{first} is {numbers[tuple(first)].item()}: expected finite numbers; leave such items out"
         )
-    return found.double()
+    return numbers.double()
 
 
 def _to_array(given: Any, name: str, what: str) -> NDArray[Any]:
@@ -183,10 +200,327 @@ def _output_dtype(*given: Any) -> torch.dtype:
     return torch.float64 if not types else types[0] if len(types) == 1 else torch.promote_types(*types)
 
 
-def _warn_unconverged(miss: float, tolerance: float, max_rounds: int) -> None:
+def _warn_unconverged(marginal_error: float, tolerance: float, max_rounds: int) -> None:
     warnings.warn(
-        f"sinkhorn_divergence: plans have {miss:.1e} of their mass in a wrong place after max_rounds={max_rounds}, and "
-        f"tolerance={tolerance:g} was required: use a larger max_rounds, tolerance or blur, or a scaling nearer to 1",
+        f"sinkhorn_divergence: plans have {marginal_error:.1e} of their mass in a wrong place after "
+        f"max_rounds={max_rounds}, and tolerance={tolerance:g} was required: use a larger max_rounds, tolerance or "
+        "blur, or a scaling nearer to 1",
         RuntimeWarning,
         stacklevel=find_stack_level(),
     )
+
+
+# --- potentials of the plans ------------------------------------------------------------------------------------------
+
+
+class WeightedPoints(NamedTuple):
+    """Different points (n, d) in ascending order, and their weights (n,): positive, with sum 1."""
+
+    where: Tensor
+    weights: Tensor
+
+
+class DualSolution(NamedTuple):
+    """Potentials f (n,) and g (m,) of the plan a_i b_j exp((f_i + g_j − C_ij)/ε) as the rounds left them, the same
+    moved once more by the whole way, and the share of mass that the plan has in a wrong place.
+    """
+
+    f: Tensor
+    g: Tensor
+    extrapolated_f: Tensor
+    extrapolated_g: Tensor
+    marginal_error: float
+
+
+class Annealing(NamedTuple):
+    """The cost ‖x − y‖^p / p; ε = blur^p is approached from diameter^p; rounds are added until `tolerance`, if any."""
+
+    power: int
+    diameter: float
+    blur: float
+    scaling: float
+    tolerance: float | None
+    max_rounds: int
+
+    @property
+    def epsilon(self) -> float:
+        """The last temperature."""
+        return float(self.blur**self.power)
+
+    def temperatures(self) -> Iterator[float]:
+        """The first ε twice, for potentials that start from nothing; the last whether or not the factor meets it."""
+        first, last, step = (self.power * math.log(size) for size in (self.diameter, self.blur, self.scaling))
+        yield self.diameter**self.power
+        for k in range(math.ceil((last - first) / step)):
+            yield math.exp(first + k * step)
+        yield self.epsilon
+
+
+def solve_potentials(x: WeightedPoints, y: WeightedPoints, annealing: Annealing) -> DualSolution:
+    """The potentials of x and y at the last temperature; f is g where y is x."""
+    problem, start = _TransportProblem(x, y, annealing.power), annealing.diameter**annealing.power
+    both = problem.log_shortfall(torch.zeros_like(problem.weights), start).mul_(start)
+    for temperature in annealing.temperatures():
+        # half the way: both sides move at once, and by whole steps they would oscillate
+        both.add_(problem.log_shortfall(both, temperature), alpha=temperature / 2)
+    both, short = _refine_potentials(problem, both, annealing)
+    return DualSolution(
+        *problem.sides(both), *problem.sides(both + annealing.epsilon * short), problem.marginal_error(short)
+    )
+
+
+def _refine_potentials(problem: _TransportProblem, both: Tensor, annealing: Annealing) -> tuple[Tensor, Tensor]:
+    """Potentials after the rounds at the last temperature, if any, and what they still lack.
+
+    Rounds have momentum (Nesterov, 1983), given up when it leads down the dual (O'Donoghue and Candès, 2015).
+    """
+    here, steps, short = both, 0, problem.log_shortfall(both, annealing.epsilon)
+    for _ in range(0 if annealing.tolerance is None else annealing.max_rounds):
+        if problem.marginal_error(short) <= (annealing.tolerance or 0.0):
+            break
+        there = torch.add(both, short, alpha=annealing.epsilon / 2)
+        way, here = there - here, there
+        steps = steps + 1 if float((problem.weights * short) @ way) >= 0 else 0
+        both = torch.add(there, way, alpha=steps / (steps + 3))
+        short = problem.log_shortfall(both, annealing.epsilon)
+    return both, short
+
+
+def pairwise_costs(x: Tensor, y: Tensor, power: int) -> Tensor:
+    """‖x − y‖^p / p, (n, m), from differences: products would cancel digits, and equal points be apart."""
+    apart = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    return apart if power == 1 else apart.square_().mul_(0.5)
+
+
+def iterate_tiles(n: int, m: int, entries: int | None = None) -> Iterator[slice]:
+    """The rows of an (n, m) matrix, as many at a time as fit into a tile, or into so many `entries`."""
+    rows = max(1, (TILE_ENTRIES if entries is None else entries) // m)
+    return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+
+
+class _PlanTile(NamedTuple):
+    """Some rows of the plan from the column `first` on; the columns from `beyond` on count for the other side too."""
+
+    rows: slice
+    first: int
+    beyond: int
+    cost: Tensor | None
+
+
+class _TransportProblem:
+    """Two point sets and their potentials, f and g in one vector.
+
+    Of a set with itself f is g, and only the entries on and to the right of the diagonal are visited: half of them.
+    """
+
+    def __init__(self, x: WeightedPoints, y: WeightedPoints, power: int) -> None:
+        self.x, self.y, self.power = x, y, power
+        self.weights = x.weights if x is y else torch.cat([x.weights, y.weights])
+        n, m = len(x.where), len(y.where)
+        self.uses_kernels = x.where.device.type == "cpu" and use_kernels()
+        if self.uses_kernels:
+            self.add_plan_sums = transport.bind_plan_sums(symmetric=x is y, threads=torch.get_num_threads())
+        self.whole = self._pad_costs(slice(0, n), 0) if self.uses_kernels and n * m <= MAX_KEPT_COSTS else None
+        self.buffer: Tensor | None = None
+        self.tiles = [
+            _PlanTile(rows, rows.start, rows.stop, None) if x is y else _PlanTile(rows, 0, 0, None)
+            for rows in iterate_tiles(n, m)
+        ]
+        if self.whole is not None:
+            self.tiles = [tile._replace(cost=self.whole[tile.rows, tile.first : m]) for tile in self.tiles]
+        elif n * m <= MAX_KEPT_COSTS:
+            self.tiles = [tile._replace(cost=self._tile_costs(tile)) for tile in self.tiles]
+
+    def sides(self, both: Any) -> tuple[Any, Any]:
+        """f and g, of a tensor or an array."""
+        return both[: len(self.x.where)], both if self.x is self.y else both[len(self.x.where) :]
+
+    def marginal_error(self, short: Tensor) -> float:
+        """The share of mass in a wrong place: half the L1 distance of the worse marginal."""
+        return max(float(side.sum()) for side in self.sides(self.weights * short.neg().expm1().abs())) / 2
+
+    def log_shortfall(self, both: Tensor, epsilon: float) -> Tensor:
+        """−log Σ_j b_j exp((f_i + g_j − C_ij)/ε), and −log Σ_i a_i exp(…): what f/ε and g/ε lack, the other fixed."""
+        sums = self._native_sums if self.uses_kernels else self._plan_sums
+        short = sums(both / epsilon, epsilon).log_()
+        if not float(short.abs().max()) < _MAX_SAFE_LOG:
+            short = self._log_sums(both / epsilon, epsilon)
+        return short.neg_()
+
+    def _tile_costs(self, tile: _PlanTile) -> Tensor:
+        return pairwise_costs(self.x.where[tile.rows], self.y.where[tile.first :], self.power)
+
+    def _iterate_exponents(self, scaled: Tensor, epsilon: float) -> Iterator[tuple[_PlanTile, Tensor]]:
+        """(f_i + g_j − C_ij)/ε of every tile, each in the place of the one before."""
+        f, g = self.sides(scaled)
+        if self.buffer is None:
+            self.buffer = scaled.new_empty(max(1, TILE_ENTRIES // len(g)) * len(g))
+        for tile in self.tiles:
+            cost = self._tile_costs(tile) if tile.cost is None else tile.cost
+            exponents = self.buffer[: cost.numel()].view(cost.shape)
+            torch.add(f[tile.rows, None], cost, alpha=-1 / epsilon, out=exponents)
+            yield tile, exponents.add_(g[tile.first :])
+
+    def _plan_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+        """The sums over columns and over rows: one exponential for both, and no search for a maximum."""
+        sums = torch.zeros_like(scaled)
+        by_row, by_column = self.sides(sums)
+        for (rows, first, beyond, _), plan in self._iterate_exponents(scaled, epsilon):
+            plan.clamp_(min=_MIN_EXPONENT).exp_()
+            by_row[rows].addmv_(plan, self.y.weights[first:])
+            by_column[beyond:].addmv_(plan[:, beyond - first :].T, self.x.weights[rows])
+        return sums
+
+    def _native_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+        """The same by the kernels, which never write the plan."""
+        sums = torch.zeros_like(scaled)
+        (f, g), (by_row, by_column) = self.sides(scaled.numpy()), self.sides(sums.numpy())
+        a, b = self.x.weights.numpy(), self.y.weights.numpy()
+        if self.whole is not None:
+            self.add_plan_sums(self.whole.numpy(), f, g, a, b, 1 / epsilon, by_row=by_row, by_column=by_column)
+            return sums
+        for rows in iterate_tiles(len(f), len(g), STRIP_COSTS):
+            first = rows.start if self.x is self.y else 0
+            self.add_plan_sums(
+                self._pad_costs(rows, first).numpy(),
+                f[rows],
+                g[first:],
+                a[rows],
+                b[first:],
+                1 / epsilon,
+                by_row=by_row[rows],
+                by_column=by_column[first:],
+            )
+        return sums
+
+    def _pad_costs(self, rows: slice, first: int) -> Tensor:
+        """Costs as the kernels read them: rows of whole registers, infinite where there is no point."""
+        y = self.y.where[first:]
+        costs = y.new_full((rows.stop - rows.start, transport.padded_width(len(y))), math.inf)
+        costs[:, : len(y)] = pairwise_costs(self.x.where[rows], y, self.power)
+        return costs
+
+    def _log_sums(self, scaled: Tensor, epsilon: float) -> Tensor:
+        """The logarithms of `_plan_sums`, for sums that overflow or underflow."""
+        logs = torch.full_like(scaled, -math.inf)
+        by_row, by_column = self.sides(logs)
+        a, b = self.x.weights.log(), self.y.weights.log()
+        for (rows, first, beyond, _), plan in self._iterate_exponents(scaled, epsilon):
+            by_row[rows] = torch.logaddexp(by_row[rows], (plan + b[first:]).logsumexp(1))
+            other = (plan[:, beyond - first :] + a[rows, None]).logsumexp(0)
+            by_column[beyond:] = torch.logaddexp(by_column[beyond:], other)
+        return logs
+
+
+class DebiasedSolution(NamedTuple):
+    """S, the largest miss of its three plans, and what its gradient needs: on each side the other set and its own."""
+
+    value: Tensor
+    marginal_error: float
+    x_potentials: tuple[SidePotential, SidePotential]
+    y_potentials: tuple[SidePotential, SidePotential]
+
+
+class SidePotential(NamedTuple):
+    """Points y and their potential g: −ε log Σ_j b_j exp((g_j − C(z, y_j))/ε) extends the other side's to any z."""
+
+    points: WeightedPoints
+    potential: Tensor
+
+
+def solve_debiased(x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing) -> DebiasedSolution:
+    """OT(x, y) − OT(x, x)/2 − OT(y, y)/2 for points (n, d) and (m, d) with weights that sum to 1."""
+    left, right = _merge_duplicates(x, a), _merge_duplicates(y, b)
+    order = _compare_point_sets(left, right)
+    if order <= 0:
+        return _solve_ordered(left, right, annealing, equal=order == 0)
+    turned = _solve_ordered(right, left, annealing, equal=False)  # one way for both orders: they agree to the last bit
+    return turned._replace(x_potentials=turned.y_potentials, y_potentials=turned.x_potentials)
+
+
+def _solve_ordered(x: WeightedPoints, y: WeightedPoints, annealing: Annealing, equal: bool) -> DebiasedSolution:
+    within_x = solve_potentials(x, x, annealing)
+    within_y, across = (
+        (within_x, within_x) if equal else (solve_potentials(y, y, annealing), solve_potentials(x, y, annealing))
+    )
+    value = x.weights @ (across.extrapolated_f - within_x.extrapolated_f)
+    value = value + y.weights @ (across.extrapolated_g - within_y.extrapolated_g)
+    return DebiasedSolution(
+        value.clamp(min=0),  # less only by rounding, or too few rounds
+        max(part.marginal_error for part in (within_x, within_y, across)),
+        (SidePotential(y, across.g), SidePotential(x, within_x.f)),
+        (SidePotential(x, across.f), SidePotential(y, within_y.f)),
+    )
+
+
+def _merge_duplicates(x: Tensor, weights: Tensor) -> WeightedPoints:
+    """The points that weigh something, equal ones made one, in ascending order."""
+    heavy = weights > 0
+    where, which = torch.unique(x[heavy] + 0.0, dim=0, return_inverse=True)  # −0 + 0 is 0
+    return WeightedPoints(where, weights.new_zeros(len(where)).index_add_(0, which, weights[heavy]))
+
+
+def _compare_point_sets(x: WeightedPoints, y: WeightedPoints) -> int:
+    """Which of two sets comes first (−1, 1), or that they are equal (0)."""
+    if len(x.where) != len(y.where):
+        return 1 if len(x.where) > len(y.where) else -1
+    apart = torch.cat([(x.where - y.where).flatten(), x.weights - y.weights])
+    different = apart[apart != 0]
+    return int(different[0].sign()) if len(different) else 0
+
+
+class DebiasedDivergence(torch.autograd.Function):
+    """S and the miss; S has the gradient of its last update, as by the envelope theorem the potentials are constant."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing) -> tuple[Tensor, float]:
+        solution = solve_debiased(x, y, a, b, annealing)
+        ctx.save_for_backward(x, y, a, b)
+        ctx.potentials, ctx.annealing = (solution.x_potentials, solution.y_potentials), annealing
+        return solution.value, solution.marginal_error
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        x, y, a, b = ctx.saved_tensors
+        (x_potentials, y_potentials), needed = ctx.potentials, ctx.needs_input_grad
+        by_x = _side_gradients(x, a, x_potentials, ctx.annealing, gradient) if needed[0] or needed[2] else (None, None)
+        by_y = _side_gradients(y, b, y_potentials, ctx.annealing, gradient) if needed[1] or needed[3] else (None, None)
+        gradients = [by_x[0], by_y[0], by_x[1], by_y[1]]
+        if torch.is_grad_enabled():  # somebody may ask for the gradient of this gradient
+            gradients = [side if side is None else _OnceDifferentiable.apply(side, x, y, a, b) for side in gradients]  # type: ignore[no-untyped-call]
+        return *gradients, None
+
+
+class _OnceDifferentiable(torch.autograd.Function):
+    """A gradient that has none itself: silence would be a wrong zero."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, *inputs: Tensor) -> Tensor:
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> None:
+        raise RuntimeError("sinkhorn_divergence is differentiable once: its gradient has no gradient")
+
+
+def _side_gradients(
+    z: Tensor, weights: Tensor, potentials: tuple[SidePotential, SidePotential], annealing: Annealing, gradient: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients by the points and the weights of one side."""
+    (height, slope), (own_height, own_slope) = (_extend_potential(z, pull, annealing) for pull in potentials)
+    return gradient * weights[:, None] * (slope - own_slope), gradient * (height - own_height)
+
+
+def _extend_potential(z: Tensor, side: SidePotential, annealing: Annealing) -> tuple[Tensor, Tensor]:
+    """A potential and its gradient at any points z (n, d): (n,), (n, d)."""
+    (y, weights), epsilon = side.points, annealing.epsilon
+    height, slope = z.new_empty(len(z)), torch.empty_like(z)
+    for rows in iterate_tiles(len(z), len(y)):
+        cost = pairwise_costs(z[rows], y, annealing.power)
+        logits = (side.potential - cost) / epsilon + weights.log()
+        height[rows] = -epsilon * logits.logsumexp(1)
+        share = logits.softmax(1)
+        if annealing.power == 1:
+            share = (share / cost).where(cost > 0, 0.0)  # unit vectors, and 0 between points that coincide
+        slope[rows] = share.sum(1, keepdim=True) * z[rows] - share @ y
+    return height, slope

@@ -1,45 +1,331 @@
-"""`Discriminator`: a way to train a function that separates two samples; `InfiniteDiscriminator`: those of infinite
-width.
-"""
+"""`Discriminator`: a way to train a function that separates two samples; `Critic`: such a function, trained."""
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ...core.parameters import check_float
-from ..kernels.base import as_kernel
-from .costs import GeneratorCost
-from .critic import Critic, KernelCritic, WeightedSample, WeightSolution
-from .validation import CriticProblem, validate_problem
+from ..kernels.base import Kernel, as_kernel, iterate_row_blocks
+from ..validation import (
+    Sample,
+    as_dense_array,
+    drop_metadata,
+    is_tensor,
+    pool_samples,
+    refuse_missing,
+    refuse_other_frame,
+    refuse_unreadable_tensor,
+    sample_frame,
+    validate_pair,
+    validate_sample,
+)
 
 Floats = NDArray[np.float64]
 
 
-class Discriminator(abc.ABC):
-    """How a discriminator is trained: `train_critic(fake, real)` trains one and gives it back as a `Critic`."""
+@dataclass(frozen=True)
+class GeneratorCost:
+    """c and c′, of an array of values."""
+
+    value: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+
+
+def _minus_one(f: Floats) -> Floats:
+    return -np.ones_like(f)
+
+
+def _double(f: Floats) -> Floats:
+    return 2 * f
+
+
+def _softplus_of_negative(f: Floats) -> Floats:
+    return np.logaddexp(0.0, -f)  # −log σ(f), finite for any f
+
+
+def _softplus_of_negative_slope(f: Floats) -> Floats:
+    return -np.asarray(expit(-f))
+
+
+def _saturating_value(f: Floats) -> Floats:
+    return -np.logaddexp(0.0, f)  # log(1 − σ(f))
+
+
+def _saturating_slope(f: Floats) -> Floats:
+    return -np.asarray(expit(f))
+
+
+IDENTITY = GeneratorCost(np.positive, np.ones_like)
+"""c(f) = f: IPM."""
+NEGATIVE = GeneratorCost(np.negative, _minus_one)
+"""c(f) = −f: hinge."""
+SQUARE = GeneratorCost(np.square, _double)
+"""c(f) = f²: LSGAN."""
+NON_SATURATING = GeneratorCost(_softplus_of_negative, _softplus_of_negative_slope)
+"""c(f) = −log σ(f): vanilla, as in §6.3.1."""
+SATURATING = GeneratorCost(_saturating_value, _saturating_slope)
+"""c(f) = log(1 − σ(f)): vanilla, the first term of the game itself."""
+
+
+# --- critics ----------------------------------------------------------------------------------------------------------
+
+
+class Critic(abc.ABC):
+    """f, trained to tell two samples apart: `critic(z)` is f(z), `critic.cost(z)` c_f(z) = c(f(z)), both (item,).
+
+    `critic.gradient(z)` is ∇c_f(z), shaped like z: the way a generator leaves, x ← x − step · ∇c_f(x). NumPy gives
+    NumPy in double precision, tensors give tensors of their dtype; values and costs of tensors that ask for it carry
+    gradients, so that `critic.cost(generator(noise)).mean().backward()` trains a network.
+
+    A subclass implements `_validate_items`, `_evaluate` and `_evaluate_with_gradient`.
+    """
+
+    _cost: GeneratorCost
+
+    def __call__(self, z: Any) -> Any:
+        """f of every item of z, (item,)."""
+        return self._apply(z, self._validate_items(_detach(z)), IDENTITY)
+
+    def cost(self, z: Any) -> Any:
+        """c_f of every item of z, (item,)."""
+        return self._validated_cost(z, self._validate_items(_detach(z)))
+
+    def gradient(self, z: Any) -> Any:
+        """∇c_f of every item of z, shaped like z."""
+        array = _detach(z)
+        gradients = self._composed_gradients(self._validate_items(array), self._cost).reshape(np.shape(array))
+        return _to_tensor_like(gradients, z) if is_tensor(z) else gradients
+
+    def _validated_cost(self, z: Any, items: Sample) -> Any:
+        """`cost` of an array or tensor z whose items were validated."""
+        return self._apply(z, items, self._cost)
+
+    def _validated_gradient(self, items: Sample) -> Floats:
+        """`gradient` of validated items, as the array that these are as a whole."""
+        return self._composed_gradients(items, self._cost)
+
+    def _apply(self, z: Any, items: Sample, cost: GeneratorCost) -> Any:
+        """A cost of f, as an array, or as a tensor like z with a gradient where z asks for one."""
+        values = cost.value(self._evaluate(items))
+        if not is_tensor(z):
+            return values
+        if not z.requires_grad:
+            return _to_tensor_like(values, z)
+        return _known_gradient_function().apply(
+            z,
+            _to_tensor_like(values, z),
+            lambda: _to_tensor_like(self._composed_gradients(items, cost).reshape(z.shape), z),
+        )
+
+    def _composed_gradients(self, items: Sample, cost: GeneratorCost) -> Floats:
+        values, gradients = self._evaluate_with_gradient(items)
+        return gradients * cost.slope(values).reshape(-1, *[1] * (gradients.ndim - 1))
+
+    @abc.abstractmethod
+    def _validate_items(self, z: Any) -> Sample:
+        """Items that f can be evaluated at, checked."""
+
+    @abc.abstractmethod
+    def _evaluate(self, items: Sample) -> Floats:
+        """f, (item,)."""
+
+    @abc.abstractmethod
+    def _evaluate_with_gradient(self, items: Sample) -> tuple[Floats, Floats]:
+        """f and ∇f, the latter (item, feature) or (item, time, channel)."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSample:
+    """One sample of a critic and the weights that its items have in f."""
+
+    sample: Sample
+    weights: Floats
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSolution:
+    """How the weights of items were found, and how well."""
+
+    weights: Floats
+    """What items weigh in f, the generated ones first."""
+    solver: str
+    n_products: int
+    """Products with the kernel matrix; for a decomposition its size."""
+    error: float | None
+    """A bound of ‖f − exact‖ in the kernel's space, of all but rounding: f(z) is off by at most √k(z, z) times it. None
+    where there is only the tolerance of an integration."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelCritic(Critic):
+    """f(z) = f₀(z) + Σ_j w_j k(p_j, z) over the items p_j of two samples: of any loss, by theorem 1 (eq. 6.17)."""
+
+    kernel: Kernel
+    sides: tuple[WeightedSample, WeightedSample]
+    _cost: GeneratorCost
+    initial: Critic | None
+    solution: WeightSolution
+
+    def __repr__(self) -> str:
+        fake, real = (len(side.sample) for side in self.sides)
+        return f"Critic({self.kernel!r}, of {fake} fake and {real} real items)"
+
+    def _validate_items(self, z: Any) -> Sample:
+        items = validate_sample(z, "z", self.kernel.domain)
+        fake = self.sides[0].sample
+        refuse_other_frame(items, sample_frame(fake), "z", "fake of")
+        self.kernel._validate_sides((items, "z"), (fake, "fake"))
+        refuse_missing(items, "a discriminator", "z")
+        return items
+
+    def _evaluate(self, items: Sample) -> Floats:
+        values = (
+            np.zeros(len(items))
+            if self.initial is None
+            else self.initial._evaluate(self.initial._validate_items(items))
+        )
+        z_items = self.kernel._precompute_items(items, "z")
+        for side in self.sides:
+            side_items = self.kernel._precompute_items(side.sample, side.name)
+            for rows, block in iterate_row_blocks(self.kernel, z_items, side_items):
+                # a sum per row, not a product of matrices: independent of the other items in the batch
+                values[rows] += (block * side.weights).sum(axis=1)
+        return values
+
+    def _evaluate_with_gradient(self, items: Sample) -> tuple[Floats, Floats]:
+        z, domain = as_dense_array(items, "z", self.kernel.domain), self.kernel.domain
+        parts = [
+            self.kernel._weighted_sums(z, as_dense_array(side.sample, side.name, domain), side.weights)
+            for side in self.sides
+        ]
+        if self.initial is not None:
+            values, gradients = self.initial._evaluate_with_gradient(self.initial._validate_items(items))
+            parts.append((values, gradients.reshape(z.shape)))
+        return np.asarray(sum(values for values, _ in parts)), np.asarray(sum(gradients for _, gradients in parts))
+
+
+def _detach(z: Any) -> Any:
+    """A tensor without gradients, which validation reads in double precision; anything else as it is."""
+    refuse_unreadable_tensor(z, "z")
+    return z.detach().double().cpu().numpy() if is_tensor(z) else z
+
+
+def _to_tensor_like(values: Floats, z: Any) -> Any:
+    import torch
+
+    return torch.from_numpy(values).to(z.device, z.dtype if z.is_floating_point() else torch.float64)
+
+
+@cache
+def _known_gradient_function() -> Any:
+    """The autograd function of values (item,) whose gradient by each item is computed when it is needed."""
+    import torch
+
+    class KnownGradient(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, z: Any, values: Any, gradients: Callable[[], Any]) -> Any:
+            ctx.gradients = gradients
+            return values
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, *weights: Any) -> tuple[Any, None, None]:
+            """Each item's value hangs on that item only."""
+            gradients = ctx.gradients()
+            return gradients * weights[0].reshape(-1, *[1] * (gradients.ndim - 1)), None, None
+
+    return KnownGradient
+
+
+# --- discriminators ---------------------------------------------------------------------------------------------------
+
+TrainedCritic = TypeVar("TrainedCritic", bound=Critic)
+
+
+@dataclass(frozen=True, eq=False)
+class CriticProblem:
+    """The two validated samples a discriminator is trained on, and its kernel, if it has one, without open options."""
+
+    fake: Sample
+    real: Sample
+    kernel: Any = None
+
+    @cached_property
+    def pooled_sample(self) -> Sample:
+        """All items, the generated ones first."""
+        return pool_samples([self.fake, self.real])
+
+    @property
+    def signs(self) -> Floats:
+        """−1 for generated items, 1 for real ones, (item,)."""
+        return np.repeat([-1.0, 1.0], [len(self.fake), len(self.real)])
+
+    @property
+    def mean_weights(self) -> Floats:
+        """1/n for generated items, 1/m for real ones: what an item has in the mean of its sample."""
+        sizes = np.array([len(self.fake), len(self.real)])
+        return np.repeat(1 / sizes, sizes)
+
+    def initial_values(self, initial: Critic | None) -> Floats:
+        """f₀ at the items, the generated ones first."""
+        if initial is None:
+            return np.zeros(len(self.fake) + len(self.real))
+        return initial._evaluate(initial._validate_items(self.pooled_sample))
+
+
+def validate_problem(fake: Any, real: Any, kernel: Kernel | None) -> CriticProblem:
+    """Validate the samples of a discriminator: comparable, nothing missing, two items each; copies of them."""
+    for side, name in ((fake, "fake"), (real, "real")):
+        refuse_unreadable_tensor(side, name)
+    sides = [side.detach().double().cpu() if is_tensor(side) else side for side in (fake, real)]
+    samples = validate_pair(
+        sides[0], sides[1], None if kernel is None else kernel.domain, ("fake", "real"), min_items=2
+    )
+    for sample, name in zip(samples, ("fake", "real"), strict=True):
+        refuse_missing(sample, "a discriminator", name)
+    first, second = ((sample if isinstance(sample, np.ndarray) else drop_metadata(sample)).copy() for sample in samples)
+    if kernel is None:
+        return CriticProblem(first, second)
+    kernel._validate_sides((first, "fake"), (second, "real"))
+    resolved = kernel.resolve(pool_samples([first, second])) if kernel.has_open_options else kernel
+    return CriticProblem(first, second, resolved)
+
+
+class Discriminator(abc.ABC, Generic[TrainedCritic]):
+    """How a discriminator is trained: `train_critic(fake, real)` trains one and gives it back as a `Critic`.
+
+    A subclass implements `_train_validated`, or `train_critic` as a whole.
+    """
 
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""
-        said = [
+        written = [
             f"{o.name}={value!r}" if o.kw_only else repr(value)
             for o in fields(self)  # type: ignore[arg-type]
             if o.repr and ((value := getattr(self, o.name)) is not o.default and value != o.default)
         ]
-        return f"{type(self).__name__}({', '.join(said)})"
+        return f"{type(self).__name__}({', '.join(written)})"
 
-    @abc.abstractmethod
-    def train_critic(self, fake: Any, real: Any) -> Critic:
+    def train_critic(self, fake: Any, real: Any) -> TrainedCritic:
         """The discriminator trained to separate generated items from real ones, at least two of each."""
+        return self._train_validated(validate_problem(fake, real, getattr(self, "kernel", None)))
+
+    def _train_validated(self, problem: CriticProblem) -> TrainedCritic:
+        """`train_critic` of samples that are validated already, as a flow has them at every step."""
+        raise NotImplementedError(f"{type(self).__name__} has neither train_critic nor _train_validated")
 
 
 @dataclass(frozen=True, repr=False)
-class InfiniteDiscriminator(Discriminator):
+class InfiniteDiscriminator(Discriminator[KernelCritic]):
     """A discriminator of infinite width whose tangent kernel is k, trained by gradient flow for a time τ.
 
         ∂_t f = E_fake[a′(f(x)) k(x, ·)] − E_real[b′(f(y)) k(y, ·)],   f at time 0 = f₀                       (eq. 6.9)
@@ -69,32 +355,24 @@ class InfiniteDiscriminator(Discriminator):
         if self.initial is not None:
             object.__setattr__(self, "initial", _as_initial(self.initial))
 
-    def train_critic(self, fake: Any, real: Any) -> KernelCritic:
-        """The discriminator trained to separate generated items from real ones, at least two of each."""
-        return self._train_validated(validate_problem(fake, real, self.kernel))
-
-    def _train_validated(self, game: CriticProblem) -> KernelCritic:
-        """`train_critic` of samples that are validated already, as a flow has them at every step."""
-        trained = self._solve_weights(game)
-        if not np.isfinite(trained.weights).all():
-            why = (
-                f"; it is no kernel of a network: {game.kernel.indefinite_reason}"
-                if game.kernel.indefinite_reason
-                else ""
-            )
-            raise ValueError(f"time={self.time} makes the weights of {game.kernel!r} infinite: lower it{why}")
-        n = len(game.fake)
+    def _train_validated(self, problem: CriticProblem) -> KernelCritic:
+        kernel, solution = problem.kernel, self._solve_weights(problem)
+        if not np.isfinite(solution.weights).all():
+            reason = kernel.indefinite_reason
+            why = f"; it is no kernel of a network: {reason}" if reason else ""
+            raise ValueError(f"time={self.time} makes the weights of {kernel!r} infinite: lower it{why}")
+        n = len(problem.fake)
         sides = (
-            WeightedSample(game.fake, trained.weights[:n], "fake"),
-            WeightedSample(game.real, trained.weights[n:], "real"),
+            WeightedSample(problem.fake, solution.weights[:n], "fake"),
+            WeightedSample(problem.real, solution.weights[n:], "real"),
         )
-        return KernelCritic(game.kernel, sides, self._generator_cost(), self.initial, trained)
+        return KernelCritic(kernel, sides, self._generator_cost(), self.initial, solution)
 
     def _generator_cost(self) -> GeneratorCost:
         return self._cost
 
     @abc.abstractmethod
-    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
+    def _solve_weights(self, problem: CriticProblem) -> WeightSolution:
         """∫ of a′(f(x_i)) / n, then of −b′(f(y_j)) / m, over the time: what items weigh in f − f₀."""
 
 
@@ -118,7 +396,7 @@ def as_discriminator(given: Any, name: str = "discriminator") -> Any:
 
 
 def _as_initial(given: Critic | Callable[[Any], Any]) -> Critic:
-    from .function_discriminator import FunctionCritic
+    from .functions import FunctionCritic
 
     if isinstance(given, Critic):
         return given

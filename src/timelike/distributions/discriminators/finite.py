@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
 from ...core.parameters import check_bool, check_choice, check_float, check_int
 from ...core.random import RandomState, check_random_state, check_seed
-from ...sequences import Sequences
-from ..tangent.activation_names import Activation, activation_branches, refuse_unknown_activation
-from .base import Discriminator
-from .costs import IDENTITY, NEGATIVE, NON_SATURATING, SATURATING, SQUARE, GeneratorCost
-from .critic import as_dense_array
-from .function_discriminator import FunctionCritic
-from .validation import validate_fake_and_real
-
-if TYPE_CHECKING:
-    from torch import Tensor, nn
+from ...native.tangent.fallback_layers import SIGMOID_SCALE
+from ..tangent.expectations import validate_activation
+from ..tangent.ntk import Activation, activation_branches, refuse_unknown_activation
+from ..validation import as_dense_array
+from .base import IDENTITY, NEGATIVE, NON_SATURATING, SATURATING, SQUARE, CriticProblem, Discriminator, GeneratorCost
+from .functions import FunctionCritic
 
 LossName = Literal["ipm", "lsgan", "vanilla", "hinge"]
 
@@ -31,7 +30,7 @@ _GENERATOR_COSTS: Mapping[str, GeneratorCost] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class FiniteDiscriminator(Discriminator):
+class FiniteDiscriminator(Discriminator[FunctionCritic]):
     """A network of finite width, trained by full-batch gradient ascent for a time τ, as its infinitely wide limit is.
 
         θ ← θ + (τ / steps) ∇_θ (E_fake[a(f(x))] − E_real[b(f(y))])
@@ -104,25 +103,23 @@ class FiniteDiscriminator(Discriminator):
         check_bool(self.reset, "reset")
         check_seed(self.random_state, "random_state")
 
-    def train_critic(self, fake: Any, real: Any) -> FunctionCritic:
-        """The network trained to separate generated items from real ones, at least two of each."""
-        samples = validate_fake_and_real(fake, real, None)
-        first, second = (_to_array(sample, name) for sample, name in zip(samples, ("fake", "real"), strict=True))
-        if first.shape[1:] != second.shape[1:]:
-            raise ValueError(f"real has items of shape {second.shape[1:]} and fake of {first.shape[1:]}: expected one")
-        network = self._init_network(int(np.prod(first.shape[1:])))
-        self._train(network, first, second)
+    def _train_validated(self, problem: CriticProblem) -> FunctionCritic:
+        fake, real = as_dense_array(problem.fake, "fake"), as_dense_array(problem.real, "real")
+        if fake.shape[1:] != real.shape[1:]:
+            raise ValueError(f"real has items of shape {real.shape[1:]} and fake of {fake.shape[1:]}: expected one")
+        network = self._init_network(int(np.prod(fake.shape[1:])))
+        self._train(network, fake, real)
         cost = SATURATING if self.saturating else _GENERATOR_COSTS[self.loss]
-        return FunctionCritic(copy.deepcopy(network).requires_grad_(False), cost, first.shape[1:])
+        return FunctionCritic(copy.deepcopy(network).requires_grad_(False), cost, fake.shape[1:])
 
     def _init_network(self, n_features: int) -> nn.Module:
         """A network as it begins, or the one of last time."""
-        from .perceptron import AntisymmetricPair, Perceptron
-
         if self._networks and not self.reset:
-            known = next(self._networks[0].parameters()).shape[1]
-            if known != n_features:
-                raise ValueError(f"fake has items of {n_features} numbers and those before {known}: expected as many")
+            n_before = next(self._networks[0].parameters()).shape[1]
+            if n_before != n_features:
+                raise ValueError(
+                    f"fake has items of {n_features} numbers and those before {n_before}: expected as many"
+                )
             return self._networks[0]
         network: nn.Module = Perceptron(
             n_features,
@@ -139,8 +136,6 @@ class FiniteDiscriminator(Discriminator):
         return network
 
     def _train(self, network: nn.Module, fake: Any, real: Any) -> None:
-        import torch
-
         both, parameters = torch.tensor(np.concatenate([fake, real])), list(network.parameters())
         won = [0.0, 0.0]
         with torch.enable_grad():
@@ -165,26 +160,95 @@ class FiniteDiscriminator(Discriminator):
 def _refuse_activation(activation: Activation) -> None:
     """An error for an unknown name, or for a function without a derivative to train by."""
     refuse_unknown_activation(activation)
-    for one in activation_branches(activation):
-        if not isinstance(one, str):
-            from ..tangent.activation_checks import validate_activation
-
-            validate_activation(one)
+    for branch in activation_branches(activation):
+        if not isinstance(branch, str):
+            validate_activation(branch)
 
 
 def _objective(loss: str, fake: Tensor, real: Tensor) -> Tensor:
     """E[a(f)] over generated items − E[b(f)] over real ones."""
-    import torch
-    from torch.nn.functional import softplus
-
     if loss == "ipm":
         return fake.mean() - real.mean()
     if loss == "lsgan":
         return -(fake + 1).square().mean() - (real - 1).square().mean()
     if loss == "vanilla":
-        return -softplus(fake).mean() - softplus(-real).mean()
+        return -nn.functional.softplus(fake).mean() - nn.functional.softplus(-real).mean()
     return -torch.relu(1 + fake).mean() - torch.relu(1 - real).mean()
 
 
-def _to_array(sample: Sequences, name: str) -> Any:
-    return as_dense_array(sample, name, "vectors" if sample.shape[1] == 1 else "sequences")
+# --- the network ------------------------------------------------------------------------------------------------------
+
+
+def _sigmoid(z: Tensor) -> Tensor:
+    return 0.5 * (1 + torch.erf(z / SIGMOID_SCALE))
+
+
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = MappingProxyType(
+    {
+        "relu": torch.relu,
+        "leaky_relu": nn.functional.leaky_relu,  # its slope below 0 is 0.01
+        "abs": torch.abs,
+        "sigmoid": _sigmoid,
+        "sine": torch.sin,
+        "gelu": nn.functional.gelu,
+    }
+)
+
+
+class Dense(nn.Module):
+    """z ↦ w W z / √n + b β with standard normal W and β: gradients do not vanish as n grows, nor outputs explode."""
+
+    def __init__(self, n: int, units: int, weight: float, bias: float, rng: np.random.Generator) -> None:
+        super().__init__()
+        self.matrix = nn.Parameter(torch.from_numpy(rng.standard_normal((units, n))))
+        self.shift = nn.Parameter(torch.from_numpy(rng.standard_normal(units))) if bias else None
+        self.scale, self.bias = weight / math.sqrt(n), bias
+
+    def forward(self, z: Tensor) -> Tensor:
+        """(item, n) to (item, unit)."""
+        outputs = z @ self.matrix.T * self.scale
+        return outputs if self.shift is None else outputs + self.bias * self.shift
+
+
+class Perceptron(nn.Module):
+    """Hidden layers of one or several activations side by side, and one output without bias: (item, …) to (item,)."""
+
+    def __init__(
+        self,
+        n_features: int,
+        activations: tuple[str | Callable[..., Any], ...],
+        depth: int,
+        width: int,
+        weight: float,
+        bias: float,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__()
+        self.activations = [ACTIVATIONS[one] if isinstance(one, str) else one for one in activations]
+        self.first = Dense(n_features, width, weight, bias, rng)
+        hidden = [(width, bias)] * (depth - 1) + [(1, 0.0)]
+        self.rest = nn.ModuleList(
+            nn.ModuleList(Dense(width, units, weight, b, rng) for _ in self.activations) for units, b in hidden
+        )
+
+    def forward(self, z: Tensor) -> Tensor:
+        """(item, …) to (item,)."""
+        hidden = self.first(z.flatten(1))
+        for layer in self.rest:
+            branches = zip(layer, self.activations, strict=True)  # type: ignore[call-overload]
+            hidden = torch.stack([dense(activation(hidden)) for dense, activation in branches]).sum(0)
+        values: Tensor = hidden[:, 0]
+        return values
+
+
+class AntisymmetricPair(nn.Module):
+    """(g − g′) / √2 of two networks that begin alike: 0 everywhere at first, with the same tangent kernel as one."""
+
+    def __init__(self, first: nn.Module, second: nn.Module) -> None:
+        super().__init__()
+        self.first, self.second = first, second
+
+    def forward(self, z: Tensor) -> Tensor:
+        """(item, …) to (item,)."""
+        values: Tensor = (self.first(z) - self.second(z)) / math.sqrt(2)
+        return values

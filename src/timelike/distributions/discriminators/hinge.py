@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.parameters import check_float
-from .base import Floats, InfiniteDiscriminator
-from .costs import NEGATIVE
-from .critic import WeightSolution
-from .training_ode import integrate_training
-from .validation import CriticProblem
+from .base import NEGATIVE, CriticProblem, Floats, InfiniteDiscriminator, WeightSolution
+from .solvers import integrate_training
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -51,8 +48,8 @@ class HingeGAN(InfiniteDiscriminator):
         object.__setattr__(self, "rounding", check_float(self.rounding, "rounding", above=0.0, most=1.0))
         object.__setattr__(self, "tolerance", check_float(self.tolerance, "tolerance", above=0.0))
 
-    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
-        signs, rounding = game.signs, self.rounding
+    def _solve_weights(self, problem: CriticProblem) -> WeightSolution:
+        signs, rounding = problem.signs, self.rounding
 
         def short(f: Floats) -> Floats:
             """How far below its margin an item is, in units of the rounding, from the middle of the corner."""
@@ -65,6 +62,8 @@ class HingeGAN(InfiniteDiscriminator):
             below = short(f)
             return np.where((below > 0) & (below < 1), -1 / rounding, 0.0)
 
-        start = game.initial_values(self.initial)
-        found = integrate_training(game, pushes, slopes, start, self.time, self.tolerance)
-        return WeightSolution(found.weights, found.solver, found.n_products, float(np.sqrt(2 * rounding * self.time)))
+        start = problem.initial_values(self.initial)
+        solution = integrate_training(problem, pushes, slopes, start, self.time, self.tolerance)
+        return WeightSolution(
+            solution.weights, solution.solver, solution.n_products, float(np.sqrt(2 * rounding * self.time))
+        )

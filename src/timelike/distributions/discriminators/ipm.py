@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import InfiniteDiscriminator
-from .costs import IDENTITY
-from .critic import WeightSolution
-from .validation import CriticProblem
+from .base import IDENTITY, CriticProblem, InfiniteDiscriminator, WeightSolution
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,5 +29,5 @@ class IPM(InfiniteDiscriminator):
 
     _cost = IDENTITY
 
-    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
-        return WeightSolution(-self.time * game.signs * game.mean_weights, "exact", 0, 0.0)
+    def _solve_weights(self, problem: CriticProblem) -> WeightSolution:
+        return WeightSolution(-self.time * problem.signs * problem.mean_weights, "exact", 0, 0.0)

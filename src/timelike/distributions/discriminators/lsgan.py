@@ -8,12 +8,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from ...core.parameters import check_choice, check_float
-from .base import Floats, InfiniteDiscriminator
-from .costs import SQUARE
-from .critic import WeightSolution
-from .gram import BlockedGram, SymmetricGram
-from .krylov import KrylovNotConverged, phi1, solve_linear_ode
-from .validation import CriticProblem
+from .base import SQUARE, CriticProblem, Floats, InfiniteDiscriminator, WeightSolution
+from .solvers import BlockedGram, KrylovNotConverged, SymmetricGram, phi1, solve_linear_ode
 
 LSGANSolver = Literal["auto", "krylov", "eigh"]
 
@@ -61,12 +57,12 @@ class LSGAN(InfiniteDiscriminator):
         check_choice(self.solver, "solver", get_args(LSGANSolver))
         object.__setattr__(self, "tolerance", check_float(self.tolerance, "tolerance", above=0.0))
 
-    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
-        return self._solve_gram(BlockedGram(game), game)
+    def _solve_weights(self, problem: CriticProblem) -> WeightSolution:
+        return self._solve_gram(BlockedGram(problem), problem)
 
-    def _solve_gram(self, gram: BlockedGram, game: CriticProblem) -> WeightSolution:
-        matrix = SymmetricGram(gram, 2 * game.mean_weights)
-        residual = matrix.roots * (game.signs - game.initial_values(self.initial))
+    def _solve_gram(self, gram: BlockedGram, problem: CriticProblem) -> WeightSolution:
+        matrix = SymmetricGram(gram, 2 * problem.mean_weights)
+        residual = matrix.roots * (problem.signs - problem.initial_values(self.initial))
         if self.solver != "eigh":
             try:
                 return self._solve_by_krylov(matrix, residual)
@@ -82,8 +78,11 @@ class LSGAN(InfiniteDiscriminator):
         return WeightSolution(matrix.roots * weights, "eigh", len(gram), 0.0)
 
     def _solve_by_krylov(self, matrix: SymmetricGram, residual: Floats) -> WeightSolution:
-        found = solve_linear_ode(matrix.times, residual, self.time, self.tolerance)
+        solution = solve_linear_ode(matrix.times, residual, self.time, self.tolerance)
         # ‖f − exact‖² = eᵀ A e of the error e of u
         return WeightSolution(
-            matrix.roots * found.vector, "krylov", found.n_products, found.error * np.sqrt(found.largest_eigenvalue)
+            matrix.roots * solution.vector,
+            "krylov",
+            solution.n_products,
+            solution.error * np.sqrt(solution.largest_eigenvalue),
         )

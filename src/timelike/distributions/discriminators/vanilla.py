@@ -9,12 +9,16 @@ import numpy as np
 from scipy.special import expit, wrightomega
 
 from ...core.parameters import check_bool, check_choice, check_float
-from .base import Floats, InfiniteDiscriminator
-from .costs import NON_SATURATING, SATURATING, GeneratorCost
-from .critic import WeightSolution
-from .gram import BlockedGram, SymmetricGram
-from .training_ode import integrate_training
-from .validation import CriticProblem
+from .base import (
+    NON_SATURATING,
+    SATURATING,
+    CriticProblem,
+    Floats,
+    GeneratorCost,
+    InfiniteDiscriminator,
+    WeightSolution,
+)
+from .solvers import BlockedGram, SymmetricGram, integrate_training
 
 VanillaSolver = Literal["integrate", "lambert"]
 
@@ -42,7 +46,7 @@ class VanillaGAN(InfiniteDiscriminator):
     Parameters
     ----------
     saturating : bool
-        True for c = log(1 − σ(f)), the game of min and max itself, whose gradients vanish where the discriminator is
+        True for c = log(1 − σ(f)), the problem of min and max itself, whose gradients vanish where the discriminator is
         sure; False for the thesis's and common practice's −log σ(f).
     solver : "integrate" or "lambert"
         The latter decomposes the kernel matrix, and begins at f₀ = 0 only.
@@ -73,10 +77,10 @@ class VanillaGAN(InfiniteDiscriminator):
     def _generator_cost(self) -> GeneratorCost:
         return SATURATING if self.saturating else NON_SATURATING
 
-    def _solve_weights(self, game: CriticProblem) -> WeightSolution:
+    def _solve_weights(self, problem: CriticProblem) -> WeightSolution:
         if self.solver == "lambert":
-            return _solve_by_lambert(game, self.time)
-        real_ones = game.signs > 0
+            return _solve_by_lambert(problem, self.time)
+        real_ones = problem.signs > 0
 
         def pushes(f: Floats) -> Floats:
             return np.where(real_ones, expit(-f), -expit(f))
@@ -84,7 +88,9 @@ class VanillaGAN(InfiniteDiscriminator):
         def slopes(f: Floats) -> Floats:
             return -np.asarray(expit(f) * expit(-f))
 
-        return integrate_training(game, pushes, slopes, game.initial_values(self.initial), self.time, self.tolerance)
+        return integrate_training(
+            problem, pushes, slopes, problem.initial_values(self.initial), self.time, self.tolerance
+        )
 
 
 def solve_lambert(x: Floats) -> Floats:
@@ -99,12 +105,12 @@ def solve_lambert(x: Floats) -> Floats:
     return np.asarray(y)
 
 
-def _solve_by_lambert(game: CriticProblem, time: float) -> WeightSolution:
-    gram = BlockedGram(game)
-    matrix = SymmetricGram(gram, game.mean_weights)
+def _solve_by_lambert(problem: CriticProblem, time: float) -> WeightSolution:
+    gram = BlockedGram(problem)
+    matrix = SymmetricGram(gram, problem.mean_weights)
     values, vectors = matrix.eigh()
     values = np.maximum(values, 0.0)
-    inside = vectors.T @ (matrix.roots * game.signs)
+    inside = vectors.T @ (matrix.roots * problem.signs)
     level = np.divide(solve_lambert(time * values), values, out=np.full_like(values, time / 2), where=values > 0)
     weights = matrix.roots * (vectors @ (level * inside))
 
@@ -112,7 +118,7 @@ def _solve_by_lambert(game: CriticProblem, time: float) -> WeightSolution:
         """The norm, in the kernel's space, of what the candidate misses its equation by at a time."""
         y = solve_lambert(t * values)
         f = vectors @ (y * inside) / matrix.roots
-        pushed = vectors.T @ (matrix.roots * game.signs * expit(-game.signs * f))
+        pushed = vectors.T @ (matrix.roots * problem.signs * expit(-problem.signs * f))
         return float(np.sqrt(values @ np.square(expit(-y) * inside - pushed)))
 
     nodes, parts = np.polynomial.legendre.leggauss(_N_QUADRATURE_NODES)

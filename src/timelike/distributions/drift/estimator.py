@@ -1,11 +1,11 @@
-"""`Drift`: are the sequences that come in still like the reference? With a false-alarm rate over all looks."""
+"""`Drift`: monitors whether new batches still resemble a reference, with a false-alarm rate over all updates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +17,18 @@ from ...models import Model, options, schema
 from ...sequences import Sequences
 from ...sequences.validation import validate_estimator_input
 from ..kernels.algebra import Sum
-from ..kernels.base import Kernel, as_kernel
-from ..kernels.defaults import default_kernel
-from ..kernels.function_kernel import FunctionKernel
-from ..two_sample.overlap import missing_value_notes, refuse_overlap, repeat_notes
-from ..validation import drop_metadata, refuse_other_channels, refuse_other_frame, validate_sample
-from . import batch_parts
-from .change_point import change_point
-from .evidence import Evidence, is_alarm
-from .pool import POOL_SCHEMA, ReferencePool
-from .report import DriftReport, build_report
+from ..kernels.base import FunctionKernel, Kernel, as_kernel, default_kernel
+from ..two_sample.samples import missing_value_notes, refuse_overlap, repeat_notes
+from ..validation import drop_metadata, refuse_other_channels, refuse_other_frame, to_sequences, validate_sample
+from .batch_test import compare_parts, deal_parts, n_parts
+from .evidence import Evidence, change_point, is_alarm
+from .pool import POOL_SCHEMA, ReferencePool, UnitKind, assign_units, choose_unit_kind
+from .report import BatchPart, DriftReport, DriftUpdate, build_report
 from .stream import DriftStream
-from .units import UnitKind, assign_units, choose_unit_kind
-from .update import BatchPart, DriftUpdate
 
 _MIN_OPEN_REFERENCE = 4  # samples of a reference, where a kernel leaves something open
-_KERNEL_FRACTION = (
-    0.3  # of the reference, for what a kernel leaves open: what is compared must not have been learned from
-)
+# of the reference, for what a kernel leaves open: what is compared must not have been learned from
+_KERNEL_FRACTION = 0.3
 
 
 def _check_probability(value: Any, name: str) -> float:
@@ -53,7 +47,7 @@ class Drift(Model):
     ten times or ten thousand. Testing each batch by itself at 1 % would raise a false alarm every hundred batches.
 
     A large batch is compared in random parts, because one p-value alone cannot be small enough for an alarm after many
-    quiet batches. There are as few parts as can raise the alarm (`batch_parts.n_parts`), of ten items or groups at
+    quiet batches. There are as few parts as can raise the alarm (`n_parts`), of ten items or groups at
     least, so that a batch of twenty that is wholly changed is seen at once in most streams.
 
     For batches of a size of one upwards, of sequences, or of vectors such as the embeddings of a model. Sequences must
@@ -66,7 +60,7 @@ class Drift(Model):
     Parameters
     ----------
     reference : Sequences or array, optional
-        As it should be; the first `update` fits it. `Drift().fit(reference)` does so at once. An array of two axes is
+        Reference data; the first `update` fits it. `Drift().fit(reference)` does so at once. An array of two axes is
         vectors (item, feature).
     kernel : Kernel or callable, optional
         None is `RBF()` for vectors, and for sequences both `EncoderKernel(Rocket(n_features=2000), RBF())` and
@@ -75,7 +69,7 @@ class Drift(Model):
     false_alarm : float
         The probability of an alarm, ever, if nothing changes.
     n_permutations : int
-        Of each batch, or part of it, at most; they stop where p is decided. The more, the more a single batch can say.
+        Maximum per batch or part; they stop once p is decided. With more, a single batch can give more evidence.
     memory : int
         How many items, or groups, a batch is compared with at most.
     random_state : int, Generator or None
@@ -83,7 +77,7 @@ class Drift(Model):
     Attributes
     ----------
     kernel_ : Kernel
-        With nothing left open.
+        The fitted kernel, with every width and encoder determined.
     batches_ : list of dict
         Size, p-value and name of every batch so far, sizes and smoothed p-values of its parts, and where it raised the
         alarm, since when things have changed.
@@ -188,8 +182,10 @@ class Drift(Model):
         learn = np.isin(unit, order[:n_learn])
         if kernel.has_open_options and learn.sum() < 2:  # a width is of two items at least
             learn = np.isin(unit, order[: n_learn + 1])
-        some = items[np.flatnonzero(learn)] if kernel.has_open_options else items
-        self.kernel_ = (kernel.resolve(some, rng) if kernel.has_open_options else kernel).center_on(some)
+        deciding_items = items[np.flatnonzero(learn)] if kernel.has_open_options else items
+        self.kernel_ = (kernel.resolve(deciding_items, rng) if kernel.has_open_options else kernel).center_on(
+            deciding_items
+        )
         return np.flatnonzero(~learn)
 
     @staticmethod
@@ -228,50 +224,57 @@ class Drift(Model):
         """
         self._ensure_fitted()
         _check_probability(self.false_alarm, "false_alarm")
-        items = self._validate_batch(batch)
-        unit, seen_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
-        before = self.pool_.unit
-        together = np.concatenate([before, before.max() + 1 + unit])
-        refuse_overlap([self.pool_.items, items], ["reference", "batch"], together, "groups")
         number = len(self.batches_) + 1
         rng = np.random.default_rng([self.seed_, number])
         name = str(number) if when is None else str(when)
-        names = np.array([f"{name}[{i}]" for i in range(len(items))] if items.ids is None else items.ids.astype(str))
-        place = _sample_units(unit, self.memory, rng)
-        absent = missing_value_notes(self.pool_.items, items, ("what it is compared with", "the batch"))
-        notes = (*repeat_notes(self.pool_.items, items), *absent)
-        if len(place) < len(items):
-            notes = (*notes, f"{len(place)} of its {len(items)} items were drawn, as memory={self.memory}")
-            unit = np.unique(unit[place], return_inverse=True)[1].astype(np.int64)
-        items = drop_metadata(items[place], keep_times=self.pool_.items.times is not None).copy()
-        grown = self.pool_.append_batch(items, place, names[place], unit, number)
-        known = self.kernel_._precompute_items(items, "batch")
-        similar = self._extend_similarities(known)
-        n_units = int(unit.max()) + 1
-        dealt = batch_parts.deal_parts(
-            unit, batch_parts.n_parts(n_units, number, self.n_permutations, self.false_alarm), rng
-        )
-        looked = batch_parts.compare_parts(similar, grown, dealt, self.n_permutations, self.memory, rng)
-        said: dict[str, Any] = {
-            "size": len(items),
-            "p_value": looked.whole.p_value,
-            "statistic": looked.whole.statistic,
+        new = self._read_batch(batch, groups, name, rng)
+        grown = self.pool_.append_batch(new.items, new.places, new.names, new.unit, number)
+        precomputed = self.kernel_._precompute_items(new.items, "batch")
+        similar = self._extend_similarities(precomputed)
+        n_units = int(new.unit.max()) + 1
+        parts = deal_parts(new.unit, n_parts(n_units, number, self.n_permutations, self.false_alarm), rng)
+        comparison = compare_parts(similar, grown, parts, self.n_permutations, self.memory, rng)
+        record: dict[str, Any] = {
+            "size": len(new.items),
+            "p_value": comparison.whole.p_value,
+            "statistic": comparison.whole.statistic,
             "when": name,
-            "sizes": [len(part) for part in dealt],
-            "smoothed": [one.smoothed_p_value for one in looked.parts],
+            "sizes": [len(part) for part in parts],
+            "smoothed": [result.smoothed_p_value for result in comparison.parts],
             "since": None,
         }
-        highest = max(self.evidence_.preview(said["smoothed"]))
+        highest = max(self.evidence_.preview(record["smoothed"]))
         if not self.drifted and is_alarm(highest, self.false_alarm):
-            said["since"] = change_point(similar, grown.batch[grown.compared], number)
-        kept = self._select_memory(looked.pool, known, similar)
+            record["since"] = change_point(similar, grown.batch[grown.compared], number)
+        memory = self._select_memory(comparison.pool, precomputed, similar)
         # nothing is changed before everything is known
-        self.__dict__.update(kept, seen_groups_=seen_groups, batches_=[*self.batches_, said])
-        self.evidence_.add(said["smoothed"])
-        seen = zip(dealt, looked.parts, self.evidence_.values_after(number), strict=True)
-        return self._make_update(tuple(BatchPart(place[i], one.p_value, e) for i, one, e in seen), notes)
+        self.__dict__.update(memory, seen_groups_=new.seen_groups, batches_=[*self.batches_, record])
+        self.evidence_.add(record["smoothed"])
+        results = zip(parts, comparison.parts, self.evidence_.values_after(number), strict=True)
+        return self._make_update(
+            tuple(BatchPart(new.places[part], result.p_value, evidence) for part, result, evidence in results),
+            new.notes,
+        )
 
-    def _make_update(self, dealt: tuple[BatchPart, ...], notes: tuple[str, ...]) -> DriftUpdate:
+    def _read_batch(self, batch: Any, groups: Any, name: str, rng: np.random.Generator) -> _Batch:
+        """Validate a batch, and draw some of its units where it has more than `memory`."""
+        items, before = self._validate_batch(batch), self.pool_.items
+        unit, seen_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
+        all_units = np.concatenate([self.pool_.unit, self.pool_.unit.max() + 1 + unit])
+        refuse_overlap([before, items], ["reference", "batch"], all_units, "groups")
+        names = np.array([f"{name}[{i}]" for i in range(len(items))] if items.ids is None else items.ids.astype(str))
+        places = _sample_units(unit, self.memory, rng)
+        notes = (
+            *repeat_notes(before, items),
+            *missing_value_notes(before, items, ("what it is compared with", "the batch")),
+        )
+        if len(places) < len(items):
+            notes = (*notes, f"{len(places)} of its {len(items)} items were drawn, as memory={self.memory}")
+            unit = np.unique(unit[places], return_inverse=True)[1].astype(np.int64)
+        items = drop_metadata(items[places], keep_times=before.times is not None).copy()
+        return _Batch(items, places, names[places], unit, seen_groups, notes)
+
+    def _make_update(self, parts: tuple[BatchPart, ...], notes: tuple[str, ...]) -> DriftUpdate:
         number, batch = len(self.batches_), self.batches_[-1]
         raised = self._alarm_position()
         return DriftUpdate(
@@ -283,7 +286,7 @@ class Drift(Model):
             since=self._change_batch(),
             statistic=batch["statistic"],
             when=batch["when"],
-            parts=dealt,
+            parts=parts,
             alarm_part=raised[1] if raised is not None and raised[0] == number else None,
             notes=notes,
         )
@@ -309,7 +312,7 @@ class Drift(Model):
         self._require_fitted()
 
     def _validate_batch(self, batch: Any) -> Sequences:
-        items = validate_sample(batch, "batch", self.kernel_.domain)
+        items = to_sequences(validate_sample(batch, "batch", self.kernel_.domain))
         refuse_other_frame(items, self.frame_, "batch", "the reference")
         refuse_other_channels(items, self.channel_names_, "batch", "the reference")
         if self.pool_.items.times is not None and items.times is None:
@@ -346,13 +349,13 @@ class Drift(Model):
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def _validate_sequences(self, X: Any) -> Sequences:
-        over = "sequences" if self.kernel is not None and as_kernel(self.kernel).domain == "sequences" else None
-        fitted = getattr(self, "kernel_", None)
-        if fitted is not None and fitted.domain == "sequences":
-            over = "sequences"
-        X = X if isinstance(X, Sequences) else validate_estimator_input(X)
-        vectors = over is None and not isinstance(X, Sequences) and getattr(X, "ndim", 0) == 2 and len(X)
-        return super()._validate_sequences(validate_sample(X, "X") if vectors else X)
+        if isinstance(X, Sequences):
+            return super()._validate_sequences(X)
+        X = validate_estimator_input(X)
+        kernels = (getattr(self, "kernel_", None), None if self.kernel is None else as_kernel(self.kernel))
+        compares_sequences = any(kernel is not None and kernel.domain == "sequences" for kernel in kernels)
+        is_vectors = not compares_sequences and getattr(X, "ndim", 0) == 2 and len(X)
+        return super()._validate_sequences(to_sequences(validate_sample(X, "X")) if is_vectors else X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -360,8 +363,8 @@ class Drift(Model):
         return tags
 
     def _takes_missing(self) -> bool:
-        found = getattr(self, "kernel_", None) or self._choose_kernel()
-        return isinstance(found, Kernel) and found._takes_missing()
+        kernel = getattr(self, "kernel_", None) or self._choose_kernel()
+        return isinstance(kernel, Kernel) and kernel._takes_missing()
 
     @with_object_lock
     def save(self, folder: str | Path) -> None:
@@ -369,11 +372,11 @@ class Drift(Model):
 
         The reference that was given to the constructor is in it once, as what batches are compared with.
         """
-        given, self.reference = self.reference, None
+        reference, self.reference = self.reference, None
         try:
             super().save(folder)
         finally:
-            self.reference = given
+            self.reference = reference
 
     def _refuse_to_save(self) -> None:
         super()._refuse_to_save()
@@ -401,9 +404,9 @@ class Drift(Model):
         True
         """
         self._ensure_fitted()
-        known = self.kernel_._precompute_items(self._validate_predict_input(X), "X")
+        items = self.kernel_._precompute_items(self._validate_predict_input(X), "X")
         reference = self.precomputed_[np.flatnonzero(self.pool_.batch == 0)]
-        return np.asarray(self.kernel_._kernel_matrix(known, reference).mean(axis=1))
+        return np.asarray(self.kernel_._kernel_matrix(items, reference).mean(axis=1))
 
     @with_object_lock
     def report(self, *, n_permutations: int = 999) -> DriftReport:
@@ -433,6 +436,19 @@ class Drift(Model):
                 f"window={window}: a kernel of vectors compares windows as long as the reference, {length}"
             )
         return DriftStream(self, window, batch_size)
+
+
+class _Batch(NamedTuple):
+    """The items of a batch that are compared, without their metadata, and what is said of them."""
+
+    items: Sequences
+    places: NDArray[np.int64]
+    """Where in the batch each item was."""
+    names: NDArray[np.str_]
+    unit: NDArray[np.int64]
+    seen_groups: list[Any]
+    """All groups so far, those of this batch included."""
+    notes: tuple[str, ...]
 
 
 def _sample_units(unit: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:

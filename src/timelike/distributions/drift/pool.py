@@ -1,21 +1,23 @@
-"""`ReferencePool`: the reference and the batches so far, which the next batch is compared with, as far as they are
-kept.
-"""
+"""`ReferencePool`: what the next batch is compared with; and the units, items or groups, that are exchanged."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...models import schema
 from ...sequences import Sequences
-from ..validation import pool_samples
+from ...sequences.metadata import validate_per_item
+from ..validation import pool_samples, to_sequences
 
 Ints = NDArray[np.int64]
 
 _MAX_POSITION = 1 << 40  # items that a batch may have had
+UnitKind = Literal["groups", "items", "none"]
+"""Units are groups; items because that was said; or items for want of groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,7 @@ class ReferencePool:
         """With one batch more, whose units begin at 0; `place` is where in it each item was."""
         n = len(items)
         return ReferencePool(
-            pool_samples([self.items, items]),
+            to_sequences(pool_samples([self.items, items])),
             np.concatenate([self.batch, np.full(n, number)]),
             np.concatenate([self.place, place]),
             np.concatenate([self.name, name]),
@@ -108,3 +110,43 @@ POOL_SCHEMA = schema.record(
     compared=schema.array("item", dtype="bool"),
 )
 """How a monitor declares it."""
+
+
+def choose_unit_kind(groups: Any, sequences: Sequences) -> UnitKind:
+    """What the units of a reference are, by what was given and what it carries."""
+    if groups is False:
+        return "items"
+    return "none" if groups is None and sequences.groups is None else "groups"
+
+
+def _normalize_group(name: Any) -> Any:
+    """A group's name as it is compared: 1, 1.0 and "1" are one."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+
+
+def assign_units(
+    sequences: Sequences, groups: Any, kind: UnitKind, name: str, seen: list[Any]
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """The unit of every item, numbered from 0, and all groups met so far."""
+    if groups is None or groups is False:
+        group_names = None if groups is False else sequences.groups
+    else:
+        group_names = validate_per_item(groups, "groups", len(sequences))
+    if groups is not None and groups is not False and kind == "items":
+        raise ValueError("groups is given, and the reference was fitted with groups=False: leave it out, or fit again")
+    if kind == "items" or (group_names is None and kind == "none"):
+        return np.arange(len(sequences)), seen
+    if group_names is None or kind == "none":
+        has, lacks = ("the reference", name) if group_names is None else (name, "the reference")
+        raise ValueError(
+            f"{has} has groups and {lacks} none: give groups of both, or Drift().fit(reference, groups=False) if "
+            "single items are exchangeable"
+        )
+    again = {_normalize_group(one) for one in group_names.tolist()} & {_normalize_group(one) for one in seen}
+    if again:
+        raise ValueError(
+            f"the group {min(map(str, again))!r} of {name} was met before: a group is exchanged as a whole, and cannot "
+            "be in two batches. Whether a subject that comes back has changed, TwoSample tells, with groups in both"
+        )
+    names, unit = np.unique(group_names, return_inverse=True)
+    return unit.astype(np.int64), [*seen, *names.tolist()]

@@ -1,4 +1,4 @@
-"""`DriftReport`: whether and since when batches have drifted, and what differs; as text, JSON and HTML."""
+"""`DriftUpdate`: what one batch says; `DriftReport`: whether, since when and how batches have drifted."""
 
 from __future__ import annotations
 
@@ -8,31 +8,74 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.files import nonfinite_to_none, write_lines
 from ...plotting import html, two_sample as drawing
 from ...score.intervals import Interval
-from ...sequences import Sequences
-from ..two_sample.differences import (
-    ChannelDifference,
-    Differences,
-    UnusualSequence,
-    channel_test,
-    explain_differences,
-)
+from ..two_sample.differences import ChannelDifference, Differences, UnusualSequence, channel_test, explain_differences
 from ..two_sample.permutations import exchangeable_units
-from ..two_sample.subsampling import subsample_pair
+from ..two_sample.samples import subsample_pair
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .estimator import Drift
 
-
 _SELECTION_NOTE = (
     "effect, sequences and channels are of the batches since the change, which the same batches were dated by: they "
     "say where to look, and their p-values and interval are too optimistic"
 )
+
+
+@dataclass(frozen=True)
+class BatchPart:
+    """What one part of a batch says: a large batch is dealt out to several, each with a bet of its own."""
+
+    items: NDArray[np.int64] = field(compare=False)
+    """Positions in the batch."""
+    p_value: float
+    """Of this part alone, compared with all before it, the earlier parts included."""
+    evidence: float
+    """After this part."""
+
+
+@dataclass(frozen=True)
+class DriftUpdate:
+    """What one batch says, with all before it."""
+
+    drifted: bool
+    """Whether there is an alarm, now or before: `p_value` is at most `false_alarm`."""
+    p_value: float
+    """Over all batches so far: 1 / the highest evidence. It holds at any time, however often one looks."""
+    batch: int
+    """The number of the batch, from 1."""
+    batch_p_value: float
+    """Of this batch alone, as if it were the only one: (1 + #{permuted ≥ observed}) / (1 + permutations), or 20 over
+    the number of permutations where twenty were as large, and more would not have changed much."""
+    evidence: float
+    """After this batch; an alarm is 1 / `false_alarm`."""
+    since: int | None
+    """The batch from which on things have changed, where there is an alarm: dated when it was raised."""
+    statistic: float
+    """MMD² of the batch and what was before it; of the default kernels of sequences the largest, over its deviation by
+    chance."""
+    when: str
+    """The name of the batch: its number unless `update` was told another."""
+    parts: tuple[BatchPart, ...] = ()
+    """The parts that it was looked at in; one where it is small."""
+    alarm_part: int | None = None
+    """The part of this batch, from 1, that raised the alarm; None where there is none, or was one before."""
+    notes: tuple[str, ...] = ()
+    """What has to be said of it."""
+
+    def __str__(self) -> str:
+        verdict = f"drift since batch {self.since}" if self.drifted else "no drift seen"
+        if self.alarm_part is not None and len(self.parts) > 1:
+            verdict += f" (alarm by part {self.alarm_part} of {len(self.parts)})"
+        batch = f"batch {self.batch}" + (f", {self.when}" if self.when != str(self.batch) else "")
+        p_values = f"p = {self.p_value:.4g} over all batches, {self.batch_p_value:.4g} of this one"
+        return "; ".join([f"{batch}: {verdict}, {p_values}", *self.notes])
 
 
 @dataclass(frozen=True)
@@ -112,15 +155,15 @@ class DriftReport:
         return text
 
     def _repr_html_(self) -> str:
-        known = [("p over all batches", self.p_value), ("false-alarm rate", self.false_alarm)]
+        facts = [("p over all batches", self.p_value), ("false-alarm rate", self.false_alarm)]
         picture = html.figure_html(self.plot(), "Evidence after every batch; above the line it is an alarm")
-        return html.join_html(html.fact_table(self._headline(), known), picture, self.differences)
+        return html.join_html(html.fact_table(self._headline(), facts), picture, self.differences)
 
 
 def build_report(drift: Drift, n_permutations: int) -> DriftReport:
     """The report of a monitor that has seen a batch."""
     if not drift.batches_:
-        raise ValueError("there is nothing to report, as no batch was looked at: call update(batch) first")
+        raise ValueError("there is nothing to report, because there is no batch yet: call update(batch) first")
     evidence = drift.evidence_
     since, raised = drift._change_batch(), drift._alarm_position()
     several = raised is not None and len(drift.batches_[raised[0] - 1]["sizes"]) > 1
@@ -144,16 +187,15 @@ def _explain_change(drift: Drift, since: int, n_permutations: int) -> Difference
     pool = drift.pool_
     first, second = np.flatnonzero(pool.batch == 0), np.flatnonzero(pool.batch >= since)
     units = exchangeable_units(len(first), len(second), (pool.unit[first], pool.unit[second]))
-    X, Y = (Sequences(np.zeros((len(some), 1))) for some in (first, second))  # only how many there are counts
-    thin = subsample_pair(X.replace(ids=first), Y, units, np.random.default_rng(0))
-    assert thin.X.ids is not None
-    first, second = thin.X.ids, second[thin.y_positions]
+    # positions in place of the items themselves: only how many there are counts
+    positions = subsample_pair(first[:, None], second[:, None], units, np.random.default_rng(0))
+    first, second, units = np.ravel(positions.X), np.ravel(positions.Y), positions.units
     both = np.concatenate([first, second])
     names = drift.channel_names_ or [f"channel {i}" for i in range(drift.frame_[0])]
-    found = explain_differences(
+    differences = explain_differences(
         (pool.items[first], pool.items[second]),
         drift.kernel_._kernel_matrix(drift.precomputed_[both], None),
-        thin.units,
+        units,
         drift.kernel_,
         pool.name[second].tolist(),
         names,
@@ -164,5 +206,7 @@ def _explain_change(drift: Drift, since: int, n_permutations: int) -> Difference
         places = ((one, second[one.position]) for one in some)
         return tuple(replace(one, batch=int(pool.batch[i]), position=int(pool.place[i])) for one, i in places)
 
-    notes = (*found.notes, *([_SELECTION_NOTE] if drift.drifted else []))
-    return replace(found, sequences=dated(found.sequences), outliers=dated(found.outliers), notes=notes)
+    notes = (*differences.notes, *([_SELECTION_NOTE] if drift.drifted else []))
+    return replace(
+        differences, sequences=dated(differences.sequences), outliers=dated(differences.outliers), notes=notes
+    )

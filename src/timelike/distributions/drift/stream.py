@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .estimator import Drift
-    from .update import DriftUpdate
+    from .report import DriftUpdate
 
 
 class DriftStream:
@@ -57,10 +57,10 @@ class DriftStream:
         return self.drift.update(Sequences(windows.copy()), groups=False, when=when)
 
     def _validate_frame(self, sample: Any) -> NDArray[np.float64]:
-        given = validate_array(sample, "sample").astype(np.float64)
-        given = given.reshape(1) if given.ndim == 0 else given
-        if given.shape != self.drift.frame_:
-            raise ValueError(f"sample has shape {given.shape}: the reference has frames {self.drift.frame_}")
-        if np.isinf(given).any():
-            raise ValueError(f"sample={given.tolist()} is infinite: leave it out, or give nan where a value is missing")
-        return given
+        frame = validate_array(sample, "sample").astype(np.float64)
+        frame = frame.reshape(1) if frame.ndim == 0 else frame
+        if frame.shape != self.drift.frame_:
+            raise ValueError(f"sample has shape {frame.shape}: the reference has frames {self.drift.frame_}")
+        if np.isinf(frame).any():
+            raise ValueError(f"sample={frame.tolist()} is infinite: leave it out, or give nan where a value is missing")
+        return frame

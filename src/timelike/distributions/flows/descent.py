@@ -4,33 +4,46 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.interrupts import InterruptHandler, StepAborted, handle_interrupts
-from ...core.parameters import check_float, check_int
+from ...core.parameters import check_float, check_int, format_count
 from ...core.progress import ProgressMeter, check_progress, format_duration, print_line, progress_hint
 from ...core.random import RandomState, check_random_state
 from ...core.warnings import find_stack_level
-from ..discriminators.base import InfiniteDiscriminator, as_discriminator
-from ..discriminators.validation import CriticProblem, validate_problem
-from .record import Flow, FlowDiverged, FlowHistory
-from .scores import Score, resolve_scores
-from .step_size import coupling, step_factors
-from .validation import FlowSamples, discriminator_kernel, resolve_discriminator, validate_flow_samples
+from ...plotting import particles as drawing
+from ...train.history import History
+from ...train.schedules import Plateau, Schedule
+from ..discriminators.base import CriticProblem, as_discriminator
+from ..kernels.base import Kernel, as_kernel
+from .base import (
+    RESERVED_NAMES,
+    FlowRecord,
+    FlowSamples,
+    Score,
+    discriminator_kernel,
+    resolve_discriminator,
+    resolve_scores,
+    takes_validated,
+    validate_flow_samples,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
+
 _N_FRAMES = 50  # frames recorded along a flow by default
 _MAX_FRAME_NUMBERS = 1 << 24  # numbers of all frames together, 64 MiB, beyond which there are fewer
 _DIVERGENCE_FACTOR = 1000.0  # times the reach of start and target: nothing comes back from there
-_PACE_SECONDS, _MIN_ANNOUNCED_SECONDS = (
-    1.0,
-    10.0,
-)  # seconds after which it is known how long it takes, and from which on that is said
+_PACE_SECONDS = 1.0  # after which it is known how long it takes
+_MIN_ANNOUNCED_SECONDS = 10.0  # from which on that is said
 
 
 def descend(
@@ -132,34 +145,90 @@ def descend(
     (array([3., 0.]), array([3., 0.]))
     """
     steps, step = check_int(steps, "steps", 1), check_float(step, "step", above=0.0)
-    given = as_discriminator(discriminator)
-    kernel = discriminator_kernel(given)
-    cloud = validate_flow_samples(start, real, None if kernel is None else kernel.domain)
-    against, kernel = resolve_discriminator(given, cloud)
+    discriminator = as_discriminator(discriminator)
+    samples = validate_flow_samples(start, real, discriminator_kernel(discriminator))
+    discriminator, kernel = resolve_discriminator(discriminator, samples)
     flow = _FlowRun(
-        cloud,
-        against,
+        samples,
+        discriminator,
         step * step_factors(schedule, steps),
-        coupling(geometry, codes, cloud.start),
-        _check_batch_size(batch_size, cloud),
+        coupling(geometry, codes, samples.start),
+        _check_batch_size(batch_size, samples),
         check_random_state(random_state),
     )
-    judged = resolve_scores(scores, cloud, kernel)
-    return flow.run(judged, _frame_interval(record_every, steps, cloud), check_progress(progress))
+    score_functions = resolve_scores(scores, samples, kernel)
+    return flow.run(score_functions, _frame_interval(record_every, steps, samples), check_progress(progress))
 
 
-def _check_batch_size(batch_size: Any, cloud: FlowSamples) -> int | None:
+@dataclass(frozen=True, eq=False, repr=False)
+class Flow(FlowRecord):
+    """What `descend` found: the particles at the end, those on the way, and numbers along it."""
+
+    particles: Any
+    """As the start came: an array or a tensor of its shape, or `Sequences`."""
+    discriminator: Any
+    """With all that it left open decided."""
+    stop_reason: str
+    """Why it ended: "steps", "Ctrl-C" or "diverged"."""
+
+    def __repr__(self) -> str:
+        parts = [format_count(self.frames.shape[1], "particle"), f"{self.discriminator!r:.80}", *self._summary_parts()]
+        if self.stop_reason != "steps":
+            parts.append(f"stopped: {self.stop_reason}")
+        return f"Flow({', '.join(parts)})"
+
+
+class FlowDiverged(ArithmeticError):
+    """Particles left every bound, or a gradient was no number; `step` says when, `flow` has what was reached before."""
+
+    def __init__(self, message: str, step: int, flow: Flow) -> None:
+        super().__init__(message)
+        self.step, self.flow = step, flow
+
+
+class FlowHistory(History):
+    """Numbers along a flow, each with the steps done when it was noted: `history["mmd"]`, `history.steps("mmd")`.
+
+    At every step `step`, the size that it had, `move`, the farthest that a particle went, and `seconds` since the
+    start; every few steps `cost`, the mean of c_f over the particles, and the scores.
+    """
+
+    @property
+    def n_steps(self) -> int:
+        """Steps made."""
+        return len(self.tracks["move"].steps) if "move" in self.tracks else 0
+
+    @property
+    def score_names(self) -> list[str]:
+        """The names of the scores."""
+        return [name for name in self.tracks if name not in RESERVED_NAMES]
+
+    def plot(self) -> Figure:
+        """The scores, the mean cost and the largest move over the steps."""
+        shown = [*self.score_names, "cost", "move"]
+        return drawing.plot_measures({name: (self.steps(name), self[name]) for name in shown if name in self})
+
+    def __repr__(self) -> str:
+        parts = [format_count(self.n_steps, "step")]
+        parts += [f"{name} {self[name][0]:.3g} → {self[name][-1]:.3g}" for name in self.score_names]
+        return f"FlowHistory({', '.join(parts)})"
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def _check_batch_size(batch_size: Any, samples: FlowSamples) -> int | None:
     if batch_size is None:
         return None
-    if check_int(batch_size, "batch_size", 2) > len(cloud.real):
-        raise ValueError(f"batch_size={batch_size}: expected at most {len(cloud.real)}, the items of real")
-    return None if batch_size == len(cloud.real) else int(batch_size)
+    if check_int(batch_size, "batch_size", 2) > len(samples.real):
+        raise ValueError(f"batch_size={batch_size}: expected at most {len(samples.real)}, the items of real")
+    return None if batch_size == len(samples.real) else int(batch_size)
 
 
-def _frame_interval(record_every: Any, steps: int, cloud: FlowSamples) -> int:
+def _frame_interval(record_every: Any, steps: int, samples: FlowSamples) -> int:
     if record_every is not None:
         return check_int(record_every, "record_every", 1)
-    looks = min(_N_FRAMES, max(10, _MAX_FRAME_NUMBERS // cloud.start.size))
+    looks = min(_N_FRAMES, max(10, _MAX_FRAME_NUMBERS // samples.start.size))
     return -(-steps // looks)
 
 
@@ -168,24 +237,21 @@ class _FlowRun:
 
     def __init__(
         self,
-        cloud: FlowSamples,
+        samples: FlowSamples,
         discriminator: Any,
         sizes: Floats,
-        coupled: Floats | None,
-        batch: int | None,
+        coupling: Floats | None,
+        batch_size: int | None,
         rng: np.random.Generator,
     ) -> None:
-        self.cloud, self.discriminator, self.sizes, self.coupling = cloud, discriminator, sizes, coupled
-        self.batch_size, self.rng = batch, rng
-        self.x, self.done, self.history = cloud.start.copy(), 0, FlowHistory()
-        # a discriminator of the user's own, or one that overrides `train_critic`, is called as the user would call it
-        self.has_kernel_critic = (
-            getattr(type(discriminator), "train_critic", None) is InfiniteDiscriminator.train_critic
-        )
-        self.problem: CriticProblem | None = None
+        self.samples, self.discriminator, self.sizes, self.coupling = samples, discriminator, sizes, coupling
+        self.batch_size, self.rng = batch_size, rng
+        self.x, self.done, self.history = samples.start.copy(), 0, FlowHistory()
+        self.kernel = discriminator_kernel(discriminator)
+        self.problem: CriticProblem | None = None  # of the last critic, where the discriminator is one of ours
         self.frames: list[NDArray[np.float32]] = []
         self.frame_steps: list[int] = []
-        places = np.concatenate([side.reshape(-1, side.shape[-1]) for side in (cloud.start, cloud.real)])
+        places = np.concatenate([side.reshape(-1, side.shape[-1]) for side in (samples.start, samples.real)])
         self.center = places.min(axis=0) / 2 + places.max(axis=0) / 2
         self.extent = float(np.abs(places - self.center).max()) or 1.0
 
@@ -228,24 +294,27 @@ class _FlowRun:
 
     def _train_critic(self) -> Any:
         """The discriminator trained against the particles as they are."""
-        real = self.cloud.real
+        real = self.samples.real
         if self.batch_size is not None:
             real = real[self.rng.choice(len(real), self.batch_size, replace=False)]
         with self._divergence_context():
-            if not self.has_kernel_critic:
+            if not takes_validated(self.discriminator):
                 return self.discriminator.train_critic(self.x, real)
-            # particles stay finite and of one shape (`_next_positions`), so validating them once is enough
-            if self.problem is None:
-                self.problem = validate_problem(self.x, real, self.discriminator.kernel)
-            else:
-                self.problem = self.problem.with_items(self.x, real)
+            # particles stay finite and of one shape (`_next_positions`), so that they are validated once
+            self.problem = self.samples.make_problem(self.x, real, self.kernel)
             return self.discriminator._train_validated(self.problem)
 
     def _cost_gradient(self, critic: Any) -> Floats:
         """∇c_f at the particles the critic was trained on."""
         if self.problem is None:
             return np.asarray(critic.gradient(self.x), np.float64)
-        return np.asarray(critic._cost_gradients(self.problem.fake)).reshape(self.x.shape)
+        return np.asarray(critic._validated_gradient(self.problem.fake)).reshape(self.x.shape)
+
+    def _mean_cost(self, critic: Any) -> float:
+        """The mean of c_f over the particles the critic was trained on."""
+        if self.problem is None:
+            return float(np.mean(np.asarray(critic.cost(self.x))))
+        return float(np.mean(critic._validated_cost(self.x, self.samples.to_sample(self.x))))
 
     @contextmanager
     def _divergence_context(self) -> Iterator[None]:
@@ -280,11 +349,11 @@ class _FlowRun:
         )
 
     def _record_frame(self, critic: Any, scores: dict[str, Score]) -> None:
-        noted = {name: score(self.x) for name, score in scores.items()}
+        numbers = {name: score(self.x) for name, score in scores.items()}
         with self._divergence_context():
-            noted["cost"] = float(np.mean(np.asarray(critic.cost(self.x))))
-        self.history.record_all(self.done, noted)
-        self.frames.append(self.cloud.to_plot_shape(self.x).astype(np.float32))
+            numbers["cost"] = self._mean_cost(critic)
+        self.history.record_all(self.done, numbers)
+        self.frames.append(self.samples.to_plot_shape(self.x).astype(np.float32))
         self.frame_steps.append(self.done)
 
     def _make_flow(self, stopped: str) -> Flow:
@@ -294,9 +363,9 @@ class _FlowRun:
             history=self.history,
             frames=frames,
             frame_steps=steps,
-            real=self.cloud.to_plot_shape(self.cloud.real),
+            real=self.samples.to_plot_shape(self.samples.real),
             score_names=tuple(self.history.score_names),
-            particles=self.cloud.to_input_type(self.x),
+            particles=self.samples.to_input_type(self.x),
             discriminator=self.discriminator,
             stop_reason=stopped,
         )
@@ -323,3 +392,83 @@ class _FlowProgress:
 
     def __exit__(self, *_: object) -> None:
         self.bar.__exit__()
+
+
+# --- step sizes -------------------------------------------------------------------------------------------------------
+
+
+def step_factors(schedule: Any, steps: int) -> Floats:
+    """The factor of every step, (step,).
+
+    >>> step_factors((1, 0.1), 4), step_factors(lambda done: 0.5**done, 3)
+    (array([1. , 1. , 0.1, 0.1]), array([1.  , 0.5 , 0.25]))
+    """
+    factors = [_check_factor(factor, done) for done, factor in enumerate(_schedule_factors(schedule, steps))]
+    if not any(factors):
+        raise ValueError("schedule is 0 at every step: expected factors, of which some are greater than 0")
+    return np.array(factors)
+
+
+def _schedule_factors(schedule: Any, steps: int) -> list[Any]:
+    if schedule is None:
+        return [1.0] * steps
+    if isinstance(schedule, Plateau):
+        raise ValueError("schedule=Plateau() waits for a loss to stop falling, and a flow has none: use LinearDecay()")
+    if isinstance(schedule, Schedule):
+        schedule.check(steps)
+        return [schedule.factor(done, steps, History()) for done in range(steps)]
+    if isinstance(schedule, Callable):  # type: ignore[arg-type]
+        return [schedule(done) for done in range(steps)]
+    parts = np.asarray(schedule).tolist() if isinstance(schedule, Sequence | np.ndarray) else None
+    if isinstance(schedule, str) or not parts or not isinstance(parts, list) or len(parts) > steps:
+        raise TypeError(
+            f"schedule={schedule!r:.60}: expected a schedule such as timelike.train.LinearDecay(), a function of the "
+            f"steps done, or at most steps={steps} factors, each for an equal part of the flow, such as (1, 1, 1, 0.1)"
+        )
+    return [parts[done * len(parts) // steps] for done in range(steps)]
+
+
+def _check_factor(factor: Any, done: int) -> float:
+    return check_float(factor, f"the factor of the schedule after {done} steps", 0.0)
+
+
+def coupling(geometry: Any, codes: Any, start: Floats) -> Floats | None:
+    """k_g(z_i, z_j) / n of all particles, (item, item): what a gradient at one moves the others by; None for itself."""
+    if geometry is None:
+        if codes is not None:
+            raise ValueError("codes mean nothing without a geometry: give geometry=NTK(), or another kernel of them")
+        return None
+    n = len(start)
+    if isinstance(geometry, Kernel) or callable(geometry):
+        kernel: Any = as_kernel(geometry, "geometry")
+        places = (
+            start.reshape(n, -1) if codes is None and kernel.domain == "vectors" else start if codes is None else codes
+        )
+        if len(places) != n:
+            raise ValueError(f"codes has {len(places)} items: expected one for each particle, {n}")
+        matrix = np.asarray(kernel(places), np.float64)
+    elif codes is not None:
+        raise ValueError("codes mean nothing to a geometry that is a matrix: give one of the two")
+    else:
+        matrix = _validate_geometry(geometry, n)
+    return np.ascontiguousarray(matrix / n)
+
+
+def _validate_geometry(geometry: Any, n: int) -> Floats:
+    try:
+        if np.iscomplexobj(geometry):
+            raise TypeError("complex numbers")
+        matrix = np.asarray(geometry, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"geometry={geometry!r:.60}: expected a kernel such as NTK(), a real matrix (item, item), or None"
+        ) from None
+    if matrix.shape != (n, n):
+        raise ValueError(
+            f"geometry has shape {matrix.shape}: expected ({n}, {n}), a row and a column for each particle"
+        )
+    if not np.isfinite(matrix).all():
+        raise ValueError("geometry has nan or infinity in it: expected finite numbers")
+    if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * max(1e-300, np.abs(matrix).max())):
+        raise ValueError("geometry is not symmetric: expected k(z_i, z_j) = k(z_j, z_i); use (K + K.T) / 2")
+    return matrix

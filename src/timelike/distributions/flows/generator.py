@@ -19,9 +19,16 @@ from ...train.loop import TrainingRun, evaluation_mode
 from ...train.optimizer_step import DivergenceError, NotFiniteError
 from ..discriminators.base import as_discriminator
 from ..validation import validate_sample
-from .record import FlowRecord
-from .scores import Score, resolve_scores
-from .validation import FlowSamples, discriminator_kernel, resolve_discriminator, validate_flow_samples
+from .base import (
+    FlowRecord,
+    FlowSamples,
+    Score,
+    discriminator_kernel,
+    resolve_discriminator,
+    resolve_scores,
+    takes_validated,
+    validate_flow_samples,
+)
 
 _MAX_FOLLOWED = 500  # items that are followed through the training
 _N_RECORDS = 20
@@ -99,23 +106,26 @@ def train_generator(
         raise ValueError(f"module {type(module).__name__} has no parameters to train: expected some with requires_grad")
     rng = check_random_state(random_state)
     steps, size = check_int(steps, "steps", 1), check_int(batch_size, "batch_size", 2)
-    given = as_discriminator(discriminator)
-    draw = _CodeGenerator(module, check_int(n_latent, "n_latent", 1))
-    cloud, codes = _initial_samples(draw, real, given, sample_seed(rng))
-    against, kernel = resolve_discriminator(given, cloud)
-    often = -(-steps // _N_RECORDS) if record_every is None else check_int(record_every, "record_every", 1)
-    looks = _FrameRecorder(draw, codes, cloud, resolve_scores(scores, cloud, kernel), often)
-    objective = _GeneratorObjective(draw, cloud, against, size, check_float(learning_rate, "learning_rate", above=0.0))
-    history = fit(objective, max_steps=steps, schedule=schedule, callbacks=[looks], progress=progress, random_state=rng)
+    discriminator = as_discriminator(discriminator)
+    generator = _CodeGenerator(module, check_int(n_latent, "n_latent", 1))
+    samples, codes = _initial_samples(generator, real, discriminator, sample_seed(rng))
+    discriminator, kernel = resolve_discriminator(discriminator, samples)
+    interval = -(-steps // _N_RECORDS) if record_every is None else check_int(record_every, "record_every", 1)
+    recorder = _FrameRecorder(generator, codes, samples, resolve_scores(scores, samples, kernel), interval)
+    rate = check_float(learning_rate, "learning_rate", above=0.0)
+    objective = _GeneratorObjective(generator, samples, discriminator, size, rate)
+    history = fit(
+        objective, max_steps=steps, schedule=schedule, callbacks=[recorder], progress=progress, random_state=rng
+    )
     return Generator(
         history=history,
-        frames=np.stack(looks.frames),
-        frame_steps=np.array(looks.steps, np.int64),
-        real=cloud.to_plot_shape(cloud.real),
-        score_names=tuple(looks.scores),
+        frames=np.stack(recorder.frames),
+        frame_steps=np.array(recorder.steps, np.int64),
+        real=samples.to_plot_shape(samples.real),
+        score_names=tuple(recorder.scores),
         module=module,
-        discriminator=against,
-        _code_generator=draw,
+        discriminator=discriminator,
+        _code_generator=generator,
         _real_sample=real,
     )
 
@@ -134,9 +144,9 @@ class _CodeGenerator:
         """What the network makes of codes, in evaluation mode and in double precision."""
         like = next(self.module.parameters(), codes)
         with torch.no_grad(), evaluation_mode(self.module):
-            found = [self.module(some.to(like.device, like.dtype)) for some in torch.split(codes, _BLOCK_ITEMS)]
-        validate_generated(found[0], len(codes[:_BLOCK_ITEMS]))
-        return np.asarray(torch.cat(found).double().cpu().numpy())
+            blocks = [self.module(some.to(like.device, like.dtype)) for some in torch.split(codes, _BLOCK_ITEMS)]
+        validate_generated(blocks[0], len(codes[:_BLOCK_ITEMS]))
+        return np.asarray(torch.cat(blocks).double().cpu().numpy())
 
 
 def validate_generated(found: Any, n: int) -> None:
@@ -153,48 +163,56 @@ def _initial_samples(draw: _CodeGenerator, real: Any, discriminator: Any, seed: 
     codes = draw.sample_codes(
         min(_MAX_FOLLOWED, max(2, len(validate_sample(real, "real")))), np.random.default_rng(seed)
     )
-    kernel = discriminator_kernel(discriminator)
     try:
         start = draw.generate(codes)
     except RuntimeError as error:
         raise ValueError(f"module cannot take codes of n_latent={draw.n_latent} numbers: {error}") from error
     if not np.isfinite(start).all():
         raise ValueError("module gave nan or infinity before any training: expected finite numbers")
-    given = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
-    cloud = validate_flow_samples(given, real, None if kernel is None else kernel.domain, "what module gives")
-    if cloud.start.shape[1:] != cloud.real.shape[1:] and cloud.is_vectors:
+    start_input = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
+    samples = validate_flow_samples(start_input, real, discriminator_kernel(discriminator), "what module gives")
+    if samples.start.shape[1:] != samples.real.shape[1:] and samples.is_vectors:
         raise ValueError(
-            f"module gives items of {cloud.start.shape[1]} numbers and real has {cloud.real.shape[1]}: expected as many"
+            f"module gives items of {samples.start.shape[1]} numbers and real has {samples.real.shape[1]}: expected as "
+            "many"
         )
-    return cloud, codes
+    return samples, codes
 
 
 class _GeneratorObjective(Objective):
     """The mean of what the generator pays, under a discriminator solved anew for every batch."""
 
-    item, owner, suspect = "real item", "train_generator", "a shorter training time of the discriminator, or else "
+    item, owner = "real item", "train_generator"
+    divergence_hint = "a shorter training time of the discriminator, or else "
 
-    def __init__(self, draw: _CodeGenerator, cloud: FlowSamples, discriminator: Any, size: int, rate: float) -> None:
+    def __init__(self, draw: _CodeGenerator, samples: FlowSamples, discriminator: Any, size: int, rate: float) -> None:
         self.module, self.code_generator, self.discriminator, self.rate = draw.module, draw, discriminator, rate
-        self.real = torch.from_numpy(cloud.real)
+        self.samples, self.kernel = samples, discriminator_kernel(discriminator)
         self.size = size
-        self.steps_per_epoch = max(1, len(cloud.real) // size)
+        self.steps_per_epoch = max(1, len(samples.real) // size)
 
     def optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.module.parameters(), lr=self.rate)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         while True:
-            ids = rng.choice(len(self.real), min(self.size, len(self.real)), replace=False)
+            n_real = len(self.samples.real)
+            ids = rng.choice(n_real, min(self.size, n_real), replace=False)
             yield Batch(ids, codes=self.code_generator.sample_codes(self.size, rng))
 
     def loss(self, batch: Batch) -> Tensor:
         made = self.module(batch["codes"])
         if not bool(made.isfinite().all()):
             raise NotFiniteError("what the module generates is not finite")
-        given = made.detach().double().cpu().reshape(self.size, *self.real.shape[1:])
-        critic = self.discriminator.train_critic(given, self.real[batch.ids])
-        cost: Tensor = critic.cost(made.reshape(given.shape)).mean()
+        real = self.samples.real[batch.ids]
+        fake = made.detach().double().cpu().reshape(self.size, *real.shape[1:]).numpy()
+        made = made.reshape(fake.shape)
+        if takes_validated(self.discriminator):
+            problem = self.samples.make_problem(fake, real, self.kernel)
+            costs = self.discriminator._train_validated(problem)._validated_cost(made, self.samples.to_sample(fake))
+        else:
+            costs = self.discriminator.train_critic(torch.from_numpy(fake), torch.from_numpy(real)).cost(made)
+        cost: Tensor = costs.mean()
         return cost
 
 
@@ -202,9 +220,15 @@ class _FrameRecorder(Callback):
     """Records what is generated from the same codes every few steps, and its scores."""
 
     def __init__(
-        self, draw: _CodeGenerator, codes: Tensor, cloud: FlowSamples, scores: dict[str, Score], every: int
+        self, draw: _CodeGenerator, codes: Tensor, samples: FlowSamples, scores: dict[str, Score], every: int
     ) -> None:
-        self.code_generator, self.codes, self.cloud, self.scores, self.record_every = draw, codes, cloud, scores, every
+        self.code_generator, self.codes, self.samples, self.scores, self.record_every = (
+            draw,
+            codes,
+            samples,
+            scores,
+            every,
+        )
         self.frames: list[NDArray[np.float32]] = []
         self.steps: list[int] = []
 
@@ -225,9 +249,9 @@ class _FrameRecorder(Callback):
             raise DivergenceError(
                 f"what the module generates after step {run.step} is not finite: lower the learning rate", run.step, []
             )
-        made = made.reshape(self.cloud.start.shape)
+        made = made.reshape(self.samples.start.shape)
         run.history.record_all(run.step, {name: score(made) for name, score in self.scores.items()})
-        self.frames.append(self.cloud.to_plot_shape(made).astype(np.float32))
+        self.frames.append(self.samples.to_plot_shape(made).astype(np.float32))
         self.steps.append(run.step)
 
 
@@ -251,17 +275,17 @@ class Generator(FlowRecord):
 
     def sample(self, n: int, *, random_state: RandomState = None) -> Any:
         """Generate n new items: `Sequences` where it was trained on them, otherwise an array."""
-        found = self._code_generator.generate(
+        items = self._code_generator.generate(
             self._code_generator.sample_codes(check_int(n, "n", 1), check_random_state(random_state))
         )
         if not isinstance(self._real_sample, Sequences):
-            return found
-        return Sequences(found.reshape(len(found), -1, *self._real_sample.frame))  # a module may give plain vectors
+            return items
+        return Sequences(items.reshape(len(items), -1, *self._real_sample.frame))  # a module may give plain vectors
 
     def __repr__(self) -> str:
-        said = [
+        parts = [
             f"{type(self.module).__name__} of {self.n_latent} numbers",
             f"{self.discriminator!r:.80}",
             *self._summary_parts(),
         ]
-        return f"Generator({', '.join(said)})"
+        return f"Generator({', '.join(parts)})"

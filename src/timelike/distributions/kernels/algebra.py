@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...core.parameters import check_float
-from ...sequences import Sequences
+from ..validation import Sample
 from .base import Kernel, Matrix, ResolvedKernel, as_kernel
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class CombinedKernel(Kernel):
             return f"{type(self).__name__}(parts={self.parts!r})"
         first, *rest = self.parts
         kinds: tuple[type[Kernel], ...] = (Sum,) if isinstance(self, Sum) else (CombinedKernel, ScaledKernel)
-        said = [_parenthesize(first, *kinds[:1]), *(_parenthesize(part, *kinds) for part in rest)]
-        return f" {self._sign} ".join(said)
+        terms = [_parenthesize(first, *kinds[:1]), *(_parenthesize(part, *kinds) for part in rest)]
+        return f" {self._sign} ".join(terms)
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
@@ -83,23 +83,23 @@ class CombinedKernel(Kernel):
         """Whether a part is."""
         return any(part.has_open_options for part in self.parts)
 
-    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With parts that are ready."""
         return replace(self, parts=tuple(part.resolve(sample, rng) for part in self.parts))
 
-    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
+    def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With every part resolved."""
-        each = [part.resolve_with_matrix(sample, rng) for part in self.parts]
+        resolved = [part.resolve_with_matrix(sample, rng) for part in self.parts]
         with np.errstate(over="ignore"):  # infinity is refused where similarities are used
-            matrix = functools.reduce(type(self)._combine, [one.matrix for one in each])
-        return ResolvedKernel(replace(self, parts=tuple(one.kernel for one in each)), matrix)
+            matrix = functools.reduce(type(self)._combine, [part.matrix for part in resolved])
+        return ResolvedKernel(replace(self, parts=tuple(part.kernel for part in resolved)), matrix)
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """All parts with the same multiples."""
         each = [part.scale_widths(factors) for part in self.parts]
         return [replace(self, parts=some) for some in zip(*each, strict=True)]
 
-    def _precompute_items(self, sample: Sequences, name: str) -> PrecomputedParts:
+    def _precompute_items(self, sample: Sample, name: str) -> PrecomputedParts:
         return PrecomputedParts([part._precompute_items(sample, name) for part in self.parts])
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -109,13 +109,13 @@ class CombinedKernel(Kernel):
             return np.asarray(functools.reduce(type(self)._combine, each))
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
-        found: Tensor = functools.reduce(type(self)._combine, [part._kernel_tensor(x, y) for part in self.parts])
-        return found
+        matrix: Tensor = functools.reduce(type(self)._combine, [part._kernel_tensor(x, y) for part in self.parts])
+        return matrix
 
     def _takes_missing(self) -> bool:
         return all(part._takes_missing() for part in self.parts)
 
-    def _validate_sides(self, *given: tuple[Sequences, str]) -> None:
+    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
         for part in self.parts:
             part._validate_sides(*given)
 
@@ -123,6 +123,13 @@ class CombinedKernel(Kernel):
 class Sum(CombinedKernel):
     """Σ k_i(x, y): two items are alike if one of the kernels says so. `RBF() + Linear()` writes it.
 
+    Parameters
+    ----------
+    parts : tuple of kernels
+        k_1, k_2, …
+
+    Examples
+    --------
     >>> import timelike as tl
     >>> k = tl.distributions.Linear() + tl.distributions.RBF(width=1.0)
     >>> k([[0.0]], [[1.0]]).round(4)
@@ -136,7 +143,7 @@ class Sum(CombinedKernel):
         values, gradients = zip(*(part._weighted_sums(x, y, weights) for part in self.parts), strict=True)
         return np.asarray(sum(values)), np.asarray(sum(gradients))
 
-    def center_on(self, sample: Sequences) -> Sum:
+    def center_on(self, sample: Sample) -> Sum:
         """With parts that are: MMD² is the sum of theirs."""
         return replace(self, parts=tuple(part.center_on(sample) for part in self.parts))
 
@@ -144,6 +151,13 @@ class Sum(CombinedKernel):
 class Product(CombinedKernel):
     """Π k_i(x, y): two items are alike if all of the kernels say so. `RBF() * Linear()` writes it.
 
+    Parameters
+    ----------
+    parts : tuple of kernels
+        k_1, k_2, …
+
+    Examples
+    --------
     >>> import timelike as tl
     >>> k = tl.distributions.Linear() * tl.distributions.RBF(width=1.0)
     >>> k([[2.0]], [[1.0]]).round(4)
@@ -158,6 +172,15 @@ class Product(CombinedKernel):
 class ScaledKernel(Kernel):
     """A multiple of a kernel, which gives it more weight in a sum: c k(x, y). `0.5 * RBF()` writes it.
 
+    Parameters
+    ----------
+    kernel : kernel
+        What is multiplied.
+    factor : float
+        c, above 0.
+
+    Examples
+    --------
     >>> import timelike as tl
     >>> (3.0 * tl.distributions.Linear())([[2.0]], [[1.0]])
     array([[6.]])
@@ -193,17 +216,17 @@ class ScaledKernel(Kernel):
         """Whether the kernel is."""
         return self.kernel.has_open_options
 
-    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With a kernel that is ready."""
         return replace(self, kernel=self.kernel.resolve(sample, rng))
 
-    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
+    def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With its kernel resolved."""
-        found = self.kernel.resolve_with_matrix(sample, rng)
+        resolved = self.kernel.resolve_with_matrix(sample, rng)
         with np.errstate(over="ignore"):
-            return ResolvedKernel(replace(self, kernel=found.kernel), self.factor * found.matrix)
+            return ResolvedKernel(replace(self, kernel=resolved.kernel), self.factor * resolved.matrix)
 
-    def center_on(self, sample: Sequences) -> Self:
+    def center_on(self, sample: Sample) -> Self:
         """A multiple of one that is."""
         return replace(self, kernel=self.kernel.center_on(sample))
 
@@ -211,7 +234,7 @@ class ScaledKernel(Kernel):
         """The kernel with several widths."""
         return [replace(self, kernel=kernel) for kernel in self.kernel.scale_widths(factors)]
 
-    def _precompute_items(self, sample: Sequences, name: str) -> Any:
+    def _precompute_items(self, sample: Sample, name: str) -> Any:
         return self.kernel._precompute_items(sample, name)
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -228,7 +251,7 @@ class ScaledKernel(Kernel):
     def _takes_missing(self) -> bool:
         return self.kernel._takes_missing()
 
-    def _validate_sides(self, *given: tuple[Sequences, str]) -> None:
+    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
         self.kernel._validate_sides(*given)
 
 

@@ -13,10 +13,9 @@ from ...align import Euclidean, Metric, SoftDTW, metric_names
 from ...core.parameters import check_float
 from ...encode import Encoder
 from ...neighbors.elastic_kernel import inverse_median
-from ...sequences import Sequences
-from ..validation import Domain
+from ..validation import Domain, Sample, refuse_missing, to_sequences
 from .base import Kernel, Matrix, ResolvedKernel, fit_if_needed, needs_fit
-from .distances import sample_width_items
+from .radial import sample_width_items
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,46 +78,46 @@ class ExponentialKernel(Kernel):
         """Whether γ is open, or the metric is not fitted yet."""
         return self.gamma is None or needs_fit(self.metric)
 
-    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With a fitted metric, and the γ of a sample."""
         metric = fit_if_needed(self.metric, sample, rng)
         if self.gamma is not None:
             return replace(self, metric=metric)
-        some = sample[sample_width_items(len(sample), rng)]
-        return replace(self, metric=metric, gamma=inverse_median(np.asarray(metric.pairwise(some), np.float64)))
+        width_sample = sample[sample_width_items(len(sample), rng)]
+        return replace(self, metric=metric, gamma=inverse_median(np.asarray(metric.pairwise(width_sample), np.float64)))
 
-    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
+    def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """The same, with every distance taken once."""
         metric = fit_if_needed(self.metric, sample, rng)
         distances = np.asarray(metric.pairwise(sample), np.float64)
         ready = replace(self, metric=metric)
         if self.gamma is None:  # otherwise nothing is drawn, as in `resolve`
-            some = sample_width_items(len(sample), rng)
-            ready = replace(ready, gamma=inverse_median(distances[some][:, some]))
+            width_items = sample_width_items(len(sample), rng)
+            ready = replace(ready, gamma=inverse_median(distances[width_items][:, width_items]))
         return ResolvedKernel(ready, ready._to_similarities(distances))
 
     def resolve_widths(
-        self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
+        self, sample: Sample, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
         """With parts of the γ of a sample, whose distances are taken once for all of them."""
         metric = fit_if_needed(self.metric, sample, rng)
         distances = np.asarray(metric.pairwise(sample), np.float64)
         gamma = self.gamma
         if gamma is None:
-            some = sample_width_items(len(sample), rng)
-            gamma = inverse_median(distances[some][:, some])
+            width_items = sample_width_items(len(sample), rng)
+            gamma = inverse_median(distances[width_items][:, width_items])
         for factor in factors:
-            one = replace(self, metric=metric, gamma=gamma / factor)
-            yield ResolvedKernel(one, one._to_similarities(distances))
+            scaled = replace(self, metric=metric, gamma=gamma / factor)
+            yield ResolvedKernel(scaled, scaled._to_similarities(distances))
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """With γ divided by each factor; γ must be resolved."""
         assert self.gamma is not None
         return [replace(self, gamma=self.gamma / factor) for factor in factors]
 
-    def _precompute_items(self, sample: Sequences, name: str) -> Any:
+    def _precompute_items(self, sample: Sample, name: str) -> Any:
         if not self._takes_missing():
-            sample.refuse_missing(f"ExponentialKernel({self.metric!r})", name)
+            refuse_missing(sample, f"ExponentialKernel({self.metric!r})", name)
         return sample
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -127,13 +126,13 @@ class ExponentialKernel(Kernel):
     def _to_similarities(self, distances: Matrix) -> Matrix:
         assert self.gamma is not None
         with np.errstate(over="ignore"):
-            found = np.exp(-self.gamma * distances)
-        if not np.isfinite(found).all():
+            similarities = np.exp(-self.gamma * distances)
+        if not np.isfinite(similarities).all():
             raise ValueError(
                 f"gamma={self.gamma:g} makes exp(−γ d) infinite, as {self.metric!r} gives negative distances: use "
                 "SoftDTW(divergence=True)"
             )
-        return found
+        return similarities
 
     def _takes_missing(self) -> bool:
         return metric_names.resolve_metric(self.metric)._takes_missing()
@@ -189,11 +188,11 @@ class GlobalAlignment(Kernel):
         """Whether γ is open."""
         return self.gamma is None
 
-    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With the γ of a sample."""
         return self if self.gamma is not None else replace(self, gamma=default_gamma(sample, rng))
 
-    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
+    def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With the γ of a sample."""
         ready = self.resolve(sample, rng)
         return ResolvedKernel(ready, ready._kernel_matrix(ready._precompute_items(sample, "x"), None))
@@ -203,8 +202,8 @@ class GlobalAlignment(Kernel):
         assert self.gamma is not None
         return [replace(self, gamma=self.gamma * factor**2) for factor in factors]
 
-    def _precompute_items(self, sample: Sequences, name: str) -> Any:
-        sample.refuse_missing("GlobalAlignment", name)
+    def _precompute_items(self, sample: Sample, name: str) -> Any:
+        refuse_missing(sample, "GlobalAlignment", name)
         return sample
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -223,21 +222,20 @@ class GlobalAlignment(Kernel):
         own = [layer(side, side) / 2 for side in (first, second)]
         rows = max(1, _MAX_NUMBERS // max(1, second.numel()))
         raw = [
-            layer(
-                some.repeat_interleave(len(second), 0),
-                second.repeat(len(some), *[1] * (second.ndim - 1)),
-            ).reshape(len(some), len(second))
+            layer(some.repeat_interleave(len(second), 0), second.repeat(len(some), *[1] * (second.ndim - 1))).reshape(
+                len(some), len(second)
+            )
             for some in torch.split(first, rows)
         ]
-        found: Tensor = (-(torch.cat(raw) - own[0][:, None] - own[1]) / self.gamma).exp()
-        return found
+        similarities: Tensor = (-(torch.cat(raw) - own[0][:, None] - own[1]) / self.gamma).exp()
+        return similarities
 
 
-def default_gamma(sample: Sequences, rng: np.random.Generator | None) -> float:
+def default_gamma(sample: Sample, rng: np.random.Generator | None) -> float:
     """2 σ² with σ the median distance of frames of a sample times the root of the median length."""
-    drawn = np.random.default_rng(0) if rng is None else rng
-    frames = sample.values.reshape(len(sample.values), -1)
-    some = frames[drawn.permutation(len(frames))[:_MAX_FRAMES]].astype(np.float64)
-    between = pdist(some) if len(some) > 1 else np.zeros(1)
+    generator, sequences = np.random.default_rng(0) if rng is None else rng, to_sequences(sample)
+    frames = sequences.values.reshape(len(sequences.values), -1)
+    drawn_frames = frames[generator.permutation(len(frames))[:_MAX_FRAMES]].astype(np.float64)
+    between = pdist(drawn_frames) if len(drawn_frames) > 1 else np.zeros(1)
     middle = float(np.median(between)) or float(between.mean()) or 1.0
-    return 2 * middle**2 * float(np.median(sample.lengths))
+    return 2 * middle**2 * float(np.median(sequences.lengths))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,24 +14,34 @@ from numpy.typing import NDArray
 
 from ...align import metric_names
 from ...core.parameters import check_float
-from ...sequences import Sequences
 from ..validation import (
     Domain,
+    Sample,
     as_vectors,
     is_tensor,
+    is_vector_sample,
     pool_samples,
+    refuse_missing,
     refuse_non_vectors,
     refuse_unreadable_tensor,
+    sample_frame,
     validate_pair,
     validate_sample,
 )
-from .weighted_sums import weighted_sums_by_autograd
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-
 Matrix = NDArray[np.float64]
+RowBlocks = Iterator[tuple[slice, Matrix]]
+
+MAX_MATRIX_ENTRIES = 1 << 24
+"""Similarities of a matrix that is kept whole, in double precision 128 MiB: 4096 items. A larger one is made in blocks,
+anew for every use."""
+BLOCK_ENTRIES = 1 << 21
+"""Similarities of a block: 16 MiB. Above 32 MiB memory comes fresh from the system, page by page, for every block."""
+_MAX_STATISTICS_FRAME = 256  # numbers of a frame: each has some thirty statistics, which of images would be too many
+_AUTOGRAD_BLOCK = 1 << 18  # similarities of a block that autograd goes through: it keeps about ten numbers of each
 
 
 class ResolvedKernel(NamedTuple):
@@ -58,8 +69,8 @@ class Kernel(abc.ABC):
         if not is_dataclass(self):
             return f"{type(self).__name__}()"
         options = [(field, getattr(self, field.name)) for field in fields(self)]
-        said = [f"{o.name}={value!r}" for o, value in options if o.repr and value is not o.default]
-        return f"{type(self).__name__}({', '.join(said)})"
+        written = [f"{o.name}={value!r}" for o, value in options if o.repr and value is not o.default]
+        return f"{type(self).__name__}({', '.join(written)})"
 
     def _set_options(self, **checked: Any) -> None:
         """Options as they were read: plain numbers, and the default itself where they equal it."""
@@ -109,43 +120,43 @@ class Kernel(abc.ABC):
         )
         return ready._kernel_tensor(x.double(), (x if y is None else y).double()).to(x.dtype)
 
-    def _validate_pair(self, x: Any, y: Any, least: int = 1) -> tuple[Sequences, Sequences]:
+    def _validate_pair(self, x: Any, y: Any, least: int = 1) -> tuple[Sample, Sample]:
         """Validate two samples; errors name the argument that cannot be compared."""
         first, second = validate_pair(x, y, self.domain, ("x", "y"), least)
         self._validate_sides((first, "x"), (second, "y"))
         return first, second
 
-    def _validate_tensors(self, *given: tuple[Any, str]) -> Sequences:
+    def _validate_tensors(self, *given: tuple[Any, str]) -> Sample:
         """The same for tensors: all their items, without gradients."""
         refuse_mismatched_tensors(self.domain, *given)
         samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in given]
         for sample, name in samples:  # torch computes with nan, also where NumPy knows what to do with it
-            sample.refuse_missing(repr(self), name)
+            refuse_missing(sample, repr(self), name)
         self._validate_sides(*samples)
         return pool_samples([sample for sample, _ in samples])
 
     # --- resolving it -------------------------------------------------------------------------------------------------
 
-    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
+    def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """The kernel with its open options decided by a sample, and the matrix of that sample."""
         return ResolvedKernel(self, self._kernel_matrix(self._precompute_items(sample, "x"), None))
 
-    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Kernel:
+    def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Kernel:
         """The kernel with its open options decided by a sample, of which at most some items are compared."""
         return self
 
-    def center_on(self, sample: Sequences) -> Kernel:
+    def center_on(self, sample: Sample) -> Kernel:
         """A kernel with the same MMD that loses no digits where a sample is far from the origin; here itself."""
         return self
 
     def resolve_widths(
-        self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
+        self, sample: Sample, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
         """The same kernel resolved by a sample, with several multiples of its width, one after the other."""
         ready = self.resolve(sample, rng)
-        known = ready._precompute_items(sample, "x")
-        for one in ready.scale_widths(factors):
-            yield ResolvedKernel(one, one._kernel_matrix(known, None))
+        items = ready._precompute_items(sample, "x")
+        for scaled in ready.scale_widths(factors):
+            yield ResolvedKernel(scaled, scaled._kernel_matrix(items, None))
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """The same kernel with several widths, as multiples of its own."""
@@ -155,7 +166,7 @@ class Kernel(abc.ABC):
 
     # --- what a subclass implements ----------------------------------------------------------------------------------
 
-    def _precompute_items(self, sample: Sequences, name: str) -> Any:
+    def _precompute_items(self, sample: Sample, name: str) -> Any:
         """What is compared: something with a length that can be sliced and indexed; here vectors (item, feature)."""
         return as_vectors(sample, name)
 
@@ -165,11 +176,11 @@ class Kernel(abc.ABC):
 
     def _paired_similarities(self, x: Any, y: Any) -> Matrix:
         """Similarities row by row, (item,), of as many items: from small matrices of which the diagonal counts."""
-        found = np.empty(len(x))
+        similarities = np.empty(len(x))
         for begin in range(0, len(x), 16):
-            some = slice(begin, begin + 16)
-            found[some] = np.diagonal(self._kernel_matrix(x[some], y[some]))
-        return found
+            rows = slice(begin, begin + 16)
+            similarities[rows] = np.diagonal(self._kernel_matrix(x[rows], y[rows]))
+        return similarities
 
     @abc.abstractmethod
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
@@ -181,34 +192,34 @@ class Kernel(abc.ABC):
         Of arrays (item, feature), or (item, time, channel), and weights (item of y,) or (item of x, item of y). Where
         the gradient has no limit, as at x_i = y_j of a kernel with a cusp, that part of it is 0.
         """
-        return weighted_sums_by_autograd(self._kernel_tensor, x, y, weights, repr(self))
+        return weighted_sums_by_autograd(self, x, y, weights)
 
     def _takes_missing(self) -> bool:
         """Whether values may be missing (NaN)."""
         return False
 
-    def _validate_sides(self, *given: tuple[Sequences, str]) -> None:
+    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
         """An error for samples, each with the name of its argument, that it cannot compare with each other."""
         if self.domain == "vectors":
             refuse_non_vectors(*given)
         elif not self._takes_missing():
             for sample, name in given:
-                sample.refuse_missing(repr(self), name)
+                refuse_missing(sample, repr(self), name)
 
     # --- algebra ----------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Kernel:
         from .algebra import Sum
 
-        so_far = self.parts if isinstance(self, Sum) else (self,)
-        return Sum(parts=(*so_far, other)) if isinstance(other, Kernel) else NotImplemented
+        parts = self.parts if isinstance(self, Sum) else (self,)
+        return Sum(parts=(*parts, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
         from .algebra import Product, ScaledKernel
 
         if isinstance(other, Kernel):
-            so_far = self.parts if isinstance(self, Product) else (self,)
-            return Product(parts=(*so_far, other))
+            parts = self.parts if isinstance(self, Product) else (self,)
+            return Product(parts=(*parts, other))
         return ScaledKernel(kernel=self, factor=check_float(other, "factor", above=0.0))
 
     __rmul__ = __mul__
@@ -216,7 +227,7 @@ class Kernel(abc.ABC):
 
 def format_kernel(kernel: Kernel) -> str:
     """A kernel as it is shown: its numbers in six digits."""
-    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda found: f"{float(found[0]):.6g}", repr(kernel))
+    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", repr(kernel))
 
 
 def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
@@ -226,13 +237,39 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"{name}={kernel.__name__}: expected a kernel, not its class; write {kernel.__name__}()")
     if callable(kernel) and not hasattr(kernel, "get_params"):
-        from .function_kernel import FunctionKernel  # which is a Kernel itself
-
         return FunctionKernel(kernel)
-    way = ""
+    remedy = ""
     if hasattr(kernel, "get_params"):
-        way = f"; for one over an encoder use EncoderKernel({type(kernel).__name__}(), RBF())"
-    raise TypeError(f"{name}={kernel!r:.80}: expected a kernel such as distributions.RBF(), or a function k(x, y){way}")
+        remedy = f"; for one over an encoder use EncoderKernel({type(kernel).__name__}(), RBF())"
+    raise TypeError(
+        f"{name}={kernel!r:.80}: expected a kernel such as distributions.RBF(), or a function k(x, y){remedy}"
+    )
+
+
+def default_kernels(samples: Sequence[Sample]) -> tuple[Kernel, ...]:
+    """What is compared unless a kernel is given: `RBF` of vectors; of sequences, by `Rocket` and by statistics.
+
+    Convolutions see shapes and take no notice of levels; statistics see levels, spreads and paces. A test takes the
+    larger of the two (`two_sample.statistic`, decision 0059).
+    """
+    from .radial import RBF
+
+    if len(samples) > 0 and all(map(is_vector_sample, samples)):
+        return (RBF(),)
+    from ...encode import Rocket, StatisticsEncoder
+    from .encoders import EncoderKernel
+
+    shapes = EncoderKernel(Rocket(n_features=2000, random_state=0), RBF())
+    wide = any(math.prod(sample_frame(sample)) > _MAX_STATISTICS_FRAME for sample in samples)
+    return (shapes,) if wide else (shapes, EncoderKernel(StatisticsEncoder(), RBF()))
+
+
+def default_kernel(samples: Sequence[Sample]) -> Kernel:
+    """The mean of `default_kernels`, where one kernel is needed: for an effect, a witness, how typical an item is."""
+    from .algebra import Sum
+
+    parts = default_kernels(samples)
+    return parts[0] if len(parts) == 1 else Sum(parts=tuple(1 / len(parts) * part for part in parts))
 
 
 def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
@@ -259,17 +296,17 @@ def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
         )
 
 
-def fit_if_needed(part: Any, sample: Sequences, rng: np.random.Generator | None) -> Any:
+def fit_if_needed(part: Any, sample: Sample, rng: np.random.Generator | None) -> Any:
     """A fitted metric or encoder: itself if it is fitted, otherwise a copy fitted to the sample in random order.
 
     What an encoder learns may depend on the order of its input. In the order of two samples it could tell which is
     which, and a permutation test would no longer be exact.
     """
-    found = metric_names.resolve_metric(part) if isinstance(part, str) else part
+    estimator = metric_names.resolve_metric(part) if isinstance(part, str) else part
     order = (np.random.default_rng(0) if rng is None else rng).permutation(len(sample))
     from ...models import components
 
-    return components.fitted_copy(components.unfreeze(found), sample[order])
+    return components.fitted_copy(components.unfreeze(estimator), sample[order])
 
 
 def needs_fit(part: Any) -> bool:
@@ -277,3 +314,103 @@ def needs_fit(part: Any) -> bool:
     from ...models import components
 
     return metric_names.is_estimator(part) and not components.is_fitted(components.unfreeze(part))
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionKernel(Kernel):
+    """Somebody's own function `k(x, y) -> matrix`, of vectors (item, feature) or of `Sequences`, as the samples are."""
+
+    function: Callable[[Any, Any], Any]
+
+    @property
+    def indefinite_reason(self) -> str:
+        """Always given: whether a user's function is positive semidefinite is not known."""
+        return "a function of one's own: whether it is positive semidefinite is not known"
+
+    def __repr__(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+    @property
+    def has_fitted_part(self) -> bool:
+        """What it takes, the function knows."""
+        return True
+
+    def _precompute_items(self, sample: Sample, name: str) -> Any:
+        return as_vectors(sample, name) if is_vector_sample(sample) else sample
+
+    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
+        """What it takes, the function knows; the samples are vectors, or sequences of any lengths."""
+
+    def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
+        other = x if y is None else y
+        matrix = np.array(self.function(x, other))  # a copy: it is rounded in place where it is used
+        if np.iscomplexobj(matrix):
+            raise TypeError(
+                f"kernel gave {matrix.dtype} numbers: expected real similarities, such as their absolute value"
+            )
+        matrix = matrix.astype(np.float64, copy=False)
+        if matrix.shape != (len(x), len(other)):
+            raise ValueError(f"kernel gave shape {matrix.shape}: expected ({len(x)}, {len(other)})")
+        if not np.isfinite(matrix).all():
+            raise ValueError("kernel gave nan or infinity: expected finite similarities")
+        if y is None and not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-9 * max(1e-300, np.abs(matrix).max())):
+            raise ValueError("kernel is not symmetric: k(x, y) must be k(y, x); use (k(x, y) + k(y, x).T) / 2")
+        return (matrix + matrix.T) / 2 if y is None else matrix
+
+    def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
+        import torch
+
+        try:
+            matrix = self.function(x, y)
+        except (RuntimeError, TypeError) as error:  # what NumPy and torch say where the one is given the other's
+            if "numpy" not in str(error).lower():
+                raise
+            matrix = None
+        if not isinstance(matrix, torch.Tensor):
+            raise TypeError(
+                f"kernel={self!r} computes with NumPy, through which there are no gradients: write it with torch "
+                "operations, such as (-torch.cdist(x, y) ** 2).exp(), or use a kernel of the library"
+            )
+        return matrix
+
+
+def iterate_row_blocks(kernel: Kernel, x: Any, y: Any) -> RowBlocks:
+    """Rows of x, and their similarities to all of y: both are what `Kernel._precompute_items` gave."""
+    for rows in iterate_row_slices(len(x), len(y), BLOCK_ENTRIES):
+        yield rows, kernel._kernel_matrix(x[rows], y)
+
+
+def iterate_lower_blocks(kernel: Kernel, x: Any) -> RowBlocks:
+    """Rows of x, and their similarities to x up to the last of them: a little more than half of the matrix."""
+    begin = 0
+    while begin < len(x):
+        # r rows that begin there have r · (begin + r) similarities
+        at_once = max(1, int((np.sqrt(begin**2 + 4.0 * BLOCK_ENTRIES) - begin) / 2))
+        rows = slice(begin, min(begin + at_once, len(x)))
+        yield rows, kernel._kernel_matrix(x[rows], x[: rows.stop])
+        begin = rows.stop
+
+
+def weighted_sums_by_autograd(kernel: Kernel, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
+    """Σ_j w_j k(x_i, y_j) (item,) and its gradient like x, by the kernel's function of tensors."""
+    import torch
+
+    values, gradients = np.empty(len(x)), np.empty_like(x)
+    y_tensor, weight_tensor = torch.tensor(y), torch.tensor(weights)  # copies: those of samples are read-only
+    for rows in iterate_row_slices(len(x), len(y), _AUTOGRAD_BLOCK):
+        x_block = torch.tensor(x[rows], requires_grad=True)
+        with torch.enable_grad():
+            matrix = kernel._kernel_tensor(x_block, y_tensor)
+            if not matrix.requires_grad:
+                raise TypeError(f"{kernel!r} has no gradient: use one that torch can differentiate, such as RBF()")
+            sums = (matrix * (weight_tensor if weight_tensor.ndim == 1 else weight_tensor[rows])).sum(1)
+            (slope,) = torch.autograd.grad(sums.sum(), x_block)  # inside, as this may be a backward pass itself
+        values[rows], gradients[rows] = sums.detach().numpy(), slope.numpy()
+    return values, gradients
+
+
+def iterate_row_slices(n_rows: int, n_columns: int, max_entries: int) -> Iterator[slice]:
+    """Rows of a matrix, as many at a time as have at most so many entries, and one at least."""
+    at_once = max(1, max_entries // max(1, n_columns))
+    for begin in range(0, n_rows, at_once):
+        yield slice(begin, min(begin + at_once, n_rows))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.parameters import check_float, check_int
-from ...sequences import Sequences
-from ..validation import as_vectors
+from ..validation import Sample, as_vectors
 from .base import Kernel, Matrix
 
 if TYPE_CHECKING:
@@ -23,6 +22,15 @@ class Linear(Kernel):
     From another `origin` o it is ⟨x − o, y − o⟩ + c, with the same MMD²: tests take the mean of the pooled sample, so
     that no digits are lost where it is far from 0.
 
+    Parameters
+    ----------
+    offset : float
+        c, 0 or more.
+    origin : tuple of float, optional
+        o; None for 0.
+
+    Examples
+    --------
     >>> import timelike as tl
     >>> tl.distributions.Linear()([[1.0, 2.0]], [[3.0, 4.0]])
     array([[11.]])
@@ -34,7 +42,7 @@ class Linear(Kernel):
     def __post_init__(self) -> None:
         self._set_options(offset=check_float(self.offset, "offset", 0.0))
 
-    def center_on(self, sample: Sequences) -> Linear:
+    def center_on(self, sample: Sample) -> Linear:
         """With inner products from the mean of a sample, which adds to MMD what it takes away."""
         return replace(self, origin=tuple(as_vectors(sample, "x").mean(axis=0).tolist()))
 
@@ -81,15 +89,15 @@ class Polynomial(Kernel):
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         with np.errstate(over="ignore"):
-            found = (self._resolve_scale(x.shape[1]) * inner_products(x, y) + self.offset) ** self.degree
-        if not np.isfinite(found).all():
+            powers = (self._resolve_scale(x.shape[1]) * inner_products(x, y) + self.offset) ** self.degree
+        if not np.isfinite(powers).all():
             raise ValueError(f"degree={self.degree} makes values infinite: standardize the vectors, or lower it")
-        return np.asarray(found)
+        return np.asarray(powers)
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         first, second = x.flatten(1), y.flatten(1)
-        found: Tensor = (self._resolve_scale(first.shape[1]) * (first @ second.T) + self.offset) ** self.degree
-        return found
+        powers: Tensor = (self._resolve_scale(first.shape[1]) * (first @ second.T) + self.offset) ** self.degree
+        return powers
 
     def _resolve_scale(self, n_features: int) -> float:
         return 1 / n_features if self.scale is None else self.scale
@@ -97,7 +105,7 @@ class Polynomial(Kernel):
 
 def inner_products(x: Matrix, y: Matrix | None) -> Matrix:
     """⟨x_i, y_j⟩; that of x with itself exactly symmetric, which a product of matrices need not be."""
-    found = x @ (x if y is None else y).T
-    if not np.isfinite(found).all():
+    products = x @ (x if y is None else y).T
+    if not np.isfinite(products).all():
         raise ValueError("x has products that are too large for float64: standardize the vectors")
-    return (found + found.T) / 2 if y is None else found
+    return (products + products.T) / 2 if y is None else products

@@ -1,27 +1,40 @@
-"""Kernels of the distance of two vectors: RBF, Laplace, Matérn, rational quadratic, and the negative distance."""
+"""Kernels of the distance of two vectors: RBF, Laplace, Matérn, rational quadratic, and the negative distance.
+
+Also the distances themselves, the median that widths are taken from, and weighted sums of similarities.
+"""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...align import Metric, metric_names
+from ...align.distance_matrix import allocate_matrix, refuse_nonfinite, report_progress
 from ...core.parameters import check_float
-from ...sequences import Sequences
-from ..validation import as_vectors
-from .base import Kernel, Matrix, ResolvedKernel, fit_if_needed, needs_fit
-from .distances import median_distance, safe_sqrt, sample_width_items, squared_distances, squared_distances_tensor
-from .weighted_sums import weighted_sums_by_distance
+from ...core.threads import thread_count
+from ...native import elastic
+from ..validation import Sample, as_vectors
+from .base import Kernel, Matrix, ResolvedKernel, fit_if_needed, iterate_row_slices, needs_fit
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-
+MAX_WIDTH_ITEMS = 1000  # items whose distances a median is taken of, drawn where there are more
 _MAX_RATIO = 1e300  # squared distances over squared widths: what is farther is as far, so that 0 · ∞ never is
+_NEAR_RATIO = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in ‖x‖² + ‖y‖² − 2⟨x, y⟩
+_MIN_REPORTED_WORK = 1 << 24  # numbers of all differences, from which on a bar and a look at the memory are worth it
+_PAIR_BLOCK = 1 << 15  # pairs of a block of a closed form, so that what is made of them stays in the cache
+_MIN_MATMUL_FEATURES = 16  # features from which a product of matrices beats a pass over the pairs for each of them
+_BLOCK_ROWS = 64  # of a product of matrices: a fixed number, so that no row depends on the others in the batch
+_MAX_DIFFERENCES = 1 << 18  # numbers of differences of near pairs that exist at a time
+
+Floats = NDArray[np.float64]
+ValuesAndGradients = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,31 +67,31 @@ class RadialKernel(Kernel):
     def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
         """f and twice its derivative, of an array; where that has no limit, at 0, it is 0."""
 
-    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> Self:
+    def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With the width of a sample."""
         if self.width is not None:
             return self
         vectors = as_vectors(sample, "x")
         return self._with_median_width(squared_distances(vectors[sample_width_items(len(vectors), rng)], None))
 
-    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
+    def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With the width of a sample, whose distances are taken once."""
         squared = squared_distances(as_vectors(sample, "x"), None)
         if self.width is not None:  # nothing is drawn then, as in `resolve`
             return ResolvedKernel(self, self._to_similarities(squared, spare=True))
-        some = sample_width_items(len(squared), rng)
-        ready = self._with_median_width(squared[some][:, some])
+        width_items = sample_width_items(len(squared), rng)
+        ready = self._with_median_width(squared[width_items][:, width_items])
         return ResolvedKernel(ready, ready._to_similarities(squared, spare=True))
 
     def resolve_widths(
-        self, sample: Sequences, factors: Sequence[float], rng: np.random.Generator | None = None
+        self, sample: Sample, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
         """With multiples of the width of a sample, whose distances are taken once for all of them."""
         squared = squared_distances(as_vectors(sample, "x"), None)
-        some = slice(0, 0) if self.width is not None else sample_width_items(len(squared), rng)
-        ready = self if self.width is not None else self._with_median_width(squared[some][:, some])
-        for one in ready._width_multiples(factors):
-            yield ResolvedKernel(one, one._to_similarities(squared))
+        width_items = slice(0, 0) if self.width is not None else sample_width_items(len(squared), rng)
+        ready = self if self.width is not None else self._with_median_width(squared[width_items][:, width_items])
+        for scaled in ready._width_multiples(factors):
+            yield ResolvedKernel(scaled, scaled._to_similarities(squared))
 
     def _with_median_width(self, squared: Matrix) -> Self:
         return replace(self, width=median_distance(np.sqrt(squared)))
@@ -111,8 +124,8 @@ class RadialKernel(Kernel):
         assert self.width is not None
         squared = squared_distances_tensor(x.flatten(1), y.flatten(1))
         # by the width twice, as its square may be 0 or infinite
-        found: Tensor = self._profile((squared / self.width / self.width).clamp(max=_MAX_RATIO))
-        return found
+        similarities: Tensor = self._profile((squared / self.width / self.width).clamp(max=_MAX_RATIO))
+        return similarities
 
     def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
         return weighted_sums_by_distance(self._similarity_and_factor, x, y, weights)
@@ -206,11 +219,11 @@ class Matern(RadialKernel):
         decay = _exp(-r)
         if self.smoothness == 0.5:
             return decay
-        found = (1 + r) * decay if self.smoothness == 1.5 else (1 + r + 5 * ratios / 3) * decay
+        similarities = (1 + r) * decay if self.smoothness == 1.5 else (1 + r + 5 * ratios / 3) * decay
         if isinstance(ratios, np.ndarray):
-            return found
+            return similarities
         # at 0 by the series in r², as r has no derivative there: second derivatives of k would be wrong
-        return found.where(ratios > 0, 1 - (1.5 if self.smoothness == 1.5 else 5 / 6) * ratios)
+        return similarities.where(ratios > 0, 1 - (1.5 if self.smoothness == 1.5 else 5 / 6) * ratios)
 
     def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
         r = np.sqrt(2 * self.smoothness * ratios)
@@ -228,6 +241,15 @@ class RationalQuadratic(RadialKernel):
 
     For differences on several scales at once; the smaller α, the heavier the tails, and `RBF` for α → ∞.
 
+    Parameters
+    ----------
+    width : float, optional
+        w; None for the median distance of the pooled sample.
+    alpha : float
+        α, above 0.
+
+    Examples
+    --------
     >>> import timelike as tl
     >>> tl.distributions.RationalQuadratic(width=1.0)([[0.0]], [[2.0]]).round(4)
     array([[0.3333]])
@@ -299,16 +321,16 @@ class NegativeDistance(Kernel):
         """Whether the metric is not fitted yet."""
         return self.metric is not None and needs_fit(self.metric)
 
-    def resolve_with_matrix(self, sample: Sequences, rng: np.random.Generator | None = None) -> ResolvedKernel:
+    def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With a fitted metric."""
         ready = self.resolve(sample, rng)
         return ResolvedKernel(ready, ready._kernel_matrix(ready._precompute_items(sample, "x"), None))
 
-    def resolve(self, sample: Sequences, rng: np.random.Generator | None = None) -> NegativeDistance:
+    def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> NegativeDistance:
         """With a metric that is fitted, if it is an estimator."""
         return self if self.metric is None else replace(self, metric=fit_if_needed(self.metric, sample, rng))
 
-    def _precompute_items(self, sample: Sequences, name: str) -> Any:
+    def _precompute_items(self, sample: Sample, name: str) -> Any:
         return super()._precompute_items(sample, name) if self.metric is None else sample
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -324,8 +346,8 @@ class NegativeDistance(Kernel):
             raise TypeError(
                 "NegativeDistance of sequences has no gradients: use GlobalAlignment, or EncoderKernel(module, RBF())"
             )
-        found: Tensor = -safe_sqrt(squared_distances_tensor(x.flatten(1), y.flatten(1)))
-        return found
+        similarities: Tensor = -safe_sqrt(squared_distances_tensor(x.flatten(1), y.flatten(1)))
+        return similarities
 
     def _weighted_sums(self, x: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
         return (
@@ -339,3 +361,153 @@ def _negative_distance(squared: Matrix) -> tuple[Matrix, Matrix]:
     """−r of squared distances, and −1/r, the gradient by x − y; 0 at r = 0."""
     distances = np.sqrt(squared)
     return -distances, np.divide(-1.0, distances, out=np.zeros_like(distances), where=distances > 0)
+
+
+# --- distances --------------------------------------------------------------------------------------------------------
+
+
+def squared_distances(x: Floats, y: Floats | None) -> Floats:
+    """‖x_i − y_j‖² of vectors (item, feature), from differences; y None for x with itself."""
+    shape, threads = (len(x), len(x if y is None else y)), thread_count()
+    if shape[0] * shape[1] * x.shape[1] < _MIN_REPORTED_WORK:
+        squared = np.empty(shape)
+        elastic.squared_distances(x, y, threads=threads, out=squared, report=None)
+    else:
+        squared = allocate_matrix(shape, np.dtype(np.float64))
+        with report_progress(None, "distances") as report:
+            elastic.squared_distances(x, y, threads=threads, out=squared, report=report)
+    if squared.size and not np.isfinite(squared.max()):
+        if not (np.isfinite(x).all() and (y is None or np.isfinite(y).all())):
+            raise ValueError("vectors hold nan or infinity: expected finite numbers")
+        refuse_nonfinite(squared, ("X", "X" if y is None else "Y"))
+    if squared.size and not squared.any() and not ((x == x[0]).all() and (y is None or (y == x[0]).all())):
+        raise ValueError("items differ by less than 1e-154, whose square is 0: give them in another unit")
+    return squared
+
+
+def squared_distances_tensor(x: Tensor, y: Tensor) -> Tensor:
+    """The same with gradients: one product of matrices, and of the differences where points nearly coincide."""
+    center = x.detach().mean(dim=0)
+    here, there = x - center, y - center
+    lengths = here.square().sum(1)[:, None] + there.square().sum(1)
+    squared = lengths - 2 * here @ there.T
+    if not squared.detach().isfinite().all():
+        raise ValueError("items are too far apart for float64: give them in another unit")
+    near = squared.detach() < _NEAR_RATIO * lengths.detach()
+    if not near.any():
+        return squared
+    rows, columns = near.nonzero(as_tuple=True)
+    exact = (x[rows] - y[columns]).square().sum(1)  # not of the centred ones, which were rounded
+    return squared.masked_fill(near, 0.0).index_put((rows, columns), exact)
+
+
+def safe_sqrt(squared: Any) -> Any:
+    """√ of an array or a tensor; the derivative at 0 is 0, the middle of those around it, and not infinite."""
+    if isinstance(squared, np.ndarray):
+        return np.sqrt(squared)
+    positive = squared > 0
+    return squared.where(positive, 1.0).sqrt().where(positive, 0.0)
+
+
+def sample_width_items(n_items: int, rng: np.random.Generator | None) -> NDArray[np.int64] | slice:
+    """The items whose distances a width is taken of: all, or as many as `MAX_WIDTH_ITEMS`, drawn."""
+    if n_items <= MAX_WIDTH_ITEMS:
+        return slice(None)
+    generator = np.random.default_rng(0) if rng is None else rng
+    return np.sort(generator.permutation(n_items)[:MAX_WIDTH_ITEMS])
+
+
+def median_distance(distances: Floats) -> float:
+    """The median of the distances between different items (item, item); their mean where it is 0, and 1 if that is 0.
+
+    >>> median_distance(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]))
+    3.0
+    """
+    between = distances[np.triu_indices(len(distances), 1)]
+    if not between.size:
+        return 1.0
+    middle = float(np.median(between))
+    if middle <= 0:  # half of the items, or more, are copies of each other
+        middle = float(between.mean())
+    return middle if middle > 0 else 1.0
+
+
+# --- weighted sums and their gradients --------------------------------------------------------------------------------
+
+
+def weighted_sums_by_distance(
+    radial_function: Callable[[Floats], ValuesAndGradients], x: Floats, y: Floats, weights: Floats
+) -> ValuesAndGradients:
+    """Σ_j w_j k(x_i, y_j) (item,) and its gradient like x, of a kernel of ‖x − y‖².
+
+    `radial_function` takes squared distances to similarities, and to the c with the gradient c (x − y).
+
+    Differences are subtracted before anything is made of them: where c grows like 1/‖x − y‖, as at a cusp, nothing else
+    keeps the gradient of points that nearly coincide.
+    """
+    first, second = x.reshape(len(x), -1), y.reshape(len(y), -1)
+    values, gradients = np.empty(len(x)), np.empty_like(first)
+    wide = first.shape[1] > _MIN_MATMUL_FEATURES
+    step = _MatrixProducts(second) if wide else _sums_by_differences
+    for rows in iterate_row_slices(len(x), len(y), _BLOCK_ROWS * len(y) if wide else _PAIR_BLOCK):
+        values[rows], gradients[rows] = step(
+            radial_function, first[rows], second, weights if weights.ndim == 1 else weights[rows]
+        )
+    return values, gradients.reshape(x.shape)
+
+
+def _sums_by_differences(
+    radial_function: Callable[[Floats], ValuesAndGradients], x: Floats, y: Floats, weights: Floats
+) -> ValuesAndGradients:
+    """A pass over the pairs for each feature: for few of them."""
+    differences = [x[:, k, None] - y[:, k] for k in range(x.shape[1])]
+    squared = np.square(differences[0])
+    for difference in differences[1:]:
+        squared += difference * difference
+    similar, factors = radial_function(squared)
+    factors *= weights
+    gradients = np.stack([np.einsum("ij,ij->i", factors, difference) for difference in differences], axis=1)
+    similar *= weights
+    return similar.sum(axis=1), gradients
+
+
+class _MatrixProducts:
+    """‖x‖² + ‖y‖² − 2 x y and x Σ c − Σ c y by products of matrices, near pairs by differences: for many features."""
+
+    def __init__(self, y: Floats) -> None:
+        self.center = y.mean(axis=0)
+        self.there = y - self.center
+        with np.errstate(over="ignore"):
+            self.lengths = np.square(self.there).sum(axis=1)
+
+    def __call__(
+        self, radial_function: Callable[[Floats], ValuesAndGradients], x: Floats, y: Floats, weights: Floats
+    ) -> ValuesAndGradients:
+        n, here = len(x), np.zeros((_BLOCK_ROWS, x.shape[1]))
+        here[:n] = x - self.center
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.square(here).sum(axis=1)[:, None] + self.lengths
+            squared = (lengths - 2 * (here @ self.there.T))[:n]
+        if not np.isfinite(squared).all():
+            raise ValueError("items are too far apart for float64: give them in another unit")
+        near = np.nonzero(squared < _NEAR_RATIO * lengths[:n])
+        for pairs in _iterate_pair_blocks(near, x.shape[1]):
+            squared[pairs] = np.square(x[pairs[0]] - y[pairs[1]]).sum(axis=1)
+        similar, factors = radial_function(squared)
+        factors *= weights
+        far = np.zeros(lengths.shape)
+        far[:n] = factors
+        far[near] = 0.0
+        gradients = (here * far.sum(axis=1)[:, None] - far @ self.there)[:n]
+        for pairs in _iterate_pair_blocks(near, x.shape[1]):
+            np.add.at(gradients, pairs[0], factors[pairs][:, None] * (x[pairs[0]] - y[pairs[1]]))
+        similar *= weights
+        return similar.sum(axis=1), gradients
+
+
+def _iterate_pair_blocks(
+    pairs: tuple[NDArray[np.int64], ...], n_features: int
+) -> Iterator[tuple[NDArray[np.int64], ...]]:
+    """Pairs, some at a time: no more differences than a block has similarities."""
+    for block in iterate_row_slices(len(pairs[0]), n_features, _MAX_DIFFERENCES):
+        yield tuple(side[block] for side in pairs)

@@ -1,21 +1,42 @@
-"""Kernels of wide networks for torch: matrices whose gradients are in closed form."""
+"""Kernels of wide networks in torch: those with gradients in closed form, and any activation by recursion."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ...native import tangent, thread_count
+from ..kernels.radial import squared_distances_tensor
+from .expectations import (
+    ActivationExpectation,
+    FoldExpectation,
+    GELUExpectation,
+    HermiteExpectation,
+    SigmoidExpectation,
+    SineExpectation,
+    SlopeExpectation,
+)
+from .ntk import Activation, activation_branches
+
+_NAMED_ACTIVATIONS = {
+    "relu": lambda: SlopeExpectation(0.0),
+    "leaky_relu": lambda: SlopeExpectation(0.01),
+    "abs": lambda: SlopeExpectation(-1.0),
+    "sigmoid": SigmoidExpectation,
+    "sine": SineExpectation,
+    "gelu": GELUExpectation,
+}
+_NEAR_RATIO = 1e-8  # of a + b: below, D of the next layer is taken from its expansion, and not as a difference
 
 
 def kernel_matrix(x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
     """The kernel of x and y, each (item, feature) in double precision, with gradients to both."""
     if torch.is_grad_enabled() and (x.requires_grad or y.requires_grad):
-        found: Tensor = _KernelMatrixFunction.apply(x, y, network)  # type: ignore[no-untyped-call]
-        return found
+        matrix: Tensor = _KernelMatrixFunction.apply(x, y, network)  # type: ignore[no-untyped-call]
+        return matrix
     same = x is y or (x.data_ptr() == y.data_ptr() and x.shape == y.shape and x.stride() == y.stride())
     values = tangent.matrix(_to_array(x), None if same else _to_array(y), network, threads=thread_count())
     return torch.from_numpy(values).to(x.device)
@@ -26,17 +47,17 @@ class _KernelMatrixFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
-        found = tangent.kernel_slopes(
+        slopes = tangent.kernel_slopes(
             _to_array(x), _to_array(y), network, threads=thread_count(), both=ctx.needs_input_grad[1]
         )
-        ctx.network, ctx.found = network, found
+        ctx.network, ctx.slopes = network, slopes
         ctx.save_for_backward(x, y)
-        return torch.from_numpy(found.values).to(x.device)
+        return torch.from_numpy(slopes.values).to(x.device)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         x, y = ctx.saved_tensors
-        by_x, by_y = _KernelGradients.apply(x, y, gradient, ctx.found, ctx.network, ctx.needs_input_grad[:2])  # type: ignore[no-untyped-call]
+        by_x, by_y = _KernelGradients.apply(x, y, gradient, ctx.slopes, ctx.network, ctx.needs_input_grad[:2])  # type: ignore[no-untyped-call]
         return by_x, by_y, None
 
 
@@ -49,12 +70,12 @@ class _KernelGradients(torch.autograd.Function):
         x: Tensor,
         y: Tensor,
         gradient: Tensor,
-        found: tangent.KernelSlopes,
+        slopes: tangent.KernelSlopes,
         network: tangent.WideNetwork,
         wanted: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         by_x, by_y = tangent.weighted_gradients(
-            _to_array(x), _to_array(y), found, _to_array(gradient), network, threads=thread_count(), wanted=wanted
+            _to_array(x), _to_array(y), slopes, _to_array(gradient), network, threads=thread_count(), wanted=wanted
         )
         return _to_device(x, by_x), _to_device(y, by_y)
 
@@ -72,3 +93,104 @@ def _to_device(side: Tensor, gradient: Any) -> Tensor | None:
 
 def _to_array(tensor: Tensor) -> Any:
     return np.ascontiguousarray(tensor.detach().numpy(force=True), np.float64)
+
+
+class NetworkOptions(Protocol):
+    """The options of a kernel of wide networks."""
+
+    @property
+    def activation(self) -> Activation: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def bias(self) -> float: ...
+    @property
+    def weight(self) -> float: ...
+
+    _is_tangent: ClassVar[bool]
+
+
+def recursion_matrix(x: Tensor, y: Tensor, network: NetworkOptions) -> Tensor:
+    """The kernel of x and y, each (item, feature) in double precision, with gradients to both."""
+    kernel = KernelRecursion(network.activation, network.depth, network.bias, network.weight, network._is_tangent)
+    return kernel.matrix(x, y)
+
+
+def refuse_non_activations(activation: Activation) -> None:
+    """An error for functions that are no activations, so that they are refused where they are given."""
+    for one in activation_branches(activation):
+        if not isinstance(one, str):
+            HermiteExpectation(one)
+
+
+class LayerCovariances(NamedTuple):
+    """Of the inputs of a layer: variances (item,) of both sides, covariances (item, item), and D = a + b − 2c.
+
+    D is None where nothing has a fold: smooth kernels need no distances.
+    """
+
+    a: Tensor
+    b: Tensor
+    c: Tensor
+    distance: Tensor | None
+
+
+class KernelRecursion:
+    """The tangent, or the conjugate, kernel of a network, layer by layer, in torch."""
+
+    def __init__(self, activation: Activation, depth: int, bias: float, weight: float, tangent: bool) -> None:
+        self.sides: list[ActivationExpectation] = [
+            _NAMED_ACTIVATIONS[one]() if isinstance(one, str) else HermiteExpectation(one)
+            for one in activation_branches(activation)
+        ]
+        self.depth, self.bias, self.weight, self.tangent = depth, bias**2, weight**2, tangent
+
+    def matrix(self, x: Tensor, y: Tensor) -> Tensor:
+        """Of tensors (item, feature) in double precision, with gradients."""
+        layer = self._input_layer(x, y)
+        theta = layer.c
+        for last in [False] * (self.depth - 1) + [True]:
+            layer, slopes = self._next_layer(layer, 0.0 if last else len(self.sides) * self.bias)
+            theta = layer.c + self.weight * slopes * theta
+        return theta if self.tangent else layer.c
+
+    def _input_layer(self, x: Tensor, y: Tensor) -> LayerCovariances:
+        scale = self.weight / x.shape[1]
+        folded = any(side.fold for side in self.sides)
+        return LayerCovariances(
+            a=scale * x.square().sum(1) + self.bias,
+            b=scale * y.square().sum(1) + self.bias,
+            c=scale * (x @ y.T) + self.bias,
+            distance=scale * squared_distances_tensor(x, y) if folded else None,
+        )
+
+    def _next_layer(self, layer: LayerCovariances, bias: float) -> tuple[LayerCovariances, Tensor]:
+        """The inputs of the next layer, and E[φ′(u) φ′(v)] of this one: branches add up, each with its own weights."""
+        parts = [self._apply_activation(side, layer) for side in self.sides]
+        sums = [sum(one[1:], one[0]) for one in zip(*(part for part, _ in parts), strict=True)]
+        a, b, c = (self.weight * one + bias for one in sums[:3])
+        distances = [distance for _, distance in parts if distance is not None]
+        distance = self.weight * sum(distances[1:], distances[0]) if distances else None
+        return LayerCovariances(a, b, c, distance), sums[3]
+
+    def _apply_activation(
+        self, side: ActivationExpectation, layer: LayerCovariances
+    ) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        """a, b, c and E[φ′ φ′] behind one activation, and its D."""
+        a, b, c, distance = layer
+        known = side.precompute(a), side.precompute(b)
+        (own, own_slopes), (other, other_slopes) = side.diagonal(a, known[0]), side.diagonal(b, known[1])
+        values, slopes = side.cross_moments(a, b, c, known)
+        if distance is None:
+            return (own, other, values, slopes), None
+        near = distance.detach() < _NEAR_RATIO * (a[:, None] + b).detach()
+        steep = (own_slopes[:, None] + other_slopes) / 2
+        bent = (side.slope_derivative(a, known[0])[:, None] + side.slope_derivative(b, known[1])) / 4
+        expanded = distance * steep + (a[:, None] - b) ** 2 * bent
+        apart = torch.where(near, expanded, (own[:, None] + other - 2 * values).clamp(min=0))
+        if side.fold:
+            folded, signs, rest = FoldExpectation.apply(a, b, distance)  # type: ignore[no-untyped-call]
+            f = side.fold**2
+            own, other, values, slopes = own + f * a, other + f * b, values + f * folded, slopes + f * signs
+            apart = apart + f * (distance - 2 * rest)
+        return (own, other, values, slopes), torch.where(distance > 0, apart, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,12 +10,102 @@ from typing import Any, Self
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call, jacrev, vmap
 
 from ...core.parameters import check_int
 from ...core.validation.arrays import validate_array
 from ..kernels.base import Kernel, Matrix
+from ..kernels.encoders import _evaluation_mode
 from ..validation import is_tensor, refuse_unreadable_tensor
-from .parameter_jacobian import ParameterJacobian
+
+_MAX_KEPT_DERIVATIVES = 1 << 23  # derivatives of a block, in double precision 64 MiB; two blocks are kept
+
+
+class ParameterJacobian:
+    """A network in evaluation mode and double precision, beside the one it was made of, which stays as it is."""
+
+    def __init__(self, module: Any) -> None:
+        if not isinstance(module, nn.Module):
+            raise TypeError(f"module={module!r:.80}: expected a torch module")
+        self.module = module
+        exact = {name: value.detach().double() for name, value in module.named_parameters()}
+        self.trainable = {name: exact[name] for name, value in module.named_parameters() if value.requires_grad}
+        if not self.trainable:
+            raise ValueError(
+                f"{type(module).__name__} has no parameters that are trained: expected one with requires_grad"
+            )
+        buffers = {
+            name: value.double() if value.is_floating_point() else value for name, value in module.named_buffers()
+        }
+        self.fixed = {name: value for name, value in exact.items() if name not in self.trainable} | buffers
+        self._one_by_one = False
+
+    def n_outputs(self, one: Tensor) -> int:
+        """Numbers that the network gives for an item."""
+        try:
+            with torch.no_grad(), _evaluation_mode(self.module):
+                outputs = self._call_module(self.trainable, one)
+        except RuntimeError as error:
+            raise ValueError(f"module cannot take items of shape {tuple(one.shape[1:])}: {error}") from error
+        if not isinstance(outputs, Tensor) or not len(outputs.shape) or len(outputs) != 1:
+            shape = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+            raise ValueError(f"module gave {shape} for one item: expected a tensor (item, …)")
+        if not outputs.isfinite().all():
+            raise ValueError("module gave nan or infinity: expected finite outputs")
+        return outputs.numel()
+
+    def groups(self, n_outputs: int) -> list[list[str]]:
+        """Parameters whose derivatives of one item fit into a block together; a larger one stands alone."""
+        groups: list[list[str]] = [[]]
+        held = 0
+        for name, value in self.trainable.items():
+            if held and (held + value.numel()) * n_outputs > _MAX_KEPT_DERIVATIVES:
+                groups.append([])
+                held = 0
+            groups[-1].append(name)
+            held += value.numel()
+        return groups
+
+    def items_per_block(self, group: list[str], n_outputs: int) -> int:
+        """Items whose derivatives by a group of parameters fit into a block."""
+        return max(1, _MAX_KEPT_DERIVATIVES // (n_outputs * sum(self.trainable[name].numel() for name in group)))
+
+    def jacobian(self, group: list[str], x: Tensor) -> Tensor:
+        """Derivatives by the parameters of a group, (item, output · parameter), differentiable by x."""
+        with _evaluation_mode(self.module):
+            if not self._one_by_one:
+                try:
+                    return self._batched_jacobian(group, x)
+                except RuntimeError:  # recurrent layers cannot be vectorised over items
+                    self._one_by_one = True
+            return torch.stack([self._single_jacobian(group, item) for item in x])
+
+    def _batched_jacobian(self, group: list[str], x: Tensor) -> Tensor:
+        def outputs(chosen: dict[str, Tensor], item: Tensor) -> Tensor:
+            values: Tensor = self._call_module(self.trainable | chosen, item[None])
+            return values[0].flatten()
+
+        chosen = {name: self.trainable[name] for name in group}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="There is a performance drop")  # of what vmap does in a loop
+            jacobians = vmap(jacrev(outputs), in_dims=(None, 0))(chosen, x)
+        return torch.cat([one.flatten(1) for one in jacobians.values()], dim=1)
+
+    def _single_jacobian(self, group: list[str], item: Tensor) -> Tensor:
+        onward = torch.is_grad_enabled() and item.requires_grad
+        with torch.enable_grad():
+            chosen = {name: self.trainable[name].clone().requires_grad_() for name in group}
+            outputs = self._call_module(self.trainable | chosen, item[None])[0].flatten()
+            rows = [
+                torch.autograd.grad(
+                    one, [*chosen.values()], retain_graph=True, create_graph=onward, materialize_grads=True
+                )
+                for one in outputs
+            ]
+            return torch.cat([torch.stack(one).flatten() for one in zip(*rows, strict=True)])
+
+    def _call_module(self, trained: dict[str, Tensor], x: Tensor) -> Any:
+        return functional_call(self.module, (trained, self.fixed), (x,))
 
 
 def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block_size: int | None = None) -> Any:
@@ -112,8 +203,8 @@ class EmpiricalNTK(Kernel):
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         with torch.no_grad():
-            found: Matrix = self._compute_kernel(torch.tensor(x), None if y is None else torch.tensor(y)).numpy()
-        return found
+            matrix: Matrix = self._compute_kernel(torch.tensor(x), None if y is None else torch.tensor(y)).numpy()
+        return matrix
 
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         return self._compute_kernel(x.flatten(1), None if y is x else y.flatten(1))
@@ -136,12 +227,12 @@ class EmpiricalNTK(Kernel):
 def _validate_items(value: Any, name: str) -> Tensor:
     """Items in double precision, all of them finite."""
     refuse_unreadable_tensor(value, name)
-    found = value.double() if is_tensor(value) else torch.from_numpy(np.array(validate_array(value, name), np.float64))
-    if found.ndim < 2 or not len(found):
-        raise ValueError(f"{name} has shape {tuple(found.shape)}: expected (item, …) with at least one item")
-    if not found.isfinite().all():
+    items = value.double() if is_tensor(value) else torch.from_numpy(np.array(validate_array(value, name), np.float64))
+    if items.ndim < 2 or not len(items):
+        raise ValueError(f"{name} has shape {tuple(items.shape)}: expected (item, …) with at least one item")
+    if not items.isfinite().all():
         raise ValueError(f"{name} holds nan or infinity: expected finite numbers")
-    return found
+    return items
 
 
 def _kernel_by_groups(network: ParameterJacobian, x: Tensor, y: Tensor | None, block: int | None) -> Tensor:
@@ -150,8 +241,8 @@ def _kernel_by_groups(network: ParameterJacobian, x: Tensor, y: Tensor | None, b
     total: Tensor | None = None
     for group in network.groups(n_outputs):
         at_once = block or network.items_per_block(group, n_outputs)
-        found = _group_kernel(network, group, x, y, at_once)
-        total = found if total is None else total + found
+        group_kernel = _group_kernel(network, group, x, y, at_once)
+        total = group_kernel if total is None else total + group_kernel
     assert total is not None
     return total / n_outputs
 

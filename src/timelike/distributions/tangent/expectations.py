@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -19,7 +20,102 @@ from torch.autograd.function import once_differentiable
 from ...native.tangent.fallback_layers import SIGMOID_SCALE
 from .hermite import HermiteCross, HermiteMoments, HermiteTable, diagonal_moments, safe_inverse, tabulate_coefficients
 
+_TEST_RANGE = 3.0  # between −3 and 3 a function is tried
 TensorPair = tuple[Tensor, Tensor]
+_MAX_SILENT_LOSS, _MAX_LOSS = 1e-3, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
+_OPPOSITE_ANGLE = 1e-7  # from π: nearer angles are noise, as D has lost what tells points from opposite ones
+
+
+def values_and_slopes(function: Callable[[Tensor], Any], z: Tensor) -> tuple[Tensor, Tensor]:
+    """φ(z) and φ′(z), by autograd, of any number of axes."""
+    with torch.enable_grad():
+        leaf = z.detach().clone().requires_grad_()
+        outputs = function(leaf)
+        _refuse_non_tensor(function, outputs, z)
+        (slopes,) = torch.autograd.grad(outputs.sum(), leaf)
+    values = outputs.detach().double()
+    if not (values.isfinite().all() and slopes.isfinite().all()):
+        worst = z[~(values.isfinite() & slopes.isfinite())][0].item()
+        raise ValueError(f"activation={function_name(function)} or its derivative is nan or infinite at {worst:.6g}")
+    return values, slopes
+
+
+def validate_activation(function: Callable[[Tensor], Any]) -> float:
+    """How much the derivative jumps at 0; an error for a function that is no activation.
+
+    >>> validate_activation(torch.tanh), validate_activation(torch.relu)
+    (0.0, 1.0)
+    """
+    name = function_name(function)
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    edges = np.linspace(-_TEST_RANGE, _TEST_RANGE, 97)
+    middles, half = (edges[1:] + edges[:-1]) / 2, (edges[1] - edges[0]) / 2
+    points = torch.from_numpy((middles[:, None] + half * nodes).ravel())
+    values, slopes = _evaluate(function, points)
+    alone, _ = _evaluate(function, points[::50])
+    if not torch.allclose(alone, values[::50], rtol=1e-9, atol=1e-12):
+        raise ValueError(
+            f"activation={name} gives values that depend on the batch: expected a function of single numbers"
+        )
+    ends, _ = _evaluate(function, torch.from_numpy(edges))
+    risen = (slopes.reshape(-1, 16) @ torch.from_numpy(weights)) * half
+    off = (risen - ends.diff()).abs()
+    if not slopes.any() and not ends.diff().any():
+        raise ValueError(f"activation={name} is constant between −3 and 3: its units would have nothing to tell")
+    if off.max() > 1e-2 * max(1.0, float(values.abs().max())) * half:
+        where = middles[int(off.argmax())]
+        raise ValueError(
+            f"activation={name} has no derivative near {where:.2g}: there it rises by "
+            f"{float(ends.diff()[off.argmax()]):.3g}, and by its derivative by {float(risen[off.argmax()]):.3g}; "
+            "expected a continuous function with its own derivative, such as torch.tanh for torch.sign"
+        )
+    return _derivative_jump(function)
+
+
+def function_name(function: Any) -> str:
+    """What to call it in a message."""
+    return str(getattr(function, "__name__", repr(function)))
+
+
+def _evaluate(function: Callable[[Tensor], Any], points: Tensor) -> tuple[Tensor, Tensor]:
+    """Values and derivatives, with whatever goes wrong in the function told as that of an activation."""
+    try:
+        return values_and_slopes(function, points)
+    except (ValueError, TypeError) as error:
+        if str(error).startswith("activation="):
+            raise
+        raise _activation_error(function, error) from error
+    except (RuntimeError, AttributeError, NotImplementedError) as error:
+        raise _activation_error(function, error) from error
+
+
+def _activation_error(function: Any, error: Exception) -> TypeError:
+    return TypeError(
+        f"activation={function_name(function)} cannot be called with a tensor in double precision and differentiated "
+        f"by autograd ({str(error).splitlines()[0][:120]}): expected a function of torch, such as torch.tanh; a module "
+        "with parameters needs .double()"
+    )
+
+
+def _refuse_non_tensor(function: Any, outputs: Any, z: Tensor) -> None:
+    name = function_name(function)
+    if not isinstance(outputs, Tensor):
+        raise TypeError(f"activation={name} gave a {type(outputs).__name__}: expected a tensor, from torch functions")
+    if outputs.shape != z.shape:
+        raise ValueError(f"activation={name} gave shape {tuple(outputs.shape)} of {tuple(z.shape)}: expected the same")
+    if outputs.grad_fn is None:
+        raise ValueError(
+            f"activation={name} has no derivative by autograd: expected a differentiable function of torch"
+        )
+
+
+def _derivative_jump(function: Callable[[Tensor], Any]) -> float:
+    """φ′(0+) − φ′(0−), from two steps away so that a bend does not count."""
+    steps = torch.tensor([1e-7, 2e-7], dtype=torch.float64)
+    _, slopes = _evaluate(function, torch.cat([steps, -steps]))
+    near, far = (slopes[:2] - slopes[2:]).tolist()
+    jump = 2 * near - far
+    return float(jump) if abs(jump) > 1e-9 else 0.0
 
 
 class ActivationExpectation(abc.ABC):
@@ -43,8 +139,8 @@ class ActivationExpectation(abc.ABC):
         """The derivative of E[φ′(u)²] by the variance, without gradients."""
         with torch.enable_grad():
             leaf = a.detach().requires_grad_()
-            (found,) = torch.autograd.grad(self.diagonal(leaf, known)[1].sum(), leaf, allow_unused=True)
-        return torch.zeros_like(a) if found is None else found
+            (derivative,) = torch.autograd.grad(self.diagonal(leaf, known)[1].sum(), leaf, allow_unused=True)
+        return torch.zeros_like(a) if derivative is None else derivative
 
 
 class SlopeExpectation(ActivationExpectation):
@@ -125,7 +221,6 @@ class HermiteExpectation(ActivationExpectation):
     """Any function of torch with a derivative, by quadrature; a fold at 0 is found, and taken out."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
-        from .activation_checks import validate_activation
 
         self.function = function
         self.fold = validate_activation(function) / 2
@@ -162,7 +257,6 @@ class HermiteExpectation(ActivationExpectation):
         return values, slopes
 
     def _smooth_part(self, z: Tensor) -> TensorPair:
-        from .activation_checks import values_and_slopes
 
         values, slopes = values_and_slopes(self.function, z)
         return values - self.fold * z.abs(), slopes - self.fold * z.sign()
@@ -187,9 +281,6 @@ class HermiteExpectation(ActivationExpectation):
         warnings.warn(f"{told}, where points nearly coincide; it is less for others", stacklevel=2)
 
 
-_MAX_SILENT_LOSS, _MAX_LOSS = 1e-3, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
-
-
 class _HermiteDiagonal(torch.autograd.Function):
     """E[φ²] and E[φ′²], with derivatives by the variance."""
 
@@ -203,9 +294,6 @@ class _HermiteDiagonal(torch.autograd.Function):
     def backward(ctx: Any, values: Tensor, slopes: Tensor) -> tuple[Tensor, None]:
         first, second = ctx.saved_tensors
         return values * first + slopes * second, None
-
-
-_OPPOSITE_ANGLE = 1e-7  # from π: nearer angles are noise, as D has lost what tells points from opposite ones
 
 
 class FoldExpectation(torch.autograd.Function):
@@ -243,8 +331,8 @@ class FoldExpectation(torch.autograd.Function):
         def by(own: Tensor, other: Tensor) -> Tensor:
             leaning = (other.sqrt() * safe_inverse(own.sqrt())) * sine / math.pi
             turned = steep * (own - other + distance) * safe_inverse(own) / 2
-            found: Tensor = values * (leaning + agree / 2) + signs * turned + rest * (leaning - theta / math.pi)
-            return found
+            gradient: Tensor = values * (leaning + agree / 2) + signs * turned + rest * (leaning - theta / math.pi)
+            return gradient
 
         by_distance = -values * agree / 2 - signs * steep + rest * theta / math.pi
         return by(a, b).sum(1), by(b, a).sum(0), by_distance

@@ -23,9 +23,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-SERIES_ORDER = (
-    160  # terms of a series: tanh has 12 digits at variance 1; the tail that is cut off is known, and reported
-)
+# terms of a series: tanh has 12 digits at variance 1; the tail that is cut off is known, and reported
+SERIES_ORDER = 160
 _INTEGRATION_LIMIT = 13.0  # H_n(z) exp(−z²/2) ≤ exp(−z²/4), which is below 1e-18 there
 _PANEL_NODES = 24  # nodes of a panel, in which H_160 swings three times
 _MAX_VALUES = 1 << 21  # values of φ that are taken at once: 16 MiB
@@ -70,10 +69,10 @@ def quadrature_rule() -> tuple[Tensor, Tensor]:
 def hermite_projection() -> Tensor:
     """What values at the nodes are multiplied with for their coefficients, (node, order + 2)."""
     z, mass = quadrature_rule()
-    found = [torch.ones_like(z), z]
+    polynomials = [torch.ones_like(z), z]
     for n in range(1, SERIES_ORDER + 1):
-        found.append((z * found[-1] - n**0.5 * found[-2]) / (n + 1) ** 0.5)
-    return torch.stack(found, 1) * mass[:, None]
+        polynomials.append((z * polynomials[-1] - n**0.5 * polynomials[-2]) / (n + 1) ** 0.5)
+    return torch.stack(polynomials, 1) * mass[:, None]
 
 
 def tabulate_coefficients(function: Callable[[Tensor], tuple[Tensor, Tensor]], variances: Tensor) -> HermiteTable:
@@ -132,12 +131,12 @@ def safe_inverse(values: Tensor) -> Tensor:
 
 def sum_series(correlations: Tensor, pairs: list[tuple[Tensor, Tensor]]) -> Tensor:
     """Σ_n ρⁿ Σ f_n(i) g_n(j) over pairs (f, g) of tables, (item, item), by Horner's rule."""
-    found = torch.zeros_like(correlations)
+    total = torch.zeros_like(correlations)
     for n in range(min(table.shape[1] for pair in pairs for table in pair) - 1, -1, -1):
-        found.mul_(correlations)
+        total.mul_(correlations)
         for f, g in pairs:
-            found.addr_(f[:, n], g[:, n])
-    return found
+            total.addr_(f[:, n], g[:, n])
+    return total
 
 
 class HermiteCross(torch.autograd.Function):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,11 +10,51 @@ import numpy as np
 
 from ...core.parameters import check_float, check_int
 from ...native import tangent, thread_count
+from ...native.tangent import SIGMOID, SINE, SLOPE
 from ..kernels.base import Kernel, Matrix
-from .activation_names import Activation, activation_branches, closed_form_families, refuse_unknown_activation
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Activation = str | Callable[..., Any] | tuple[str | Callable[..., Any], ...]
+
+_CLOSED_FORMS = {
+    "relu": (SLOPE, 0.0),
+    "leaky_relu": (SLOPE, 0.01),
+    "abs": (SLOPE, -1.0),
+    "sigmoid": (SIGMOID, 0.0),
+    "sine": (SINE, 0.0),
+}
+ACTIVATION_NAMES = (*_CLOSED_FORMS, "gelu")
+
+
+def activation_branches(activation: Activation) -> tuple[str | Callable[..., Any], ...]:
+    """The activations of every layer, side by side.
+
+    >>> activation_branches("relu"), activation_branches(("relu", "sine"))
+    (('relu',), ('relu', 'sine'))
+    """
+    return activation if isinstance(activation, tuple) else (activation,)
+
+
+def closed_form_families(activation: Activation) -> tuple[tuple[int, float], ...] | None:
+    """The families of activations in `native.tangent`, or None where one of them needs quadrature."""
+    families = tuple(
+        _CLOSED_FORMS.get(branch) if isinstance(branch, str) else None for branch in activation_branches(activation)
+    )
+    return None if None in families else families  # type: ignore[return-value]
+
+
+def refuse_unknown_activation(activation: Any) -> None:
+    """An error for what is neither a name, nor a function, nor a tuple of these."""
+    names = ", ".join(f'"{name}"' for name in ACTIVATION_NAMES)
+    if isinstance(activation, list) or (isinstance(activation, tuple) and not activation):
+        raise TypeError(f"activation={activation!r}: expected a tuple of names for branches, such as ('relu', 'sine')")
+    for branch in activation_branches(activation):
+        if isinstance(branch, str) and branch not in ACTIVATION_NAMES:
+            raise ValueError(f"activation={branch!r}: expected one of {names}, a function, or a tuple of them")
+        if not isinstance(branch, str) and not callable(branch):
+            raise TypeError(f"activation={branch!r}: expected one of {names}, a function, or a tuple of them")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -30,7 +71,7 @@ class WideNetworkKernel(Kernel):
     def __post_init__(self) -> None:
         refuse_unknown_activation(self.activation)
         if any(map(callable, activation_branches(self.activation))):
-            from .recursion import refuse_non_activations
+            from .autograd import refuse_non_activations
 
             refuse_non_activations(self.activation)
         self._set_options(
@@ -42,10 +83,10 @@ class WideNetworkKernel(Kernel):
 
     def __repr__(self) -> str:
         """With functions by their names: where they are in memory says nothing."""
-        said = super().__repr__()
-        for one in filter(callable, activation_branches(self.activation)):
-            said = said.replace(repr(one), getattr(one, "__name__", repr(one)))
-        return said
+        written = super().__repr__()
+        for function in filter(callable, activation_branches(self.activation)):
+            written = written.replace(repr(function), getattr(function, "__name__", repr(function)))
+        return written
 
     @property
     def _native_network(self) -> tangent.WideNetwork | None:
@@ -64,9 +105,9 @@ class WideNetworkKernel(Kernel):
     def _kernel_tensor(self, x: Tensor, y: Tensor) -> Tensor:
         network = self._native_network
         if network is None:
-            from . import recursion
+            from . import autograd
 
-            return recursion.recursion_matrix(x.flatten(1), y.flatten(1), self)
+            return autograd.recursion_matrix(x.flatten(1), y.flatten(1), self)
         from . import autograd
 
         return autograd.kernel_matrix(x.flatten(1), y.flatten(1), network)
@@ -85,8 +126,8 @@ class WideNetworkKernel(Kernel):
 
         with torch.no_grad():
             sides = [torch.tensor(side) for side in (x, x if y is None else y)]  # copies: samples are read-only
-            found = self._kernel_tensor(*sides).numpy()
-        return np.asarray((found + found.T) / 2 if y is None else found)
+            matrix = self._kernel_tensor(*sides).numpy()
+        return np.asarray((matrix + matrix.T) / 2 if y is None else matrix)
 
 
 class NTK(WideNetworkKernel):
@@ -132,7 +173,9 @@ class ConjugateKernel(WideNetworkKernel):
         Σ ← w² E[φ(u) φ(v)] + b²        Σ = w² ⟨x, y⟩ / d + b² at first,   without b² after the last hidden layer
 
     (Neal, 1996; Lee et al., "Deep Neural Networks as Gaussian Processes", 2018): the kernel of a network of which only
-    the last layer is trained. Smoother than `NTK`: ReLU's has no cusp at x = y. The options are those of `NTK`.
+    the last layer is trained. Smoother than `NTK`: ReLU's has no cusp at x = y.
+
+    `activation`, `depth`, `bias`, `weight` and the other options are those of `NTK`.
 
     >>> import timelike as tl
     >>> tl.distributions.ConjugateKernel(depth=1, bias=0.0)([[3.0, 4.0]]).round(4)

@@ -15,13 +15,18 @@ from ...core.memory import refuse_beyond_memory
 from ...core.parameters import check_float, check_int
 from ...core.random import MAX_RESAMPLES, RandomState, check_random_state, check_seed
 from ...encode import Rocket
-from ...sequences import Sequences
 from ..kernels.base import fit_if_needed
-from ..validation import as_vectors, pool_samples
-from . import p_values
-from .permutations import Allocations, ExchangeableUnits, exchangeable_units, make_allocations, refuse_unexchangeable
+from ..validation import Sample, as_vectors, is_vector_sample, pool_samples
+from .permutations import (
+    Allocations,
+    ExchangeableUnits,
+    exchangeable_units,
+    make_allocations,
+    permutation_p_value,
+    refuse_unexchangeable,
+)
 from .result import TestResult
-from .validation import validate_samples
+from .samples import validate_samples
 
 Floats = NDArray[np.float64]
 _SCORE_DIGITS = 12  # scores that agree in this many digits count as ties
@@ -87,8 +92,8 @@ class ClassifierTest:
 
     def test(self, X: Any, Y: Any, *, groups: Any = None) -> TestResult:
         """Whether X and Y differ; all as in `TwoSample.test`."""
-        given = validate_samples(X, Y, None, groups)
-        samples, units = given.samples, given.units
+        X, Y, units = validate_samples(X, Y, None, groups)
+        samples = X, Y
         rng = check_random_state(self.random_state)
         if self.classifier is None:
             sides, observed, null, how = self._test_ridge(samples, units, rng)
@@ -97,7 +102,7 @@ class ClassifierTest:
         enumerated = sides.n_allocations - 1 <= self.n_permutations
         return TestResult(
             observed,
-            p_values.permutation_p_value(null, observed),
+            permutation_p_value(null, observed),
             null,
             how,
             (len(samples[0]), len(samples[1])),
@@ -115,7 +120,7 @@ class ClassifierTest:
     # --- ridge, refitted for every permutation ------------------------------------------------------------------------
 
     def _test_ridge(
-        self, samples: Sequence[Sequences], units: ExchangeableUnits, rng: np.random.Generator
+        self, samples: Sequence[Sample], units: ExchangeableUnits, rng: np.random.Generator
     ) -> tuple[ExchangeableUnits, float, Floats, str]:
         vectors, how = standardized_features(pool_samples(samples), rng)
         refuse_beyond_memory(
@@ -131,7 +136,7 @@ class ClassifierTest:
     # --- any classifier, on a half that it has not seen ---------------------------------------------------------------
 
     def _test_classifier(
-        self, samples: Sequence[Sequences], units: ExchangeableUnits, rng: np.random.Generator
+        self, samples: Sequence[Sample], units: ExchangeableUnits, rng: np.random.Generator
     ) -> tuple[ExchangeableUnits, float, Floats, str]:
         half = assign_folds(units, 2, rng, stratify=True)
         sample, labels = pool_samples(samples), units.in_x[units.unit_of].astype(int)
@@ -151,9 +156,9 @@ class ClassifierTest:
         return held, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a half that it has not seen"
 
 
-def standardized_features(sample: Sequences, rng: np.random.Generator) -> tuple[Floats, str]:
+def standardized_features(sample: Sample, rng: np.random.Generator) -> tuple[Floats, str]:
     """Vectors as they are, and those of `Rocket` for sequences, brought to deviation 1; and what they are called."""
-    if sample.shape[1] == 1:
+    if is_vector_sample(sample):
         vectors, how = as_vectors(sample, "X and Y"), "vectors"
     else:
         encoder = fit_if_needed(Rocket(n_features=2000, random_state=0), sample, rng)
@@ -225,15 +230,15 @@ def _score_method(classifier: Any) -> str | None:
 
 def _predict_scores(model: Any, items: Any) -> Floats:
     method = _score_method(model)
-    found: Floats = np.asarray(getattr(model, str(method))(items), np.float64)
-    if not np.isfinite(found).all():
+    scores: Floats = np.asarray(getattr(model, str(method))(items), np.float64)
+    if not np.isfinite(scores).all():
         raise ValueError(f"classifier gave nan or infinity as {method}: expected finite scores")
-    return np.asarray(found[:, -1], np.float64) if found.ndim == 2 else found
+    return np.asarray(scores[:, -1], np.float64) if scores.ndim == 2 else scores
 
 
-def _classifier_input(sample: Sequences) -> Any:
+def _classifier_input(sample: Sample) -> Any:
     """What a classifier is given: vectors as scikit-learn has them."""
-    return as_vectors(sample, "X and Y") if sample.shape[1] == 1 else sample
+    return as_vectors(sample, "X and Y") if is_vector_sample(sample) else sample
 
 
 def _held_out_groups(

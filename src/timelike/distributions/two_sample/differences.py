@@ -17,16 +17,14 @@ from ...core.random import MAX_RESAMPLES, RandomState, check_random_state, spawn
 from ...plotting import html
 from ...score.intervals import Interval
 from ...sequences import Sequences
-from ..discrepancy.variance import estimate_mmd, mean_similarities
-from ..kernels.base import Kernel, Matrix, as_kernel, format_kernel
-from ..kernels.defaults import default_kernel
-from ..validation import pool_samples
-from . import mmd_statistic
+from ..discrepancy.mmd import estimate_mmd, mean_similarities
+from ..kernels.base import Kernel, Matrix, as_kernel, default_kernel, format_kernel
+from ..validation import pool_samples, to_sequences
 from .estimator import TwoSample
 from .permutations import ExchangeableUnits, group_size_notes
 from .result import TestResult
-from .subsampling import subsample_pair
-from .validation import validate_samples
+from .samples import subsample_pair, validate_samples
+from .statistic import statistic_from_matrix
 
 Floats = NDArray[np.float64]
 MAX_LISTED = 10  # sequences that are named
@@ -82,23 +80,23 @@ class Differences:
 
     def lines(self) -> list[str]:
         """In words."""
-        said = [
+        lines = [
             f"told apart {self.separation:.0%} of the time (half is chance), MMD² {self.effect.mean:.4g} "
             f"[{self.effect.low:.4g}, {self.effect.high:.4g}]",
             "most unlike: " + ", ".join(f"{one.name} ({one.witness:.3g})" for one in self.sequences[:5]),
         ]
         if self.outliers:
-            said.append("unlike anything before: " + ", ".join(one.name for one in self.outliers[:5]))
+            lines.append("unlike anything before: " + ", ".join(one.name for one in self.outliers[:5]))
         if self.channels:
-            found = ", ".join(f"{one.name} (p = {one.p_value:.3g})" for one in self.channels[:5])
-            said.append(f"channels, the most changed first: {found}")
-        return [*said, *(f"Note: {note}." for note in self.notes)]
+            channels = ", ".join(f"{one.name} (p = {one.p_value:.3g})" for one in self.channels[:5])
+            lines.append(f"channels, the most changed first: {channels}")
+        return [*lines, *(f"Note: {note}." for note in self.notes)]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def _repr_html_(self) -> str:
-        known = [
+        facts = [
             ("effect, MMD²", f"{self.effect.mean:.4g} [{self.effect.low:.4g}, {self.effect.high:.4g}]"),
             ("sequences told apart", f"{self.separation:.0%} (half is chance)"),
             ("compared", f"{self.sizes[0]} and {self.sizes[1]}"),
@@ -108,13 +106,13 @@ class Differences:
         unusual = html.table(["most unlike", "witness", "of the first sample as unlike"], rows)
         broken = [html.paragraph("Unlike anything before: " + ", ".join(one.name for one in self.outliers))]
         channels = html.table(["channel", "p (Holm)", "MMD²"], [[c.name, c.p_value, c.effect] for c in self.channels])
-        said = [html.paragraph(f"Note: {note}.") for note in self.notes]
+        notes = [html.paragraph(f"Note: {note}.") for note in self.notes]
         return html.join_html(
-            html.fact_table("What differs", known),
+            html.fact_table("What differs", facts),
             unusual,
             *(broken if self.outliers else []),
             *([channels] if self.channels else []),
-            *said,
+            *notes,
         )
 
 
@@ -156,16 +154,17 @@ def differences(
     chosen = None if kernel is None else as_kernel(kernel)
     check_int(n_permutations, "n_permutations", 19, MAX_RESAMPLES)
     X, Y, units = validate_samples(X, Y, None if chosen is None else chosen.domain, groups)
+    X, Y = to_sequences(X), to_sequences(Y)  # which have names of channels and items
     rng = check_random_state(random_state)
     Y = Y if Y.ids is not None else Y.replace(ids=[f"Y[{i}]" for i in range(len(Y))])
     learning = spawn_kernel_rng(rng)
     X, Y, units, y_positions = subsample_pair(X, Y, units, rng)
     both = pool_samples((X, Y))
     ready, matrix = (chosen or default_kernel((X, Y))).center_on(both).resolve_with_matrix(both, learning)
-    called = list(X.channel_names or Y.channel_names or _default_channel_names(X.frame[0]))
+    channel_names = list(X.channel_names or Y.channel_names or _default_channel_names(X.frame[0]))
     test = channel_test(chosen, n_permutations, int(rng.integers(2**31)))
     assert Y.ids is not None
-    found = explain_differences((X, Y), matrix, units, ready, Y.ids.astype(str).tolist(), called, test)
+    found = explain_differences((X, Y), matrix, units, ready, Y.ids.astype(str).tolist(), channel_names, test)
     return restore_positions(found, y_positions)
 
 
@@ -249,7 +248,7 @@ def _effect_interval(matrix: Matrix, n: int, units: ExchangeableUnits) -> Interv
     The first is the variance where something differs (Gretton et al., 2012), the second what is left where nothing
     does.
     """
-    whole_matrix = mmd_statistic.statistic_from_matrix(matrix, units)
+    whole_matrix = statistic_from_matrix(matrix, units)
     drawn = units.sample_allocations(_N_NULL_PERMUTATIONS, np.random.default_rng(0))
     value, *null = whole_matrix.statistics(units.items(np.concatenate([units.in_x[None], drawn]))).tolist()
     if units.has_lone_unit:  # how much such units vary, one does not tell
@@ -272,16 +271,16 @@ def _test_channels(
     if min(map(len, samples)) < 2:
         return (), ["channels are compared once there are two sequences"]
     # without validation: the samples were checked whole, and a channel by itself may repeat itself, as a counter does
-    found = [test._test_samples(_select_channel(samples, i), units) for i in range(frame[0])]
-    raised = score.holm_correction([one.p_value for one in found])
+    results = [test._test_samples(_select_channel(samples, i), units) for i in range(frame[0])]
+    raised = score.holm_correction([result.p_value for result in results])
     listed = [
-        ChannelDifference(str(name), float(p), _mean_mmd(one))
-        for name, p, one in zip(names, raised, found, strict=True)
+        ChannelDifference(str(name), float(p), _mean_mmd(result))
+        for name, p, result in zip(names, raised, results, strict=True)
     ]
     floors = {units.smallest_p: units.unit_name, 1 / (test.n_permutations + 1): "permutations"}
     least = min(1.0, len(listed) * max(floors))
     floor = f"of {len(listed)} channels none can have a p-value below {least:.2g}: too few {floors[max(floors)]}"
-    return tuple(sorted(listed, key=lambda one: (one.p_value, -one.effect))), [floor] if least > 0.05 else []
+    return tuple(sorted(listed, key=lambda result: (result.p_value, -result.effect))), [floor] if least > 0.05 else []
 
 
 def _mean_mmd(found: TestResult) -> float:

@@ -13,17 +13,23 @@ from ...align.distance_matrix import ProgressCallback, report_progress
 from ...core.parameters import check_choice, check_float, check_int
 from ...core.progress import check_progress
 from ...core.random import MAX_RESAMPLES, RandomState, check_random_state, check_seed, spawn_kernel_rng
-from ...sequences import Sequences
-from ..kernels import matrix_blocks
-from ..kernels.base import Kernel, as_kernel, format_kernel
-from ..kernels.defaults import default_kernels
-from ..validation import pool_samples
-from . import mmd_statistic, p_values
-from .max_statistic import MaxStatistic
-from .overlap import copy_notes, missing_value_notes
-from .permutations import Allocations, ExchangeableUnits, group_size_notes, make_allocations
+from ..kernels import base as kernel_base
+from ..kernels.base import Kernel, as_kernel, default_kernels, format_kernel
+from ..validation import Sample, pool_samples
+from .permutations import (
+    Allocations,
+    ExchangeableUnits,
+    decisive_exceedances,
+    group_size_notes,
+    least_ranks,
+    make_allocations,
+    permutation_p_value,
+    sequential_p_value,
+    snap_ties,
+)
 from .result import KernelResult, TestResult
-from .validation import validate_samples
+from .samples import copy_notes, missing_value_notes, validate_samples
+from .statistic import MaxStatistic, MMDStatistic, statistic_from_blocks, statistic_from_matrix
 
 StatisticEstimator = Literal["unbiased", "biased"]
 MAX_STATISTIC_NAME = "largest MMD² over its deviation by chance"
@@ -34,15 +40,15 @@ _BLOCK_PERMUTATIONS = 256  # permutations between two looks whether p is decided
 class TwoSample:
     """Whether two collections differ, by MMD and an exact permutation test (Gretton et al., 2012).
 
-    The statistic is MMD²; it is compared with that of the same items dealt out to two sides anew:
+    The statistic is MMD²; it is compared with its values after random permutations of the items:
 
         p = (1 + #{permuted ≥ observed}) / (1 + permutations)
 
     never 0, ties counted (Phipson and Smyth, 2010). Where there are no more ways than `n_permutations`, all are tried.
     The level is exact for any kernel, also where it learns from the data or is not definite: kernels see the pooled
-    sample only, and in an order that is drawn. How easily a difference is seen is a matter of the kernel.
+    sample only, and in an order that is drawn. The kernel determines the power of the test.
 
-    Use it for "is this week's data like last week's?", asked once; for a question that is asked every day, `Drift`,
+    Use it for a single question, "is this week's data like last week's?"; for one you ask daily, use `Drift`,
     whose false alarms do not add up. It needs items that are exchangeable if nothing has changed: sequences of one
     subject are alike, so give groups. It says that something differs, and with thousands of sequences it
     finds differences too small to matter: look at the statistic, and at `witness`.
@@ -55,14 +61,14 @@ class TwoSample:
         `EncoderKernel(StatisticsEncoder(), RBF())`, which sees levels, spreads and paces: the statistic is the larger
         MMD², each over its deviation by chance, and `parts` of the result say what each found. (Frames of more than
         256 numbers are compared by Rocket alone.) Of several kernels that are given the best rank counts, and p is
-        that of all of them together (`p_values.least_ranks`).
+        that of all of them together (`least_ranks`).
     n_permutations : int
     estimator : {"unbiased", "biased"}
         Of MMD², as in `mmd`; unbiased also without pairs of items of one group, which are not independent.
     scales : tuple of float, optional
         Multiples of the kernel's width, such as (0.25, 0.5, 1, 2, 4), that are all tried, as several kernels are.
     stop_above : float, optional
-        A level, such as 0.05: permutations stop as soon as p is certain to be above it (`p_values.sequential_p_value`).
+        A level, such as 0.05: permutations stop as soon as p is certain to be above it (`sequential_p_value`).
     random_state : int, Generator or None
     progress : bool or None
         Whether to show a bar where there are more than 4096 items: their similarities are made in blocks, three times.
@@ -115,13 +121,13 @@ class TwoSample:
             single items. Groups of one sample are dealt out anew. A group that is in both has a part in each, and the
             parts change places: before and after, of the same subjects.
         """
-        over = self._candidate_kernels()[0].domain if self.kernel is not None else None
-        given = validate_samples(X, Y, over, groups)
-        for kernel in self._candidate_kernels(given.samples):
-            kernel._validate_sides((given.X, "X"), (given.Y, "Y"))
-        return self._test_samples(given.samples, given.units)
+        domain = self._candidate_kernels()[0].domain if self.kernel is not None else None
+        X, Y, units = validate_samples(X, Y, domain, groups)
+        for kernel in self._candidate_kernels((X, Y)):
+            kernel._validate_sides((X, "X"), (Y, "Y"))
+        return self._test_samples((X, Y), units)
 
-    def _test_samples(self, samples: tuple[Sequences, Sequences], units: ExchangeableUnits) -> TestResult:
+    def _test_samples(self, samples: tuple[Sample, Sample], units: ExchangeableUnits) -> TestResult:
         """The test of validated samples."""
         rng = check_random_state(self.random_state)
         learning = spawn_kernel_rng(rng)
@@ -129,89 +135,89 @@ class TwoSample:
         with report_progress(self.progress, "TwoSample") as report:
             resolved = self._iterate_resolved(samples, units, learning, report)
             if self.kernel is None and self.scales is None:
-                columns = [self._combine_defaults(list(resolved), units, sides)]
+                outcomes = [self._combine_defaults(list(resolved), units, sides)]
             else:
-                columns = [self._kernel_outcome(kernel, similar, units, sides) for kernel, similar in resolved]
-        notes = list(dict.fromkeys(one.indefinite_note for one in columns if one.indefinite_note))
+                outcomes = [self._kernel_outcome(kernel, statistic, units, sides) for kernel, statistic in resolved]
+        notes = list(dict.fromkeys(outcome.indefinite_note for outcome in outcomes if outcome.indefinite_note))
         notes += (
             _permutation_notes(units, self.n_permutations)
             + group_size_notes(units)
             + copy_notes(*samples)
             + missing_value_notes(*samples)
         )
-        if all(one.is_constant for one in columns):
+        if all(outcome.is_constant for outcome in outcomes):
             notes.append("all similarities are equal, so no permutation differs from another, and p is 1")
-        if len(columns[0].null) < len(sides):
+        if len(outcomes[0].null) < len(sides):
             notes.append(
-                f"stopped after {len(columns[0].null)} permutations, as p is certain to be above {self.stop_above}"
+                f"stopped after {len(outcomes[0].null)} permutations, as p is certain to be above {self.stop_above}"
             )
-        return _make_result(columns, units, samples, tuple(notes), len(sides) == units.n_allocations - 1)
+        return _make_result(outcomes, units, samples, tuple(notes), len(sides) == units.n_allocations - 1)
 
     # --- kernels ------------------------------------------------------------------------------------------------------
 
-    def _candidate_kernels(self, samples: Sequence[Sequences] = ()) -> tuple[Kernel, ...]:
+    def _candidate_kernels(self, samples: Sequence[Sample] = ()) -> tuple[Kernel, ...]:
         if self.kernel is None:
             return default_kernels(samples)
         return self.kernel if isinstance(self.kernel, tuple) else (self.kernel,)
 
     def _iterate_resolved(
-        self, samples: Sequence[Sequences], units: ExchangeableUnits, rng: np.random.Generator, report: ProgressCallback
-    ) -> Iterator[tuple[Kernel, mmd_statistic.MMDStatistic]]:
+        self, samples: Sequence[Sample], units: ExchangeableUnits, rng: np.random.Generator, report: ProgressCallback
+    ) -> Iterator[tuple[Kernel, MMDStatistic]]:
         """Every kernel of every width, with the similarities of all pairs; one at a time, as they are large."""
         sample, factors, biased = pool_samples(samples), self.scales or (1.0,), self.estimator == "biased"
         for given in self._candidate_kernels(samples):
             kernel = given.center_on(sample)
-            if len(sample) ** 2 <= matrix_blocks.MAX_MATRIX_ENTRIES:
+            if len(sample) ** 2 <= kernel_base.MAX_MATRIX_ENTRIES:
                 resolved = (
                     [kernel.resolve_with_matrix(sample, rng)]
                     if self.scales is None
                     else kernel.resolve_widths(sample, factors, rng)
                 )
                 for ready, matrix in resolved:
-                    yield ready, mmd_statistic.statistic_from_matrix(matrix, units, biased=biased, spare=True)
+                    yield ready, statistic_from_matrix(matrix, units, biased=biased, spare=True)
                 continue
             ready = kernel.resolve(sample, rng)
-            known = ready._precompute_items(sample, "X and Y")
-            for one in [ready] if self.scales is None else ready.scale_widths(factors):
-                yield one, mmd_statistic.statistic_from_blocks(one, known, units, biased=biased, report=report)
+            items = ready._precompute_items(sample, "X and Y")
+            for scaled in [ready] if self.scales is None else ready.scale_widths(factors):
+                yield scaled, statistic_from_blocks(scaled, items, units, biased=biased, report=report)
 
     # --- permutations -------------------------------------------------------------------------------------------------
 
     def _combine_defaults(
-        self, resolved: list[tuple[Kernel, mmd_statistic.MMDStatistic]], units: ExchangeableUnits, sides: Allocations
+        self, resolved: list[tuple[Kernel, MMDStatistic]], units: ExchangeableUnits, sides: Allocations
     ) -> KernelOutcome:
         """What the default kernels find: the largest of their statistics, and what each finds by itself."""
         if len(resolved) == 1:
             return self._kernel_outcome(*resolved[0], units, sides)
-        similar, names = (
+        statistic, names = (
             MaxStatistic(tuple(one for _, one in resolved)),
             [format_kernel(kernel) for kernel, _ in resolved],
         )
-        called = f"the largest of {len(names)} kernels"
+        joint_name = f"the largest of {len(names)} kernels"
         if self._may_stop_early(units, sides):
-            found, each = self._permute_until_decided(called, similar, units, sides)
+            outcome, each = self._permute_until_decided(joint_name, statistic, units, sides)
         else:
-            each = similar.kernel_statistics(units.items(np.concatenate([units.in_x[None], sides])))
-            found = _count_outcome(called, similar.combine(each), similar)
+            each = statistic.kernel_statistics(units.items(np.concatenate([units.in_x[None], sides])))
+            outcome = _count_outcome(joint_name, statistic.combine(each), statistic)
         alone = [
-            _count_outcome(name, every, part) for name, every, part in zip(names, each, similar.parts, strict=True)
+            _count_outcome(name, every, part) for name, every, part in zip(names, each, statistic.parts, strict=True)
         ]
         parts = tuple(KernelResult(one.kernel, one.statistic, one.p_value) for one in alone)
-        return found._replace(parts=parts, statistic_name=MAX_STATISTIC_NAME)
+        return outcome._replace(parts=parts, statistic_name=MAX_STATISTIC_NAME)
 
     def _kernel_outcome(
-        self, kernel: Kernel, similar: mmd_statistic.MMDStatistic, units: ExchangeableUnits, sides: Allocations
+        self, kernel: Kernel, statistic: MMDStatistic, units: ExchangeableUnits, sides: Allocations
     ) -> KernelOutcome:
         """What one kernel finds."""
         if self._may_stop_early(units, sides):
-            found, _ = self._permute_until_decided(
-                format_kernel(kernel), MaxStatistic((similar,), is_scaled=False), units, sides
+            outcome, _ = self._permute_until_decided(
+                format_kernel(kernel), MaxStatistic((statistic,), is_scaled=False), units, sides
             )
         else:
             # with the observed one at once: a matrix that is made in blocks is made anew for every call
-            every = similar.statistics(units.items(np.concatenate([units.in_x[None], sides])))
-            found = _count_outcome(format_kernel(kernel), every, similar)
-        return found._replace(
+            every = statistic.statistics(units.items(np.concatenate([units.in_x[None], sides])))
+            outcome = _count_outcome(format_kernel(kernel), every, statistic)
+        return outcome._replace(
             indefinite_note=f"{format_kernel(kernel):.60}: {kernel.indefinite_reason}"
             if kernel.indefinite_reason
             else ""
@@ -222,26 +228,24 @@ class TwoSample:
         return self.stop_above is not None and len(sides) < units.n_allocations - 1
 
     def _permute_until_decided(
-        self, kernel: str, similar: MaxStatistic, units: ExchangeableUnits, sides: Allocations
+        self, kernel: str, statistic: MaxStatistic, units: ExchangeableUnits, sides: Allocations
     ) -> tuple[KernelOutcome, NDArray[np.float64]]:
         """What as many permutations as it takes find, and the statistics of each kernel, the observed one first."""
         assert self.stop_above is not None
-        each = [similar.kernel_statistics(units.items(units.in_x[None]))]
-        observed = float(similar.combine(each[0])[0])
-        limit, null = p_values.decisive_exceedances(self.stop_above, len(sides)), np.empty(0)
+        each = [statistic.kernel_statistics(units.items(units.in_x[None]))]
+        observed = float(statistic.combine(each[0])[0])
+        limit, null = decisive_exceedances(self.stop_above, len(sides)), np.empty(0)
         # a matrix that is made in blocks is made anew for every look, so there is one
-        at_once = len(sides) if similar.matrix is None else _BLOCK_PERMUTATIONS
+        at_once = len(sides) if statistic.matrix is None else _BLOCK_PERMUTATIONS
         decided = None
         for begin in range(0, len(sides), at_once):
-            each.append(similar.kernel_statistics(units.items(sides[begin : begin + at_once])))
-            null = np.concatenate(
-                [null, p_values.snap_ties(similar.combine(each[-1]), observed, similar.tie_tolerance)]
-            )
-            if (decided := p_values.sequential_p_value(null, observed, limit)) is not None:
+            each.append(statistic.kernel_statistics(units.items(sides[begin : begin + at_once])))
+            null = np.concatenate([null, snap_ties(statistic.combine(each[-1]), observed, statistic.tie_tolerance)])
+            if (decided := sequential_p_value(null, observed, limit)) is not None:
                 break
-        p_value, n_drawn = (p_values.permutation_p_value(null, observed), len(null)) if decided is None else decided
-        found = KernelOutcome(kernel, observed, null[:n_drawn], p_value, similar.is_constant)
-        return found, np.concatenate(each, axis=1)[:, : n_drawn + 1]
+        p_value, n_drawn = (permutation_p_value(null, observed), len(null)) if decided is None else decided
+        outcome = KernelOutcome(kernel, observed, null[:n_drawn], p_value, statistic.is_constant)
+        return outcome, np.concatenate(each, axis=1)[:, : n_drawn + 1]
 
 
 class KernelOutcome(NamedTuple):
@@ -257,45 +261,43 @@ class KernelOutcome(NamedTuple):
     parts: tuple[KernelResult, ...] = ()
 
 
-def _count_outcome(
-    kernel: str, every: NDArray[np.float64], similar: mmd_statistic.MMDStatistic | MaxStatistic
-) -> KernelOutcome:
+def _count_outcome(kernel: str, every: NDArray[np.float64], statistic: MMDStatistic | MaxStatistic) -> KernelOutcome:
     """A column of statistics, the observed one first, with its p-value."""
     observed = float(every[0])
-    null = p_values.snap_ties(every[1:], observed, similar.tie_tolerance)
-    return KernelOutcome(kernel, observed, null, p_values.permutation_p_value(null, observed), similar.is_constant)
+    null = snap_ties(every[1:], observed, statistic.tie_tolerance)
+    return KernelOutcome(kernel, observed, null, permutation_p_value(null, observed), statistic.is_constant)
 
 
 def _make_result(
-    columns: list[KernelOutcome],
+    outcomes: list[KernelOutcome],
     units: ExchangeableUnits,
-    samples: Sequence[Sequences],
+    samples: Sequence[Sample],
     notes: tuple[str, ...],
     enumerated: bool,
 ) -> TestResult:
     """Of one kernel, or of the least rank among several."""
-    known: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "sizes": (len(samples[0]), len(samples[1])),
         "n_allocations": units.n_allocations,
         "is_enumerated": enumerated,
         "unit": units.unit_name,
         "notes": notes,
     }
-    if len(columns) == 1:
-        one = columns[0]
-        known |= {"parts": one.parts, "statistic_name": one.statistic_name}
-        return TestResult(one.statistic, one.p_value, one.null, one.kernel, **known)
-    table = np.stack([np.concatenate([[one.statistic], one.null]) for one in columns], axis=1)
-    best = 1 - p_values.least_ranks(table)
-    parts = tuple(KernelResult(one.kernel, one.statistic, one.p_value) for one in columns)
+    if len(outcomes) == 1:
+        outcome = outcomes[0]
+        facts |= {"parts": outcome.parts, "statistic_name": outcome.statistic_name}
+        return TestResult(outcome.statistic, outcome.p_value, outcome.null, outcome.kernel, **facts)
+    table = np.stack([np.concatenate([[outcome.statistic], outcome.null]) for outcome in outcomes], axis=1)
+    best = 1 - least_ranks(table)
+    parts = tuple(KernelResult(outcome.kernel, outcome.statistic, outcome.p_value) for outcome in outcomes)
     return TestResult(
         float(best[0]),
-        p_values.permutation_p_value(best[1:], float(best[0])),
+        permutation_p_value(best[1:], float(best[0])),
         best[1:],
-        f"{len(columns)} kernels",
+        f"{len(outcomes)} kernels",
         parts=parts,
         statistic_name="1 − least rank",
-        **known,
+        **facts,
     )
 
 

@@ -13,14 +13,13 @@ from scipy.special import ndtr
 from ...core.parameters import check_float, check_int
 from ...core.random import MAX_RESAMPLES, RandomState, check_random_state
 from ...plotting import two_sample as drawing
-from ..discrepancy.variance import estimate_mmd
-from ..kernels.defaults import default_kernels
+from ..discrepancy.mmd import estimate_mmd
+from ..kernels.base import default_kernels
 from ..validation import pool_samples
-from . import mmd_statistic
 from .estimator import TwoSample
 from .permutations import Allocations, ExchangeableUnits
-from .subsampling import subsample_pair
-from .validation import validate_samples
+from .samples import subsample_pair, validate_samples
+from .statistic import statistic_from_matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,8 +53,8 @@ class Power:
         sizes = np.asarray(n, np.float64)
         if not (sizes >= 1).all():
             raise ValueError(f"n={n!r:.60}: expected numbers of units, 1 or more")
-        found = np.where(sizes < _min_units(self.level), 0.0, _power_curve(sizes, self.effect, self))
-        return float(found) if np.ndim(n) == 0 else found
+        probabilities = np.where(sizes < _min_units(self.level), 0.0, _power_curve(sizes, self.effect, self))
+        return float(probabilities) if np.ndim(n) == 0 else probabilities
 
     def __str__(self) -> str:
         low, high = self.n_required_range
@@ -154,23 +153,23 @@ def _estimate_power(
     n_kernels: int,
 ) -> Power:
     """What one kernel needs; of several, of which the largest statistic counts, each has its share of the level."""
-    found = estimate_mmd(matrix, n_items, units.group_of)
+    estimate = estimate_mmd(matrix, n_items, units.group_of)
     n, m = int(units.in_x.sum()), int((~units.in_x).sum())
-    null = mmd_statistic.statistic_from_matrix(matrix, units).statistics(allocations) / (1 / n + 1 / m)
-    known = {
-        "effect": found.value,
+    null = statistic_from_matrix(matrix, units).statistics(allocations) / (1 / n + 1 / m)
+    facts = {
+        "effect": estimate.value,
         "standard_error": float(
-            np.sqrt(found.x_variance / n + found.y_variance / m + null.var() * (1 / n + 1 / m) ** 2)
+            np.sqrt(estimate.x_variance / n + estimate.y_variance / m + null.var() * (1 / n + 1 / m) ** 2)
         ),
         "level": level,
         "target": target,
         "unit": units.unit_name,
-        "first_order_variance": found.x_variance + found.y_variance,
+        "first_order_variance": estimate.x_variance + estimate.y_variance,
         "null": tuple(np.quantile(null, [*_NULL_LEVELS, 1 - level / n_kernels]).tolist()),
     }
-    rough = Power(n_required=None, n_required_range=(None, None), **known)  # type: ignore[arg-type]
+    rough = Power(n_required=None, n_required_range=(None, None), **facts)  # type: ignore[arg-type]
     low, middle, high = (_required_units(rough, rough.effect + sign * rough.standard_error) for sign in (1, 0, -1))
-    return Power(n_required=middle, n_required_range=(low, high), **known)  # type: ignore[arg-type]
+    return Power(n_required=middle, n_required_range=(low, high), **facts)  # type: ignore[arg-type]
 
 
 def _power_curve(n: Floats, effect: float, plan: Power) -> Floats:

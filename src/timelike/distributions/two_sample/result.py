@@ -87,7 +87,7 @@ class TestResult:
         return drawing.plot_null(self.null, self.statistic, self.p_value, self.statistic_name)
 
     def _repr_html_(self) -> str:
-        known = [
+        facts = [
             ("p", self.p_value),
             (self.statistic_name, self.statistic),
             ("items", f"{self.sizes[0]} and {self.sizes[1]}"),
@@ -96,7 +96,7 @@ class TestResult:
         ]
         several = [html.table(["kernel", "MMD²", "p"], [[p.kernel, p.statistic, p.p_value] for p in self.parts])]
         picture = html.figure_html(self.plot(), "The statistic of the samples among those of permutations")
-        said = [html.paragraph(f"Note: {note}.") for note in self.notes]
+        notes = [html.paragraph(f"Note: {note}.") for note in self.notes]
         return html.join_html(
-            html.fact_table(self.verdict.capitalize(), known), *(several if self.parts else []), *said, picture
+            html.fact_table(self.verdict.capitalize(), facts), *(several if self.parts else []), *notes, picture
         )

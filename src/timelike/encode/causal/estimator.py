@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -11,11 +10,11 @@ from torch import nn
 from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences.sampling import RandomState
-from ...train.processes import Accelerator, Precision
+from ...train import Trainer
 from ..base import Geometry, Length, Stream
-from ..crop_encoder import CropEncoder, CropLossName
+from ..crop_encoder import CropEncoder
+from ..losses import CropLoss, CropLossName
 from ..onnx.graph import OnnxGraph
-from ..self_supervised import ScheduleName
 from ..whitening import VectorScaling
 from .network import CausalNetwork, is_batch_invariant
 from .onnx_graph import add_causal_network
@@ -32,9 +31,9 @@ class CausalEncoder(CropEncoder):
     of any series, is `CausalEncoder.preset("thesis")`, and takes many times as long.
 
     Use it for vectors where there are no labels, or few beside many series without; for streams, whose vectors it
-    gives sample by sample; and for sequences of any length. Where every series has a label and nothing but classes is
-    asked for, begin with what needs no training or learns from the labels. `max_steps=0` is the network as it was
-    drawn: compare with it before you trust a training.
+    gives sample by sample; and for sequences of any length. If every series has a label and you only need
+    classes, start with a method that needs no training or uses the labels. `max_steps=0` gives the untrained
+    network: compare with it before you trust a trained one.
 
     Parameters
     ----------
@@ -42,39 +41,21 @@ class CausalEncoder(CropEncoder):
         Size of a representation.
     channels, depth, reduced_size, kernel_size : int
         The network: channels inside, blocks before the last one, outputs of the causal part, taps of a convolution.
-    loss : {"vicreg", "nt_xent", "t_loss"}
+    loss : {"vicreg", "nt_xent", "t_loss"} or loss of `timelike.encode`
         What is learned: "vicreg" as above; "nt_xent" tells the two crops of a series from those of all others of
-        a batch by their cosine, over `temperature` (Chen et al., "SimCLR", 2020); "t_loss" is the paper's.
-    temperature : float
-        Of "nt_xent".
-    min_crop : float
-        The share of a series that a crop has at least; not for "t_loss", whose crops have any length.
-    augment : bool
-        Whether crops are also jittered (a tenth of a deviation), scaled (a fifth) and stretched (up to 1.25 times); not
-        for "t_loss".
+        a batch by their cosine (Chen et al., "SimCLR", 2020); "t_loss" is the paper's. `VICReg`, `NTXent` and `TLoss`
+        have the options of each, such as `NTXent(temperature=0.1, min_crop=0.3)`.
     n_negatives : int
         K of "t_loss".
-    shared_negatives : bool
-        Whether all anchors of a batch share K negatives in place of K each: with K = 10 and ten anchors a step has 30
-        crops in place of 120. Not in the paper.
-    batch_size, learning_rate
-        Of Adam.
-    schedule : {"cosine", "constant"}
-        Whether the learning rate rises over a tenth of the steps and falls along a cosine, or stays.
     max_steps : int or None
         Steps of training, 0 for the network as it is drawn. None depends on the data: 200 to 1000, more for more
         series, fewer (100 at least) for long ones; with "t_loss" the paper's 1500, or 2000 from K = 10 on.
     max_time : float or None
         Seconds after which training ends in any case.
-    validation : float
-        The share of series that are held out; of fewer than 20 series, none, and other crops of them are taken. Their
-        crops stay the same, and the weights that have the least loss on them are kept. No labels are needed.
-    patience : int or None
-        Steps without a smaller loss of what is held out after which training ends.
     standardize : bool
-        Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+        Whether channels are standardized with the mean and deviation of the training sequences.
     length : int, "mean" or None
-        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
+        Resample sequences to this number of steps first, or to the mean training length. None keeps their lengths.
     vectors : {"standardized", "raw", "whitened"}
         Whether vectors are brought to mean 0 and deviation 1 in every feature, or also freed from correlations, as
         those of the sequences fitted on are; or left as the network gives them.
@@ -84,14 +65,13 @@ class CausalEncoder(CropEncoder):
         Backward passes for a few crops at a time: slower, but memory does not grow with the batch. None where it is
         needed: where activations of all crops would take more than 2 GiB, or half of the memory that is free. The
         compiled kernels need it never, as they keep a gigabyte at most.
-    checkpoint : path or None
-        A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
-        `learning_rate` is another now or `max_steps` smaller.
     progress : bool or None
         Whether a bar shows how far the training is. None says at the start how long it will take, if that is more than
         ten seconds, and draws the bar on a terminal, where it takes over two.
-    accelerator, devices, precision
-        Where and how training computes, as for `timelike.train.fit`; answers are computed on the CPU, in float32.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=16`, `learning_rate=3e-3`, `schedule="cosine"`, `validation=0.0`.
+        Of fewer than 20 series none is held out by `validation`, and other crops of them are taken; crops of what is
+        held out stay the same, and the weights that have the least loss on them are kept. No labels are needed.
     random_state : int, Generator or None
         Repeats initial weights and training.
 
@@ -119,6 +99,7 @@ class CausalEncoder(CropEncoder):
     kernel_size = options.width(1)
 
     network_: CausalNetwork
+    _own_trainer = Trainer(batch_size=16, learning_rate=3e-3, schedule="cosine", validation=0.0)
 
     def __init__(
         self,
@@ -128,29 +109,17 @@ class CausalEncoder(CropEncoder):
         reduced_size: int = 160,
         kernel_size: int = 3,
         n_features: int = 320,
-        loss: CropLossName = "vicreg",
-        temperature: float = 0.2,
-        min_crop: float = 0.5,
-        augment: bool = True,
+        loss: CropLossName | CropLoss = "vicreg",
         n_negatives: int = 10,
-        shared_negatives: bool = False,
-        batch_size: int = 16,
-        learning_rate: float = 3e-3,
-        schedule: ScheduleName = "cosine",
         max_steps: int | None = None,
         max_time: float | None = None,
-        validation: float = 0.0,
-        patience: int | None = None,
         standardize: bool = True,
         length: Length = None,
         vectors: VectorScaling = "standardized",
         geometry: Geometry = "cosine",
         low_memory: bool | None = None,
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
+        trainer: Trainer | None = None,
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())

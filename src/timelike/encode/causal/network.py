@@ -25,6 +25,21 @@ class CausalNetwork(nn.Module):
     The encoder of T-Loss (Franceschi, Dieuleveut and Jaggi, 2019; thesis 3.4). The appendix of the thesis swaps two
     numbers: the causal part has 160 outputs and the representation 320.
 
+    Parameters
+    ----------
+    n_channels : int
+        Channels of a sequence.
+    n_features : int
+        Size of a vector.
+    channels, depth : int
+        Channels inside the network, and blocks before the last one.
+    reduced_size : int
+        Channels of the last block, before the linear map.
+    kernel_size : int
+        Taps of a convolution.
+
+    Examples
+    --------
     >>> import torch
     >>> network = CausalNetwork(2, n_features=8, channels=4, depth=3, reduced_size=6)
     >>> network(torch.randn(5, 30, 2), torch.tensor([30, 7, 12, 30, 1])).shape

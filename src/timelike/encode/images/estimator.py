@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, get_args
 
 from torch import nn
@@ -12,13 +11,12 @@ from ...models import options
 from ...sequences import Sequences
 from ...sequences.moments import ChannelScaler
 from ...sequences.sampling import RandomState
-from ...train.processes import Accelerator, Precision
+from ...train import Trainer
 from ..base import Geometry
 from ..item_encoder import ItemEncoder
 from ..objectives.crop_objectives import CropObjective
 from ..objectives.crops import CropTransform
 from ..objectives.views import ImageViews
-from ..self_supervised import ScheduleName
 from ..whitening import VectorScaling
 from .network import Architecture, ImageNetwork
 
@@ -45,9 +43,10 @@ class ImageEncoder(ItemEncoder):
         By which share of its sides an image is moved at most.
     jitter : float
         Deviation of the noise of a view, in deviations of the pixels.
-    batch_size, learning_rate, schedule, max_steps, max_time, validation, patience, vectors, geometry, checkpoint, \
-progress, accelerator, devices, precision, random_state
+    max_steps, max_time, vectors, geometry, progress, random_state
         As in `CausalEncoder`.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=64`, `learning_rate=3e-3`, `schedule="cosine"`, `validation=0.0`.
     standardize : bool
         Whether colour channels are brought to mean 0 and deviation 1, over all pixels of the images fitted on.
 
@@ -83,21 +82,13 @@ progress, accelerator, devices, precision, random_state
         dropout: float | None = None,
         shift: float = 0.1,
         jitter: float = 0.1,
-        batch_size: int = 64,
-        learning_rate: float = 3e-3,
-        schedule: ScheduleName = "cosine",
         max_steps: int | None = None,
         max_time: float | None = None,
-        validation: float = 0.0,
-        patience: int | None = None,
         standardize: bool = True,
         vectors: VectorScaling = "standardized",
         geometry: Geometry = "cosine",
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
+        trainer: Trainer | None = None,
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())

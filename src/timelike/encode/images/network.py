@@ -28,6 +28,19 @@ class ImageNetwork(ItemNetwork):
 
     `dropout=None` is 0.5 for "lenet" and none for "resnet". An item of several frames has the mean of their vectors.
 
+    Parameters
+    ----------
+    frame : tuple of int
+        (channel, height, width) of an image.
+    architecture : {"lenet", "resnet"}
+        The network, as described above.
+    n_features : int
+        Size of a vector.
+    dropout : float or None
+        Fraction of channels dropped in training; None is the architecture's own.
+
+    Examples
+    --------
     >>> import torch
     >>> network = ImageNetwork((1, 28, 28))
     >>> network(torch.randn(3, 1, 1, 28, 28)).shape

@@ -1,4 +1,4 @@
-"""Objectives over crops: T-Loss, NT-Xent and VICReg."""
+"""Objectives over crops: triplets of the T-Loss, and pairs of crops."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from torch import Tensor, nn
 
 from ...models import fingerprint
 from ...sequences import Sequences
-from ...train import Batch, Objective, OptimizerStep, shuffled_batches
+from ...train import Batch, Objective, OptimizerStep, Trainer, shuffled_batches
 from ...train.objective import FORWARD_SHARE
+from ...train.optimizers import make_optimizer
+from ..losses import CropPairLoss, TLoss
 from .crops import (
     CropAugmentation,
     Crops,
@@ -43,14 +45,14 @@ class CropObjective(Objective):
         self,
         network: nn.Module,
         sequences: Sequences,
+        trainer: Trainer,
         *,
-        batch_size: int,
-        learning_rate: float,
-        is_low_memory: bool,
+        is_low_memory: bool = False,
         held_out: Sequences | None = None,
     ) -> None:
+        assert trainer.batch_size is not None
         self.module, self.sequences, self.is_low_memory = network, sequences, is_low_memory
-        self.batch_size, self.learning_rate = batch_size, learning_rate
+        self.trainer, self.batch_size = trainer, trainer.batch_size
         self.steps, self.held_out = _packed_steps(sequences), held_out
         self.validation_batches: list[Batch] = []
 
@@ -59,8 +61,8 @@ class CropObjective(Objective):
         """Crops of the series at `ids`, cut from packed steps."""
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """Adam, as in the paper."""
-        return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate)
+        """That of the trainer over all weights."""
+        return make_optimizer(self.module.parameters(), self.trainer)
 
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which crops are drawn."""
@@ -71,6 +73,10 @@ class CropObjective(Objective):
         """Every series once as the one that is looked at."""
         for ids in self._batch_positions(len(self.sequences), rng):
             yield self.sample_batch(self.sequences, self.steps, ids, rng)
+
+    def n_batches(self) -> int:
+        """How many batches an epoch has."""
+        return -(-len(self.sequences) // self.batch_size)
 
     def _batch_positions(self, count: int, rng: np.random.Generator) -> Iterator[Ints]:
         return shuffled_batches(count, self.batch_size, rng)
@@ -135,17 +141,13 @@ def _roll_crops(batch: Batch, name: str) -> Batch | None:
 
 
 class TLossObjective(CropObjective):
-    """−log σ(fᵀf⁺) − 1/K Σ_k log σ(−fᵀf⁻_k), averaged over a batch (Franceschi et al., 2019, eq. 3.1).
-
-    f, f⁺ and f⁻ are the representations of an anchor, of a part of it, and of crops of any series: K for every anchor,
-    or with `shares_negatives` K for all anchors of a batch.
-    """
+    """The loss `TLoss` with K = `n_negatives` crops of any series, for every anchor or for all of a batch."""
 
     def __init__(
-        self, network: nn.Module, sequences: Sequences, *, n_negatives: int, shares_negatives: bool = False, **rest: Any
+        self, network: nn.Module, sequences: Sequences, trainer: Trainer, loss: TLoss, *, n_negatives: int, **rest: Any
     ) -> None:
-        super().__init__(network, sequences, **rest)
-        self.n_negatives, self.shares_negatives = n_negatives, shares_negatives
+        super().__init__(network, sequences, trainer, **rest)
+        self.n_negatives, self.shares_negatives = n_negatives, loss.shared_negatives
 
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which crops are drawn."""
@@ -213,8 +215,8 @@ def _logistic_term(anchor: Tensor, others: Tensor, sign: float) -> Tensor:
     return -F.logsigmoid(sign * products).mean()
 
 
-class TwoCropObjective(CropObjective):
-    """A loss of two crops of every series of a batch, which a subclass compares.
+class CropPairObjective(CropObjective):
+    """A loss of two crops of every series of a batch, such as `VICReg` and `NTXent`.
 
     Noted beside it, of directions of vectors: `alignment`, the mean of ‖f − f⁺‖² over the two crops of a series, and
     `uniformity`, log mean exp(−2‖f − g‖²) over crops of different ones (Wang and Isola, 2020).
@@ -224,17 +226,19 @@ class TwoCropObjective(CropObjective):
         self,
         network: nn.Module,
         sequences: Sequences,
+        trainer: Trainer,
+        loss: CropPairLoss,
         *,
-        min_crop: float,
-        augmentation: CropAugmentation | CropTransform | None = None,
+        augmentation: CropTransform | None = None,
         **rest: Any,
     ) -> None:
-        super().__init__(network, sequences, **rest)
-        self.min_crop, self.augmentation = min_crop, augmentation
+        super().__init__(network, sequences, trainer, **rest)
+        self.crop_loss = loss
+        self.augmentation = CropAugmentation() if augmentation is None and loss.augment else augmentation
 
-    @abstractmethod
-    def crop_pair_loss(self, first: Tensor, second: Tensor) -> Tensor:
-        """The loss of the vectors (item, feature) of the first crops and of the second."""
+    def n_batches(self) -> int:
+        """How many batches an epoch has."""
+        return max(1, len(self.sequences) // max(2, self.batch_size))
 
     def _batch_positions(self, count: int, rng: np.random.Generator) -> Iterator[Ints]:
         """Batches of nearly one size: one of two series would compare each with a single other."""
@@ -245,7 +249,9 @@ class TwoCropObjective(CropObjective):
     def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
         """Two crops of every series, perhaps changed."""
         rows: dict[str, Any] = {}
-        for name, crops in zip(("first", "second"), sample_crop_pairs(sequences, ids, self.min_crop, rng), strict=True):
+        for name, crops in zip(
+            ("first", "second"), sample_crop_pairs(sequences, ids, self.crop_loss.min_crop, rng), strict=True
+        ):
             x, lengths = extract_crops(steps, crops), crops.lengths.copy()
             rows[name], rows[f"{name}_lengths"] = (
                 (x, lengths) if self.augmentation is None else self.augmentation(x, lengths, rng)
@@ -257,7 +263,7 @@ class TwoCropObjective(CropObjective):
         return _roll_crops(batch, "second")
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor]:
-        """What the subclass says, and by what it is judged."""
+        """The loss of the pairs, and by what it is judged."""
         return self._loss_and_diagnostics(
             encode_padded_batches(self.module, [(batch[name], batch[f"{name}_lengths"]) for name in _SIDES])
         )
@@ -282,46 +288,4 @@ class TwoCropObjective(CropObjective):
         apart = (2 - 2 * u @ v.T).clamp(min=0)
         far = torch.exp(-2 * apart[~torch.eye(len(u), dtype=torch.bool, device=u.device)])
         uniformity = far.mean().log() if len(far) else far.new_zeros(())
-        return {"loss": self.crop_pair_loss(*sides), "alignment": apart.diagonal().mean(), "uniformity": uniformity}
-
-
-class NTXentObjective(TwoCropObjective):
-    """−log exp(cos(f, f⁺)/τ) / Σ_g exp(cos(f, g)/τ), averaged over a batch (Chen et al., "SimCLR", 2020, eq. 1).
-
-    f and f⁺ are the representations of two crops of one series, each once in the place of f, and g those of all other
-    crops of the batch.
-    """
-
-    def __init__(self, network: nn.Module, sequences: Sequences, *, temperature: float, **rest: Any) -> None:
-        super().__init__(network, sequences, **rest)
-        self.temperature = temperature
-
-    def crop_pair_loss(self, first: Tensor, second: Tensor) -> Tensor:
-        """The formula."""
-        count, directions = len(first), F.normalize(torch.cat([first, second]), dim=1)
-        itself = torch.eye(2 * count, dtype=torch.bool, device=first.device)
-        logits = (directions @ directions.T / self.temperature).masked_fill(itself, -torch.inf)
-        return F.cross_entropy(logits, torch.arange(2 * count, device=first.device).roll(count))
-
-
-class VICRegObjective(TwoCropObjective):
-    """25 mean (f − f⁺)² + 25 mean_i max(0, 1 − σ_i) + 5/d Σ_{i≠j} C_ij², for d features of a batch.
-
-    Two crops of a series are to have one vector, every feature a deviation σ of at least 1 over the batch, and features
-    covariances C of 0; σ and C terms are means over both sides (Bardes, Ponce and LeCun, "VICReg", ICLR 2022, with 1
-    for 5). Nothing is pushed away from anything else, so that series of one kind may be alike.
-    """
-
-    def crop_pair_loss(self, first: Tensor, second: Tensor) -> Tensor:
-        """The formula."""
-        spread = sum(_variance_covariance_loss(side) for side in (first, second)) / 2
-        return 25 * F.mse_loss(first, second) + spread
-
-
-def _variance_covariance_loss(features: Tensor) -> Tensor:
-    count, width = features.shape
-    centred = features - features.mean(0)
-    covariance = centred.T @ centred / max(1, count - 1)
-    sizes = covariance.diagonal()
-    deviations = torch.sqrt(sizes + 1e-4)  # the root has no slope at 0
-    return 25 * F.relu(1 - deviations).mean() + 5 * (covariance.square().sum() - sizes.square().sum()) / width
+        return {"loss": self.crop_loss(*sides), "alignment": apart.diagonal().mean(), "uniformity": uniformity}

@@ -1,4 +1,4 @@
-"""`Rocket`: vectors of sequences from many convolutions that are drawn and not trained."""
+"""`Rocket`: vectors of sequences from many random, untrained convolutions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from ...sequences.sampling import RandomState
 from ..base import Encoder, Length
 from ..onnx.graph import OnnxGraph
 from .kernels import BANK_SCHEMA, sample_kernels
-from .missing_values import forward_fill
 from .onnx_graph import add_rocket
 from .stream import RocketStream
 
@@ -42,30 +41,30 @@ class Rocket(Encoder):
 
     are its two features: the share is MiniRocket's, the run is from MultiRocket (Tan, Dempster, Bergmeir and Webb,
     2022). S is all steps for every other kernel; for the rest, alternating over kernels and dilations, it is
-    4d ≤ t < T − 4d, where all taps are inside of the series, unless T ≤ 8d. Of several channels a kernel sees the sum
-    of one to nine, drawn. Distances are of features brought to deviation 1.
+    4d ≤ t < T − 4d, where all taps are inside of the series, unless T ≤ 8d. With several channels a kernel sees the sum
+    of one to nine of them, chosen at random. Distances compare features scaled to unit variance.
 
     With `causal=True` kernels look back only, o_t = Σ_k w_k x_{t + (k − 8) d}, and S is 8d ≤ t where it is not all: a
     stream then gives the features of everything so far at a cost that does not grow.
 
-    The encoder to begin with: with a linear head (`EmbeddingClassifier`) it is hard to beat where classes differ in
-    shapes, it is fast, and there is nothing to tune. Not so where small vectors are wanted, or where sequences mean the
-    same at any speed, which an elastic distance knows and Rocket does not. As a distance without labels it is about as
+    Start with this encoder: with a linear head (`EmbeddingClassifier`) it is hard to beat where classes differ in
+    shapes, it is fast, and there is nothing to tune. Use another encoder for small vectors, and an elastic distance if
+    the speed of a sequence does not matter: Rocket is sensitive to it. As a distance without labels it is about as
     good as DTW.
 
-    A value that is missing (NaN) is taken to be the last that is known of its channel, and before the first the mean:
-    that needs no future. `Sequences.interpolate` fills in otherwise.
+    A missing value (NaN) is replaced by the last known value of its channel, or by the mean before the first one:
+    this needs no future values. `Sequences.interpolate` fills gaps linearly instead.
 
     Parameters
     ----------
     n_features : int
         Size of a representation.
     standardize : bool
-        Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
+        Whether channels are standardized with the mean and deviation of the training sequences.
     causal : bool
         Whether kernels look back only, for streams. Otherwise they are centred, as in MiniRocket.
     length : int, "mean" or None
-        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
+        Resample sequences to this number of steps first, or to the mean training length. None keeps their lengths.
     random_state : int, Generator or None
         Repeats what is drawn: the channels of each kernel, and the sequences that thresholds come from.
 
@@ -170,3 +169,21 @@ class Rocket(Encoder):
         """
         self._require_stream()
         return RocketStream(self.bank_, self.n_features, *self.scaler_)
+
+
+def forward_fill(sequences: Sequences, default: NDArray[Any]) -> Sequences:
+    """Every missing value is the last known of its channel, or that of the frame `default` before the first.
+
+    >>> import timelike as tl
+    >>> forward_fill(tl.Sequences([[np.nan, 1.0, np.nan], [np.nan, 5.0]]), np.array([2.0])).values.ravel()
+    array([2., 1., 1., 2., 5.])
+    """
+    if not sequences.has_missing:
+        return sequences
+    values = sequences.values
+    starts = (sequences.lengths.cumsum() - sequences.lengths).repeat(sequences.lengths)
+    along = [-1] + [1] * (values.ndim - 1)
+    steps = np.arange(len(values)).reshape(along)
+    last = np.maximum.accumulate(np.where(np.isnan(values), -1, steps), axis=0)
+    known = np.take_along_axis(values, np.maximum(last, 0), axis=0)
+    return sequences._with_values(np.where(last >= starts.reshape(along), known, default).astype(values.dtype))

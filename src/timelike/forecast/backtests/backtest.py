@@ -1,48 +1,60 @@
-"""`backtest`: forecasts from many origins, part by part, until all are scored or Ctrl-C is pressed."""
+"""`backtest` and its result, `Backtest`: scores over the horizon, intervals, skill, table, figure, HTML and JSON."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ... import score as scoring
 from ...core.interrupts import immediate_interrupts
-from ...core.parameters import check_bool, check_int
+from ...core.parameters import check_bool, check_choice, check_int, format_count
 from ...core.progress import ProgressMeter, check_progress
-from ...core.random import RandomState
+from ...core.random import RandomState, check_random_state
+from ...core.run_store import RunStore
+from ...models import json_fields as fields
+from ...models.json_fields import dict_parser, list_parser, read_fields, read_json, write_json
+from ...plotting import html
+from ...score import Interval
 from ...sequences import Sequences
 from ..base import Forecaster
 from ..calibration import tail_quantiles
 from ..cells import Cells
 from ..windows import futures_after, windows_at_origins
-from .align_channels import (
+from .block_bootstrap import BlockBootstrap, make_bootstrap
+from .evaluated_model import (
+    BacktestRequest,
     BaselineName,
+    EvaluatedModel,
     ModelInput,
     match_channels,
     parse_baselines,
     unique_model_names,
     validate_model,
 )
-from .evaluated_model import BacktestRequest, EvaluatedModel
-from .origins import Ids, Origins, describe_cut
-from .plan import BacktestPlan, make_plan
-from .result import Backtest
-from .run_identity import BacktestStore, data_identity, model_identity
+from .origins import BacktestPlan, Ids, Origins, describe_cut, make_plan
+from .run_identity import data_identity, model_identity, score_identities
 from .window_scores import (
     ENSEMBLE_SCORES,
-    INTERVAL_SCORES,
     ScoreArrays,
     ScoreFunction,
     is_own_score,
     parse_scores,
     perfect_scores,
-    score_identities,
     score_windows,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FORMAT = "timelike backtest 3"
+_MAX_COLUMNS = 5  # steps that a table shows
 _MAX_BATCH = 256  # windows, so that progress and checkpoints have something to tell
 _MAX_BATCH_NUMBERS = 1 << 23  # numbers of pasts and futures at once
 
@@ -126,27 +138,303 @@ def backtest(
     sequences, cells = validate_model(model, X)
     baselines, score_functions = parse_baselines(baseline), parse_scores(scores)
     tail_quantiles(level)
-    asked = BacktestRequest(
+    request = BacktestRequest(
         check_int(horizon, "horizon", 1),
         check_int(n_samples, "n_samples", 1),
         any(one in ENSEMBLE_SCORES for one in score_functions.values() if isinstance(one, str)),
         float(level),
     )
-    again, windows, apart = check_bool(refit, "refit"), check_int(n_windows, "n_windows", 1), check_int(step, "step", 1)
+    refit = check_bool(refit, "refit")
+    n_windows, step = check_int(n_windows, "n_windows", 1), check_int(step, "step", 1)
     identity = {}
     if checkpoint is not None:  # all data must be read for it
-        call = repr((asked, windows, apart, again, score_identities(score_functions), _MAX_BATCH_NUMBERS, _MAX_BATCH))
-        others = " ".join(map(model_identity, baselines)) or "none"
-        identity = {"data": data_identity(sequences), "model": model_identity(model), "baseline": others, "call": call}
-    shown = [ModelInput(sequences), *(match_channels(one, sequences, cells, model) for one in baselines)]
-    every = [model, *baselines]
+        arguments = (request, n_windows, step, refit, score_identities(score_functions), _MAX_BATCH_NUMBERS, _MAX_BATCH)
+        identity = {
+            "data": data_identity(sequences),
+            "model": model_identity(model),
+            "baseline": " ".join(map(model_identity, baselines)) or "none",
+            "arguments": repr(arguments),
+        }
+    inputs = [ModelInput(sequences), *(match_channels(one, sequences, cells, model) for one in baselines)]
+    models = [model, *baselines]
     sides = [
-        EvaluatedModel(one, seen, asked, refit=again, name=name)
-        for one, seen, name in zip(every, shown, unique_model_names(every), strict=True)
+        EvaluatedModel(one, model_input, request, refit=refit, name=name)
+        for one, model_input, name in zip(models, inputs, unique_model_names(models), strict=True)
     ]
-    plan = make_plan(sequences, sides, asked.horizon, windows, apart)
-    kept = BacktestStore(checkpoint, identity, random_state)
-    return _BacktestRun(sequences, cells, sides, plan, score_functions, kept).run(apart, check_progress(progress))
+    plan = make_plan(sequences, sides, request.horizon, n_windows, step)
+    seed = int(check_random_state(random_state).integers(2**31))
+    store = RunStore(checkpoint, "backtest", identity, seed=seed, any_seed=random_state is None)
+    return _BacktestRun(sequences, cells, sides, plan, score_functions, store).run(step, check_progress(progress))
+
+
+class StepScores(NamedTuple):
+    """A score at every step of the horizon with its bounds, each (step,)."""
+
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Backtest:
+    """How good forecasts from many origins were: see `backtest`.
+
+    `scores` are those of the model, `references` those of every baseline, by name, (window, step) each: "coverage" and
+    "width" are of intervals of `level`, where there are any. `item` and `origin` say which sequence a window is of and
+    how many steps came before it, `unit` what is drawn anew for intervals, `fit_description` what was learned from,
+    `perfect_scores` what a perfect forecast has, of scores of which there is a skill.
+    """
+
+    model: str
+    horizon: int
+    step: int
+    level: float
+    refit: bool
+    item: NDArray[np.int64]
+    origin: NDArray[np.int64]
+    unit: NDArray[np.int64]
+    unit_name: str
+    scores: ScoreArrays
+    references: dict[str, ScoreArrays]
+    perfect_scores: dict[str, float]
+    fit_description: str
+    notes: tuple[str, ...]
+    seed: int
+    seconds: float
+
+    @cached_property
+    def _bootstrap(self) -> BlockBootstrap:
+        shared = -(-self.horizon // self.step)
+        unit_names, unit = np.unique(self.unit, return_inverse=True)
+        return make_bootstrap(unit, len(unit_names), self.unit_name, shared, self.seed)
+
+    @property
+    def intervals(self) -> str:
+        """How the 95 % intervals were found, in words."""
+        return self._bootstrap.description
+
+    @property
+    def baseline(self) -> str | None:
+        """The first baseline, None without any."""
+        return next(iter(self.references), None)
+
+    @property
+    def reference(self) -> ScoreArrays:
+        """The scores of the first baseline."""
+        return next(iter(self.references.values()), {})
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    def per_step(self, score: str | None = None, *, method: str = "model") -> StepScores:
+        """A score at every step of the horizon, with its interval; the first score unless another is named.
+
+        `method="baseline"` gives that of the first baseline, the name of one that of another.
+        """
+        values = self._score_values(score, method)
+        draws = self._bootstrap.means(values)
+        return StepScores(values.mean(axis=0), *self._bootstrap.bounds(draws, self.horizon))
+
+    def at_step(self, h: int, *, method: str = "model") -> dict[str, Interval]:
+        """Every score at the step h alone."""
+        return {
+            name: self._make_interval(scoring.at_step(values, h)) for name, values in self._get_scores(method).items()
+        }
+
+    def mean_to_step(self, h: int | None = None, *, method: str = "model") -> dict[str, Interval]:
+        """The mean of every score over the steps 1 to h, all of them unless given: what many tables call "t+h"."""
+        last = self.horizon if h is None else h
+        return {
+            name: self._make_interval(scoring.mean_to_step(values, last))
+            for name, values in self._get_scores(method).items()
+        }
+
+    def skill(self, h: int | None = None, *, reference: str = "baseline") -> dict[str, Interval]:
+        """How much better than the baseline, over the steps 1 to h: 1 is perfect, 0 no better, negative worse.
+
+        Windows are drawn anew for both at once, so what makes a window hard is hard for both: the interval is paired.
+        There is none for PSNR, a logarithm of which no part is left to be gained, and for functions of your own only
+        where they say what a perfect forecast has (`my_score.perfect = 0.0`). `reference` names one of several
+        baselines.
+        """
+        last = self.horizon if h is None else h
+        return {name: _as_interval(self._skill(name, last, reference)) for name in self._skill_score_names(reference)}
+
+    def skill_per_step(self, score: str | None = None, *, reference: str = "baseline") -> StepScores:
+        """The skill at every step of the horizon, with its paired interval."""
+        names = self._skill_score_names(reference)
+        return self._skill(check_choice(score or names[0], "score", names), None, reference)
+
+    def _skill(self, name: str, h: int | None, reference: str) -> StepScores:
+        """Of every step alone, or of the mean over the first h as the only one."""
+        both = self.scores, self._get_scores(reference)
+        sides = [side[name] if h is None else _mean_column(side[name], h) for side in both]
+        perfect = self.perfect_scores[name]
+        drawn = [self._bootstrap.means(values) for values in sides]
+        draws = None if drawn[0] is None else np.asarray(scoring.skill(drawn[0], drawn[1], perfect=perfect))
+        mean = np.asarray(scoring.skill(sides[0].mean(axis=0), sides[1].mean(axis=0), perfect=perfect))
+        return StepScores(mean, *self._bootstrap.bounds(draws, len(mean)))
+
+    def _skill_score_names(self, reference: str) -> tuple[str, ...]:
+        if self.baseline is None:
+            raise ValueError('there was no baseline: backtest(…, baseline="persistence") names one')
+        other = self._get_scores(check_choice(reference, "reference", ("baseline", *self.references)))
+        names = tuple(name for name in self.scores if name in other and name in self.perfect_scores)
+        if not names:
+            raise ValueError(f"there is no skill by {', '.join(self.scores)}: take scores=('mse',) or another error")
+        return names
+
+    def _get_scores(self, method: str) -> ScoreArrays:
+        if method == "baseline" and self.baseline is None:
+            raise ValueError('method="baseline": there was no baseline')
+        sides = {"model": self.scores, "baseline": self.reference, **self.references}
+        return sides[check_choice(method, "method", tuple(sides))]
+
+    def _score_values(self, score: str | None, method: str) -> NDArray[np.float64]:
+        side = self._get_scores(method)
+        return side[check_choice(next(iter(side)) if score is None else score, "score", tuple(side))]
+
+    def _make_interval(self, values: Any) -> Interval:
+        column = np.asarray(values)[:, None]
+        low, high = self._bootstrap.bounds(self._bootstrap.means(column), 1)
+        return Interval(float(column.mean()), float(low[0]), float(high[0]))
+
+    # --- showing -----------------------------------------------------------------------------------------------------
+
+    def table(self) -> str:
+        """Scores at some steps and over the whole horizon as Markdown, the model and its baselines."""
+        header = self._header()
+        lines = [header, ["---", "---", *("---:" for _ in header[2:])], *self._table_rows()]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+    def _shown_steps(self) -> list[int]:
+        """The steps of the table: the first, the last and some between."""
+        return sorted({int(step) for step in np.linspace(1, self.horizon, min(_MAX_COLUMNS, self.horizon)).round()})
+
+    def _header(self) -> list[str]:
+        skill = [f"skill against {name}" for name in self.references]
+        return [
+            "score",
+            "method",
+            *(f"step {step}" for step in self._shown_steps()),
+            f"mean of 1…{self.horizon}",
+            *skill,
+        ]
+
+    def _table_rows(self) -> list[list[str]]:
+        skills = [self._try_skill(name) for name in self.references]
+        sides = self._method_names()
+        names = dict.fromkeys(name for method in sides.values() for name in self._get_scores(method))
+        return [
+            self._row_cells(name, called, method, skills)
+            for name in names
+            for called, method in sides.items()
+            if name in self._get_scores(method)
+        ]
+
+    def _method_names(self) -> dict[str, str]:
+        """How the model and its baselines are called, and how the argument `method` names them."""
+        return {self.model: "model", **{name: name for name in self.references}}
+
+    def _try_skill(self, reference: str) -> dict[str, Interval]:
+        try:
+            return self.skill(reference=reference)
+        except ValueError:
+            return {}
+
+    def _row_cells(self, name: str, called: str, method: str, skills: list[dict[str, Interval]]) -> list[str]:
+        values = self._get_scores(method)[name].mean(axis=0)
+        steps = [f"{values[step - 1]:.4g}" for step in self._shown_steps()]
+        better = [_format_interval(one[name]) if method == "model" and name in one else "" for one in skills]
+        return [name, called, *steps, _format_interval(self.mean_to_step(method=method)[name]), *better]
+
+    def _summary_lines(self) -> list[str]:
+        n_items = len(np.unique(self.item))
+        windows = f"{len(self.item)} windows of {n_items} {'sequence' if n_items == 1 else 'sequences'}"
+        how = f"{windows}, {self.step} apart, {format_count(self.horizon, 'step')} ahead; {self.fit_description}."
+        return [how, f"95 % intervals: {self.intervals}.", *(f"Note: {note}." for note in self.notes)]
+
+    def __repr__(self) -> str:
+        """The same as `str`: the table at the prompt."""
+        return str(self)
+
+    def __str__(self) -> str:
+        """The table, how it was made, and notes."""
+        return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
+
+    def plot(self, *scores: str) -> Figure:
+        """Scores over the horizon with their intervals, of the model and of baselines; all unless some are named."""
+        from ...plotting.forecasts import plot_horizons
+
+        names = [check_choice(name, "scores", tuple(self.scores)) for name in scores] or list(self.scores)
+        sides = self._method_names().items()
+        curves = {
+            name: {
+                called: self.per_step(name, method=method)
+                for called, method in sides
+                if name in self._get_scores(method)
+            }
+            for name in names
+        }
+        return plot_horizons(curves, marks={"coverage": self.level})
+
+    def _repr_html_(self) -> str:
+        caption = "scores over the horizon, 95 % intervals"
+        table = html.table(self._header(), self._table_rows())
+        return html.join_html(
+            table, *map(html.paragraph, self._summary_lines()), html.figure_html(self.plot(), caption)
+        )
+
+    # --- JSON --------------------------------------------------------------------------------------------------------
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Everything, as text; written to a file where one is named. A score that is no number is null."""
+        held = {name: value for name, value in vars(self).items() if name[0] != "_"}
+        return write_json({"format": _FORMAT} | held, path, nan=None)
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Backtest:
+        """What `to_json` gave, or the file that it wrote."""
+        tree = read_json(source)
+        if not isinstance(tree, dict) or tree.pop("format", None) != _FORMAT:
+            raise ValueError(f"source is no backtest of this timelike: expected the format {_FORMAT!r}")
+        whole_numbers, words = list_parser(fields.parse_integer), ("model", "unit_name", "fit_description")
+        entries = read_fields(
+            tree,
+            "source",
+            **dict.fromkeys(words, fields.parse_text),
+            **dict.fromkeys(("horizon", "step", "seed"), fields.parse_integer),
+            **dict.fromkeys(("level", "seconds"), fields.parse_finite),
+            **dict.fromkeys(("item", "origin", "unit"), whole_numbers),
+            **dict.fromkeys(("scores", "references"), fields.parse_any),
+            refit=fields.parse_bool,
+            perfect_scores=dict_parser(fields.parse_number),
+            notes=list_parser(fields.parse_text),
+        )
+        if len({len(entries[name]) for name in ("item", "origin", "unit")}) > 1 or not entries["item"]:
+            raise ValueError("source has item, origin and unit of several lengths, or of none: was the file edited?")
+        if not entries["horizon"] or not entries["step"]:
+            raise ValueError(f"source has horizon={entries['horizon']} and step={entries['step']}: expected at least 1")
+        scores = dict_parser(fields.score_array_parser(len(entries["item"]), entries["horizon"]))
+        entries["scores"] = scores(entries["scores"], "source.scores")
+        entries["references"] = dict_parser(scores)(entries["references"], "source.references")
+        return cls(**entries | {name: np.array(entries[name], np.int64) for name in ("item", "origin", "unit")})
+
+
+def _mean_column(values: NDArray[np.float64], h: int) -> NDArray[np.float64]:
+    return np.asarray(scoring.mean_to_step(values, check_int(h, "h", 1)))[:, None]
+
+
+def _as_interval(steps: StepScores) -> Interval:
+    return Interval(*(float(part[0]) for part in steps))
+
+
+def _format_interval(interval: Interval) -> str:
+    if not np.isfinite([interval.low, interval.high]).all():
+        return f"{interval.mean:.4g}"
+    return f"{interval.mean:.4g} [{interval.low:.4g}, {interval.high:.4g}]"
+
+
+# --- a backtest under way ---------------------------------------------------------------------------------------------
 
 
 class _BacktestRun:
@@ -159,20 +447,20 @@ class _BacktestRun:
         sides: list[EvaluatedModel],
         plan: BacktestPlan,
         score_functions: dict[str, ScoreFunction],
-        kept: BacktestStore,
+        store: RunStore,
     ) -> None:
         self.sequences, self.sides, self.plan, self.request = sequences, sides, plan, sides[0].request
-        self.score_functions, self.store = score_functions, kept
+        self.score_functions, self.store = score_functions, store
         self.frames = cells.target_frames(sequences)
         self.part_scores: dict[int, list[ScoreArrays]] = {}
         self.rolling_models = [side for side in sides if side.can_roll(plan.origins)]
         self.parts = list(self._split_parts())
 
-    def run(self, step: int, shown: bool | None) -> Backtest:
+    def run(self, step: int, show_progress: bool | None) -> Backtest:
         """Everything that was finished."""
         began, stopped = time.monotonic(), []
         with (
-            ProgressMeter(len(self.plan.origins.item), shown, name="backtest", unit="window") as bar,
+            ProgressMeter(len(self.plan.origins.item), show_progress, name="backtest", unit="window") as bar,
             immediate_interrupts(),
         ):
             try:
@@ -206,26 +494,23 @@ class _BacktestRun:
             yield from (some[begin : begin + _MAX_BATCH] for begin in range(0, len(some), _MAX_BATCH))
 
     def _run_part(self, number: int, rows: Ids) -> list[ScoreArrays]:
-        names = [[*self.score_functions, *(INTERVAL_SCORES if side.has_intervals else ())] for side in self.sides]
-        held = self.store.find(number, names, (len(rows), self.request.horizon))
-        if held is not None:
-            return held
-        origins, asked = self.plan.origins, self.request
+        key, parse_score = f"part {number:05d}", fields.array_parser(len(rows), self.request.horizon)
+        stored = self.store.find(key, parse=list_parser(dict_parser(parse_score)))
+        if stored is not None:
+            return list(stored)
+        origins, request = self.plan.origins, self.request
         windows = windows_at_origins(self.frames, origins.item[rows], origins.origin[rows])
-        truth = futures_after(self.frames, windows, asked.horizon)
+        truth = futures_after(self.frames, windows, request.horizon)
         cut = origins.cuts(self.sequences)[rows].min() if self.sides[0].refit else self.plan.first_cut
-        found = []
+        part_scores = []
         for side in self.sides:
             if side in self.rolling_models and not side.has_rolled:
                 side.forecast_rolling(origins, self.plan.first_cut)
             rng = np.random.default_rng([self.store.seed, number])
-            found.append(
-                score_windows(
-                    truth, side.forecast_windows(origins, rows, cut, rng), windows.pasts, self.score_functions
-                )
-            )
-        self.store.save(number, found)
-        return found
+            forecasts = side.forecast_windows(origins, rows, cut, rng)
+            part_scores.append(score_windows(truth, forecasts, windows.pasts, self.score_functions))
+        self.store.save(key, [{name: values.tolist() for name, values in scores.items()} for scores in part_scores])
+        return part_scores
 
     # --- the record --------------------------------------------------------------------------------------------------
 
@@ -268,7 +553,7 @@ class _BacktestRun:
         )
 
     def _merge_scores(self, side: int, order: Ids) -> ScoreArrays:
-        parts = [found[side] for found in self.part_scores.values()]
+        parts = [part_scores[side] for part_scores in self.part_scores.values()]
         return {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
 
     def _describe_fit(self) -> str:
@@ -282,7 +567,7 @@ class _BacktestRun:
 def _resampling_units(sequences: Sequences) -> tuple[Ids, str]:
     """What sequences belong together, and what to call it: groups, where there are several."""
     if sequences.groups is not None:
-        found, unit = np.unique(sequences.groups, return_inverse=True)
-        if len(found) > 1:
+        group_names, unit = np.unique(sequences.groups, return_inverse=True)
+        if len(group_names) > 1:
             return np.asarray(unit, np.int64), "groups"
     return np.arange(len(sequences)), "sequences"

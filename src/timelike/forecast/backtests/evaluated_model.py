@@ -1,19 +1,37 @@
-"""EvaluatedModel: a forecaster of a backtest, fitted before a cut where needed, that forecasts the windows after it."""
+"""`EvaluatedModel`: a model or baseline of a backtest, fitted before a cut if needed, then asked for forecasts."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from ...sequences import Sequences
+from ...sequences.validation import validate_sequences
 from ..base import Forecaster
+from ..baselines.analog import Analog
+from ..baselines.mean import Mean
+from ..baselines.persistence import Persistence
+from ..baselines.ridge import Ridge
 from ..calibration import min_windows, tail_quantiles
+from ..cells import Cells, known_positions
+from ..validation import refuse_single_steps
 from ..windows import known_futures_after, windows_at_origins
-from .align_channels import ModelInput
 from .origins import Ids, Origins, describe_cut, is_cut_by_steps, sequences_before
+
+BaselineName = Literal["persistence", "mean", "ridge", "analog"]
+_BASELINES: dict[str, type[Forecaster]] = {"persistence": Persistence, "mean": Mean, "ridge": Ridge, "analog": Analog}
+
+
+class ModelInput(NamedTuple):
+    """What a model is given, and the positions of the scored channels among those it forecasts; None for all."""
+
+    sequences: Sequences
+    channels: NDArray[np.int64] | None = None
 
 
 class WindowForecasts(NamedTuple):
@@ -36,9 +54,11 @@ class BacktestRequest(NamedTuple):
 class EvaluatedModel:
     """A model that came fitted, or is fitted here: then it is shown nothing at or after a cut in time."""
 
-    def __init__(self, model: Forecaster, shown: ModelInput, asked: BacktestRequest, *, refit: bool, name: str) -> None:
-        self.model, self.request, self.refit, self.name = model, asked, refit, name
-        self.sequences, self.channels = shown
+    def __init__(
+        self, model: Forecaster, model_input: ModelInput, request: BacktestRequest, *, refit: bool, name: str
+    ) -> None:
+        self.model, self.request, self.refit, self.name = model, request, refit, name
+        self.sequences, self.channels = model_input
         self.is_prefitted = model.__sklearn_is_fitted__()
         self.notes: list[str] = []
         self.chosen_options: dict[str, Any] = {}
@@ -71,8 +91,7 @@ class EvaluatedModel:
         if 1 < drawn < need:
             self.notes.append(
                 f"{self.name} has no intervals: {drawn} samples say nothing about those of level "
-                f"{self.request.level:g}, "
-                f"which take n_samples={need} or more"
+                f"{self.request.level:g}, which take n_samples={need} or more"
             )
         return drawn > 1 and drawn >= need
 
@@ -142,9 +161,9 @@ class EvaluatedModel:
         """Answer for all windows by refits at once."""
         model: Any = self.model_at(first)  # its own choices must not know what comes later
         windows = windows_at_origins(self.sequences, origins.item, origins.origin)
-        known = known_futures_after(model.cells_, self.sequences, windows, self.request.horizon)
-        found = model._forecast_rolling(self.sequences, windows, self.request.horizon, known)
-        self._rolling_forecasts = self._select_channels(model.cells_.to_frames(np.asarray(found)))
+        known_futures = known_futures_after(model.cells_, self.sequences, windows, self.request.horizon)
+        rows = model._forecast_rolling(self.sequences, windows, self.request.horizon, known_futures)
+        self._rolling_forecasts = self._select_channels(model.cells_.to_frames(np.asarray(rows)))
 
     @property
     def has_rolled(self) -> bool:
@@ -156,19 +175,112 @@ class EvaluatedModel:
         if self._rolling_forecasts is not None:
             mean = self._rolling_forecasts[rows]
             return WindowForecasts(mean, mean[None], None)
-        model, asked = self.model_at(cut), self.request
+        model, request = self.model_at(cut), self.request
         windows = windows_at_origins(self.sequences, origins.item[rows], origins.origin[rows])
-        known = known_futures_after(model.cells_, self.sequences, windows, asked.horizon)
-        found = model.predict(
-            windows.pasts, asked.horizon, n_samples=self.n_futures, known_covariates=known, random_state=rng
+        known_futures = known_futures_after(model.cells_, self.sequences, windows, request.horizon)
+        forecast = model.predict(
+            windows.pasts, request.horizon, n_samples=self.n_futures, known_covariates=known_futures, random_state=rng
         )
         band = None
         if self.has_intervals:
-            low, high = found.interval(asked.level)
+            low, high = forecast.interval(request.level)
             band = self._select_channels(low), self._select_channels(high)
-        samples = self._select_channels(found.samples, 3) if asked.ensemble else found.samples[:0]
-        return WindowForecasts(self._select_channels(found.mean), samples, band)
+        samples = self._select_channels(forecast.samples, 3) if request.ensemble else forecast.samples[:0]
+        return WindowForecasts(self._select_channels(forecast.mean), samples, band)
 
     def _select_channels(self, frames: NDArray[Any], axis: int = 2) -> NDArray[Any]:
         """The channels by which all models are scored."""
         return frames if self.channels is None else np.take(frames, self.channels, axis=axis)
+
+
+# --- arguments, and the channels that a model and its baselines are compared on ---------------------------------------
+
+
+def validate_model(model: Any, X: Any) -> tuple[Sequences, Cells]:
+    """The sequences of a backtest, and which of their numbers are forecast."""
+    _refuse_other_type(model, "model")
+    if model.__sklearn_is_fitted__():
+        sequences = model._validate_full_sequences(X)
+        refuse_single_steps(sequences, X, type(model).__name__, "backtest(model, [x], …)")
+        return sequences, model.cells_
+    sequences = validate_sequences(X)
+    if len(sequences) == 0:
+        raise ValueError("X holds no sequences: expected at least one")
+    refuse_single_steps(sequences, X, type(model).__name__, "backtest(model, [x], …)")
+    return sequences, Cells.from_sequences(sequences, model.known_channels)
+
+
+def parse_baselines(baseline: Any) -> list[Forecaster]:
+    """Words and forecasters, one or several, as forecasters."""
+    several = not isinstance(baseline, str | Forecaster) and isinstance(baseline, Iterable)
+    given = [] if baseline is None else list(baseline) if several else [baseline]
+    return [_parse_baseline(one) for one in given]
+
+
+def _parse_baseline(one: Any) -> Forecaster:
+    if isinstance(one, Forecaster):
+        return one
+    if not isinstance(one, str) or one not in _BASELINES:
+        raise ValueError(
+            f"baseline={one!r}: expected {', '.join(map(repr, get_args(BaselineName)))}, a Forecaster such as "
+            "SeasonalNaive(24), a list of these, or None"
+        )
+    return _BASELINES[one]()
+
+
+def _refuse_other_type(model: Any, name: str) -> None:
+    if not isinstance(model, Forecaster):
+        raise TypeError(f"{name} is a {type(model).__name__}: expected a Forecaster, such as Persistence()")
+
+
+def unique_model_names(models: list[Forecaster]) -> list[str]:
+    """The name of each model, with a suffix where two have the same."""
+    names: list[str] = []
+    for model in models:
+        name = type(model).__name__
+        again = sum(one == name or one.startswith(f"{name} (") for one in names)
+        names.append(name if not again else f"{name} (baseline)" if again == 1 else f"{name} (baseline {again})")
+    return names
+
+
+def match_channels(baseline: Forecaster, sequences: Sequences, cells: Cells, model: Forecaster) -> ModelInput:
+    """What a baseline is given, so that it forecasts at least the channels that the model, with these cells, does.
+
+    Beside a model with known channels a baseline without any forecasts the same targets: it is given only these, unless
+    it was fitted on whole frames.
+    """
+    fitted = baseline.__sklearn_is_fitted__()
+    if (
+        not baseline.known_channels
+        and len(cells.known_channels)
+        and not (fitted and baseline.frame_ == sequences.frame)
+    ):
+        model_input = ModelInput(cells.target_frames(sequences).replace(channel_names=cells.target_names(sequences)))
+        _refuse_mask_mismatch(baseline, model_input, cells)
+        return model_input
+    own = baseline.cells_.known_channels if fitted else known_positions(sequences, baseline.known_channels)
+    every = np.arange(sequences.frame[0])
+    ours, theirs = np.setdiff1d(every, cells.known_channels), np.setdiff1d(every, own)
+    if not np.isin(ours, theirs).all():
+        raise ValueError(
+            f"baseline: {type(baseline).__name__} with known_channels={list(baseline.known_channels or [])!r} does not "
+            f"forecast all channels that {type(model).__name__} with known_channels="
+            f"{list(model.known_channels or [])!r} does: expected the same, or fewer"
+        )
+    model_input = ModelInput(sequences, np.searchsorted(theirs, ours) if len(ours) < len(theirs) else None)
+    _refuse_mask_mismatch(baseline, model_input, cells)
+    return model_input
+
+
+def _refuse_mask_mismatch(baseline: Forecaster, model_input: ModelInput, cells: Cells) -> None:
+    """An error where a fitted baseline does not take such sequences, or masks cells that the model forecasts."""
+    if not baseline.__sklearn_is_fitted__():
+        return
+    baseline._validate_full_sequences(model_input.sequences)
+    mask, channels = baseline.cells_.valid_mask, model_input.channels
+    lacking = int((cells.valid_mask & ~(mask if channels is None else mask[channels])).sum())
+    if lacking:
+        raise ValueError(
+            f"baseline: {type(baseline).__name__} was fitted with {lacking} masked cells that the model forecasts: fit "
+            "both on sequences with the same mask"
+        )

@@ -1,15 +1,18 @@
-"""Origins from which a backtest forecasts, and what may be learned before each: the same cut in time for all."""
+"""The plan of a backtest: the origins it forecasts from, and the cut in time before which models are fitted."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.parameters import format_count
 from ...sequences import Sequences
+
+if TYPE_CHECKING:
+    from .evaluated_model import EvaluatedModel
 
 Ids = NDArray[np.int64]
 
@@ -37,8 +40,7 @@ def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, 
         longest = int(np.argmax(allowed))
         raise ValueError(
             f"n_windows={n_windows}: sequence {longest} has {format_count(sequences.lengths[longest], 'time step')}, "
-            "and "
-            f"with {need} before and horizon={horizon} after every origin it allows {allowed[longest]} windows "
+            f"and with {need} before and horizon={horizon} after every origin it allows {allowed[longest]} windows "
             f"{step} apart: ask for fewer, a smaller step or a shorter horizon"
         )
     counts = np.minimum(allowed, n_windows)
@@ -70,9 +72,8 @@ def is_cut_by_steps(sequences: Sequences, origins: Origins) -> bool:
         return True
     cuts = origins.cuts(sequences)
     _, first = np.unique(cuts, return_index=True)
-    found = {int(row): lengths_before(sequences, cuts[row]) for row in first}
-    same = all((lengths == np.minimum(sequences.lengths, origins.origin[row])).all() for row, lengths in found.items())
-    return same and len(np.unique(origins.origin)) == len(first)
+    same = (lengths_before(sequences, cuts[row]) == np.minimum(sequences.lengths, origins.origin[row]) for row in first)
+    return all(one.all() for one in same) and len(np.unique(origins.origin)) == len(first)
 
 
 def describe_cut(sequences: Sequences, cut: Any) -> str:
@@ -80,3 +81,48 @@ def describe_cut(sequences: Sequences, cut: Any) -> str:
     if sequences.times is None:
         return f"the first {format_count(cut, 'step')} of every sequence"
     return f"all steps up to {np.datetime_as_string(cut, unit='auto') if cut.dtype.kind == 'M' else f'{cut:g}'}"
+
+
+class BacktestPlan(NamedTuple):
+    """Windows, the earliest cut, and notes about them."""
+
+    origins: Origins
+    first_cut: Any
+    notes: tuple[str, ...]
+
+
+def make_plan(
+    sequences: Sequences, sides: list[EvaluatedModel], horizon: int, n_windows: int, step: int
+) -> BacktestPlan:
+    """Windows for which every model has enough of a past."""
+    origins = last_origins(sequences, horizon, n_windows, step, 1)
+    first = _first_cut(sequences, origins, sides, n_windows)
+    need = max(1, *(side.min_past_steps(first) for side in sides))
+    if need > 1:
+        origins = last_origins(sequences, horizon, n_windows, step, need)
+        if not any(side.has_fitted_copy for side in sides):  # else what was learned before the earlier cut stays
+            first = _first_cut(sequences, origins, sides, n_windows)
+    notes = []
+    counts = np.bincount(origins.item, minlength=len(sequences))
+    if short := int((counts < n_windows).sum()):
+        notes.append(f"{short} shorter sequences have fewer windows, or none")
+    early = origins.cuts(sequences) < first
+    if early.any():
+        origins = Origins(*(part[~early] for part in origins))
+        learned = describe_cut(sequences, first)
+        notes.append(
+            f"{early.sum()} windows of shorter sequences are left out: models are fitted on {learned}, or more"
+        )
+    return BacktestPlan(origins, first, tuple(notes))
+
+
+def _first_cut(sequences: Sequences, origins: Origins, sides: list[EvaluatedModel], n_windows: int) -> Any:
+    """The earliest cut; where something is learned before it, that of sequences that have all windows.
+
+    Otherwise one short sequence would leave hardly anything to learn from.
+    """
+    cuts = origins.cuts(sequences)
+    if not any(side.uses_training_values for side in sides):
+        return cuts.min()
+    whole = np.bincount(origins.item, minlength=len(sequences)) == n_windows
+    return cuts[whole[origins.item]].min()

@@ -1,99 +1,19 @@
-"""Identity of a backtest run, and the folder from which an interrupted one resumes."""
+"""The identity of a backtest: its data, models and scores as text, which a checkpoint compares."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...core import files, parameters
-from ...core.random import RandomState, check_random_state
+from ...core.files import json_checksum
 from ...models import fingerprint
-from ...models.checksums import json_checksum
-from ...models.json_fields import (
-    array_parser,
-    dict_parser,
-    list_parser,
-    parse_any,
-    parse_integer,
-    parse_text,
-    read_fields,
-    read_json_file,
-)
 from ...models.packer import Packer
 from ...sequences import Sequences
 from ..base import Forecaster
-from .window_scores import ScoreArrays
-
-_HEAD_FILE = "backtest.json"
-_MISMATCH_WORDS = {
-    "data": "other data",
-    "model": "another model",
-    "baseline": "another baseline",
-    "call": "other arguments",
-}
-
-
-class BacktestStore:
-    """Finished parts in files of their own; without a folder nothing is kept."""
-
-    def __init__(self, folder: Any, identity: dict[str, str], random_state: RandomState) -> None:
-        self.folder = None if folder is None else parameters.check_folder(folder, "checkpoint")
-        drawn = int(check_random_state(random_state).integers(2**31))
-        self.seed = drawn if self.folder is None else self._open(self.folder, identity, drawn, random_state is None)
-
-    def _open(self, folder: Path, identity: dict[str, str], seed: int, any_seed: bool) -> int:
-        """The seed to draw with: that of the backtest which is gone on with, if there is one."""
-        parameters.make_folder_for_option(folder, "checkpoint")
-        head = folder / _HEAD_FILE
-        if not head.exists():
-            files.remove_unfinished(folder)
-            if any(folder.iterdir()):
-                raise FileExistsError(f"checkpoint={str(folder)!r} holds other files: give a folder of its own")
-            files.write_lines(head, iter([json.dumps({**identity, "seed": seed})]))
-            return seed
-        known = read_fields(
-            read_json_file(head, "checkpoint"),
-            str(head),
-            **dict.fromkeys(_MISMATCH_WORDS, parse_text),
-            seed=parse_integer,
-        )
-        other = next((words for name, words in _MISMATCH_WORDS.items() if known[name] != identity[name]), None)
-        if other is None and not any_seed and known["seed"] != seed:
-            other = "another random_state"
-        if other is not None:
-            raise ValueError(
-                f"checkpoint={str(folder)!r} is of a backtest with {other}: repeat its call, or give another folder"
-            )
-        return int(known["seed"])
-
-    def find(self, part: int, names: Sequence[Sequence[str]], shape: tuple[int, int]) -> list[ScoreArrays] | None:
-        """The scores of the model, and of its baselines, in a part that was finished before.
-
-        `names` are those of the scores of each, and `shape` is (window, step).
-        """
-        if self.folder is None or not (file := self._file(self.folder, part)).exists():
-            return None
-        held = list_parser(parse_any)(read_json_file(file, "checkpoint"), str(file))
-        if len(held) != len(names):
-            raise ValueError(f"{file} has the scores of {len(held)}: expected {len(names)}, the model's and baselines'")
-        scores = array_parser(*shape)
-        return [
-            dict_parser(scores, own)(one, f"{file}[{i}]") for i, (one, own) in enumerate(zip(held, names, strict=True))
-        ]
-
-    def save(self, part: int, found: list[ScoreArrays]) -> None:
-        """At once, so that whatever comes next costs nothing that is finished."""
-        if self.folder is not None:
-            words = json.dumps([{name: rows.tolist() for name, rows in one.items()} for one in found])
-            files.write_lines(self._file(self.folder, part), iter([words]))
-
-    def _file(self, folder: Path, part: int) -> Path:
-        return folder / f"part-{part:05d}.json"
+from .window_scores import ScoreFunction
 
 
 def data_identity(sequences: Sequences) -> str:
@@ -111,3 +31,34 @@ def model_identity(model: Forecaster) -> str:
         return re.sub(r" at 0x[0-9a-f]+", "", f"{type(model).__qualname__} {sorted(vars(model).items())!r}")
     arrays = [np.asarray(packer.arrays[name]) for name in sorted(packer.arrays)]
     return f"{json_checksum(words)} {fingerprint(*arrays)}"
+
+
+def score_identities(scores: dict[str, ScoreFunction]) -> list[str]:
+    """Words that are others for other scores, or for other arguments of theirs; an error where there are none."""
+    return [one if isinstance(one, str) else _function_identity(name, one) for name, one in scores.items()]
+
+
+def _function_identity(name: str, one: Callable[..., Any]) -> str:
+    whole = getattr(one, "func", one)
+    where = f"{getattr(whole, '__module__', '')}.{getattr(whole, '__qualname__', '<')}"
+    if "<" in where:  # a lambda, or made inside of a function: another one would have the same name
+        raise ValueError(
+            f"checkpoint: the score {name!r} cannot be identified, which a checkpoint needs: give a function of a "
+            "module, or a partial of one, or no checkpoint"
+        )
+    args = [*enumerate(getattr(one, "args", ())), *sorted(getattr(one, "keywords", {}).items())]
+    return f"{where}({', '.join(f'{key}={_argument_identity(value, name)}' for key, value in args)})"
+
+
+def _argument_identity(value: Any, name: str) -> str:
+    if isinstance(value, np.ndarray):
+        return str(fingerprint(value))
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or isinstance(plain, str | int | float | bool):
+        return repr(plain)
+    if isinstance(plain, tuple | list):
+        return f"[{', '.join(_argument_identity(one, name) for one in plain)}]"
+    raise ValueError(
+        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be identified: expected "
+        "numbers, words or arrays, or no checkpoint"
+    )

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import score
-from ...models import fingerprint
 from ...sequences import Sequences
 from .evaluated_model import WindowForecasts
 
@@ -26,29 +25,28 @@ ScoreFunction = str | Callable[..., Any]
 def parse_scores(scores: Any) -> dict[str, ScoreFunction]:
     """Scores by name: words, and functions `score(truth, forecast, per="each")` such as a partial of `score.psnr`."""
     given = (scores,) if isinstance(scores, str) or callable(scores) else tuple(scores)
-    found: dict[str, ScoreFunction] = {}
+    functions: dict[str, ScoreFunction] = {}
     for one in given:
         if isinstance(one, str) and one not in SCORE_NAMES:
             raise ValueError(
                 f"scores holds {one!r}: expected {', '.join(map(repr, SCORE_NAMES))}, or functions of truth and "
-                "forecast; "
-                "coverage and width of intervals come by themselves"
+                "forecast; coverage and width of intervals come by themselves"
             )
         name = one if isinstance(one, str) else getattr(getattr(one, "func", one), "__name__", None)
         if name is None or not (isinstance(one, str) or callable(one)):
             raise TypeError(f"scores holds {one!r}: expected names or functions")
-        if name in found or name in ("coverage", "width"):
+        if name in functions or name in ("coverage", "width"):
             raise ValueError(f"scores holds {name!r} twice, or for something else: expected each once")
-        found[name] = one
-    if not found:
+        functions[name] = one
+    if not functions:
         raise ValueError("scores is empty: expected at least one, such as scores=('mse',)")
-    return found
+    return functions
 
 
 def perfect_scores(scores: dict[str, ScoreFunction]) -> dict[str, float]:
     """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in `perfect`."""
-    found = {name: _perfect_score(name, one) for name, one in scores.items()}
-    return {name: float(best) for name, best in found.items() if best is not None}
+    best_scores = {name: _perfect_score(name, one) for name, one in scores.items()}
+    return {name: float(best) for name, best in best_scores.items() if best is not None}
 
 
 def is_own_score(name: str, one: ScoreFunction) -> bool:
@@ -62,47 +60,16 @@ def _perfect_score(name: str, one: ScoreFunction) -> float | None:
     return getattr(one, "perfect", getattr(getattr(one, "func", one), "perfect", None))
 
 
-def score_identities(scores: dict[str, ScoreFunction]) -> list[str]:
-    """Words that are others for other scores, or for other arguments of theirs; an error where there are none."""
-    return [one if isinstance(one, str) else _function_identity(name, one) for name, one in scores.items()]
-
-
-def _function_identity(name: str, one: Callable[..., Any]) -> str:
-    whole = getattr(one, "func", one)
-    where = f"{getattr(whole, '__module__', '')}.{getattr(whole, '__qualname__', '<')}"
-    if "<" in where:  # a lambda, or made inside of a function: another one would have the same name
-        raise ValueError(
-            f"checkpoint: the score {name!r} cannot be identified, which a checkpoint needs: give a function of a "
-            "module, or a partial of one, or no checkpoint"
-        )
-    args = [*enumerate(getattr(one, "args", ())), *sorted(getattr(one, "keywords", {}).items())]
-    return f"{where}({', '.join(f'{key}={_argument_identity(value, name)}' for key, value in args)})"
-
-
-def _argument_identity(value: Any, name: str) -> str:
-    if isinstance(value, np.ndarray):
-        return str(fingerprint(value))
-    plain = value.item() if isinstance(value, np.generic) else value
-    if plain is None or isinstance(plain, str | int | float | bool):
-        return repr(plain)
-    if isinstance(plain, tuple | list):
-        return f"[{', '.join(_argument_identity(one, name) for one in plain)}]"
-    raise ValueError(
-        f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be identified: expected "
-        "numbers, words or arrays, or no checkpoint"
-    )
-
-
 def score_windows(
     truth: NDArray[Any], answers: WindowForecasts, pasts: Sequences, scores: dict[str, ScoreFunction]
 ) -> ScoreArrays:
     """Every score of every window and step; of intervals, where there are any, how much they cover and how wide."""
-    found = {name: _score_each(name, one, truth, answers, pasts) for name, one in scores.items()}
+    scores_by_name = {name: _score_each(name, one, truth, answers, pasts) for name, one in scores.items()}
     if answers.interval is not None:
         low, high = (np.where(np.isnan(truth), np.nan, end) for end in answers.interval)
         of_band = score.coverage(truth, low, high, per="each"), score.interval_width(low, high, per="each")
-        found |= dict(zip(INTERVAL_SCORES, map(np.asarray, of_band), strict=True))
-    return found
+        scores_by_name |= dict(zip(INTERVAL_SCORES, map(np.asarray, of_band), strict=True))
+    return scores_by_name
 
 
 def _score_each(

@@ -9,8 +9,8 @@ import numpy as np
 from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
+from ..base import ForecastRequest, Futures, SequenceSource
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures, SequenceSource
 from ..windows import thin_evenly
 from .base import Baseline, Ids, Matrix, window_origins
 from .stability import MODULUS_TOLERANCE, companion_matrices, spectral_radius, warn_of_growth

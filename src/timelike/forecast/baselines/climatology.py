@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
+from ..base import ForecastRequest, Futures, SequenceSource
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, Ids, Matrix
 
 
@@ -72,9 +72,8 @@ class Climatology(Baseline):
         missing = np.setdiff1d(some, phase)
         if len(missing):
             raise ValueError(
-                f"period={self.period}: no step of X has phase {missing[0]} of the cycle: expected whole "
-                f"cycles, and the longest sequence has {sequences.lengths.max()} steps; give longer ones or a shorter "
-                "period"
+                f"period={self.period}: no step of X has phase {missing[0]} of the cycle: expected whole cycles, and "
+                f"the longest sequence has {sequences.lengths.max()} steps; give longer ones or a shorter period"
             )
         order, counts = np.argsort(phase, kind="stable"), np.bincount(phase)
         starts = np.cumsum(counts) - counts

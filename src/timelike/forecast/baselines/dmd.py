@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
+from ..base import ForecastRequest, Futures, SequenceSource
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures, SequenceSource
 from ..windows import thin_evenly
 from .base import MAX_MATRIX_ROWS, Baseline, Matrix, gather_rows, window_origins
 from .stability import contract_eigenvalues, warn_of_growth

@@ -7,8 +7,8 @@ import numpy as np
 from ...core.parameters import store_parameters
 from ...models import schema
 from ...sequences import Sequences
+from ..base import ForecastRequest, Futures, SequenceSource
 from ..cells import n_cells
-from ..request import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, Matrix, repeat_rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.parameters import store_parameters
 from ...sequences import Sequences
-from ..request import ForecastRequest, Futures, SequenceSource
+from ..base import ForecastRequest, Futures, SequenceSource
 from .base import Baseline, repeat_rows
 
 

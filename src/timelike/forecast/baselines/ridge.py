@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
+from ..base import ForecastRequest, Futures, SequenceSource
 from ..cells import n_columns
-from ..request import ForecastRequest, Futures, SequenceSource
 from ..windows import ForecastWindows, thin_evenly
 from . import rolling_ridge
 from .base import MAX_MATRIX_ROWS, Baseline, Ids, Matrix, default_window, refuse_long_window, window_origins
-from .dual_ridge import DualRidge
-from .lagged_design import LaggedDesign, LinearSolution, RegressionMoments, gcv_alpha_from_equations, solve_weights
+from .lagged_regression import (
+    DualRidge,
+    LaggedDesign,
+    LinearSolution,
+    RegressionMoments,
+    gcv_alpha_from_equations,
+    solve_weights,
+)
 
 _MAX_SOLUTION_NUMBERS = 1 << 27  # of a solution, at most
 _MAX_WEIGHTS = 1 << 22  # of a solution by windows, up to which weights of features are made of it

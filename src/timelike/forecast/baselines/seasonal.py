@@ -9,7 +9,7 @@ import numpy as np
 from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences import Sequences
-from ..request import ForecastRequest, Futures, SequenceSource
+from ..base import ForecastRequest, Futures, SequenceSource
 from .base import Baseline
 
 

@@ -1,15 +1,18 @@
-"""Pictures to codes and back by convolutions: DCGAN, VGG and residual stages, mirrored, optionally with skips."""
+"""Images to codes and back by convolutions: `DCGAN`, `VGG` and `ResNet` stages, mirrored, optionally with skips."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ...models import options
 from ...train.torch_threads import torch_threads
+from .base import Codec, Initialization, initialization_option, scale_size
 
 ConvCodecName = Literal["dcgan", "vgg", "resnet"]
 _MAX_STAGES = 4  # that halve a picture, of 64 × 64 to 4 × 4
@@ -19,6 +22,107 @@ _VGG_CONVOLUTIONS = (2, 2, 3, 3)  # convolutions of each stage
 # channels of a picture, up to which `DoublingConvTranspose2d` is quicker than the transposed convolution of torch
 _MAX_SPLIT_CHANNELS = 3
 _BLOCK_IMAGES = 32  # pictures, so that what comes between stays in the cache
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvCodec(Codec):
+    """What the codecs of convolutions have in common: sizes, and the networks that are built of them."""
+
+    _kind: ClassVar[ConvCodecName]
+
+    filters: int = 16
+    skips: bool = False
+    maps: bool = False
+    initialization: Initialization = "torch"
+
+    def __post_init__(self) -> None:
+        options.check_fields(
+            self,
+            filters=options.width(1),
+            skips=options.boolean(),
+            maps=options.boolean(),
+            initialization=initialization_option(),
+        )
+
+    def encoder(self, frame: tuple[int, ...], n_code: int) -> ConvEncoder:
+        """Images to codes, and what each stage saw."""
+        plan = DownsamplingPlan(*frame[1:], maps=self.maps)
+        return ConvEncoder(self._kind, frame[0], plan, n_code, filters=self.filters, maps=self.maps)
+
+    def decoder(self, frame: tuple[int, ...], n_code: int, *, n_content: int, use_sigmoid: bool) -> ConvDecoder:
+        """Codes to images; without a content there is no frame that skips could come from."""
+        plan, skips = DownsamplingPlan(*frame[1:], maps=self.maps), self.skips and n_content > 0
+        return ConvDecoder(self._kind, frame[0], plan, n_code, filters=self.filters, maps=self.maps, skips=skips)
+
+    def scale_widths(self, factor: float) -> Self:
+        """With so many times as many filters."""
+        return replace(self, filters=scale_size(self.filters, factor))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCGAN(ConvCodec):
+    """A convolution of stride 2 for every halving (Radford et al., 2016): `codec="dcgan"`.
+
+    Parameters
+    ----------
+    filters : int
+        Channels of the first stage; every further one has twice as many.
+    skips : bool
+        Whether the decoder is also given what the stages of the encoder saw of one frame.
+    maps : bool
+        Whether codes are maps, which convolutions move, not vectors (C.6.2); for `Separation` only.
+    initialization : {"torch", "thesis"}
+        How weights are initialized: torch's way, or normal with deviation 0.02.
+
+    Examples
+    --------
+    >>> codes, stages = DCGAN(filters=4).encoder((1, 16, 16), n_code=3)(torch.zeros(2, 1, 16, 16))
+    >>> codes.shape, [tuple(stage.shape) for stage in stages]
+    (torch.Size([2, 3]), [(2, 4, 8, 8), (2, 8, 4, 4)])
+    """
+
+    word: ClassVar[str] = "dcgan"
+    _kind: ClassVar[ConvCodecName] = "dcgan"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VGG(ConvCodec):
+    """Two or three convolutions and a maximum for every halving (Simonyan and Zisserman, 2015): `codec="vgg"`.
+
+    Parameters
+    ----------
+    filters : int
+        Channels of the first stage; every further one has twice as many.
+    skips : bool
+        Whether the decoder is also given what the stages of the encoder saw of one frame.
+    maps : bool
+        Whether codes are maps, which convolutions move, not vectors (C.6.2); for `Separation` only.
+    initialization : {"torch", "thesis"}
+        How weights are initialized: torch's way, or normal with deviation 0.02.
+    """
+
+    word: ClassVar[str] = "vgg"
+    _kind: ClassVar[ConvCodecName] = "vgg"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResNet(ConvCodec):
+    """Two residual blocks for every halving (He et al., 2016), and the decoder of `DCGAN`: `codec="resnet"`.
+
+    Parameters
+    ----------
+    filters : int
+        Channels of the first stage; every further one has twice as many.
+    skips : bool
+        Whether the decoder is also given what the stages of the encoder saw of one frame.
+    maps : bool
+        Whether codes are maps, which convolutions move, not vectors (C.6.2); for `Separation` only.
+    initialization : {"torch", "thesis"}
+        How weights are initialized: torch's way, or normal with deviation 0.02.
+    """
+
+    word: ClassVar[str] = "resnet"
+    _kind: ClassVar[ConvCodecName] = "resnet"
 
 
 class DownsamplingPlan:

@@ -1,15 +1,73 @@
-"""Sprites: what stays is cut out once, and drawn where the state says."""
+"""`Sprites`: what stays is cut out once, and drawn where the state says."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ...models import options
+from .base import Codec, Initialization, initialization_option, scale_size
+from .convolutions import DCGAN, ConvEncoder
 from .mlp import MLPNetwork
 
-_BACKGROUND_LOGIT = (
-    -3.0
-)  # logits of a background at first, where frames are squashed: most of a picture of objects is dark
+# logits of a background at first, where frames are squashed: most of a picture of objects is dark
+_BACKGROUND_LOGIT = -3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sprites(Codec):
+    """Things that keep their look, drawn at the places that the state gives: `codec="sprites"`, for `SRVP` only.
+
+    Frames are encoded as by `DCGAN`. Quicker to learn where images are of things that move whole; see `SpriteDecoder`.
+
+    Parameters
+    ----------
+    n_sprites : int
+        How many things are drawn, added to a background.
+    filters : int
+        Channels of the encoder's first stage.
+    hidden : int
+        Units of the perceptrons that draw the things and place them.
+    initialization : {"torch", "thesis"}
+        How weights of the encoder are initialized: torch's way, or normal with deviation 0.02. The thesis has no
+        sprites, so those of the decoder are always torch's.
+    """
+
+    word: ClassVar[str] = "sprites"
+
+    n_sprites: int = 2
+    filters: int = 16
+    hidden: int = 128
+    initialization: Initialization = "torch"
+
+    def __post_init__(self) -> None:
+        options.check_fields(
+            self,
+            n_sprites=options.width(1),
+            filters=options.width(1),
+            hidden=options.width(1),
+            initialization=initialization_option(),
+        )
+
+    def encoder(self, frame: tuple[int, ...], n_code: int) -> ConvEncoder:
+        """Images to codes."""
+        return DCGAN(filters=self.filters).encoder(frame, n_code)
+
+    def decoder(self, frame: tuple[int, ...], n_code: int, *, n_content: int, use_sigmoid: bool) -> SpriteDecoder:
+        """Codes to images."""
+        sizes = {"n_content": n_content, "n_state": n_code - n_content}
+        return SpriteDecoder(*frame, n_sprites=self.n_sprites, hidden=self.hidden, use_sigmoid=use_sigmoid, **sizes)
+
+    def scale_widths(self, factor: float) -> Self:
+        """With so many times as many filters and units."""
+        return replace(self, filters=scale_size(self.filters, factor), hidden=scale_size(self.hidden, factor))
+
+    def init_weights(self, *modules: nn.Module | None) -> None:
+        """Those of the encoder."""
+        super().init_weights(*(module for module in modules if not isinstance(module, SpriteDecoder)))
 
 
 class SpriteDecoder(nn.Module):

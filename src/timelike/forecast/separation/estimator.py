@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import torch
@@ -17,32 +17,31 @@ from ...models import options, schema
 from ...models.options import Option
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ...train import Objective
+from ...train import Objective, Trainer
 from ...train.base import double_precision_copy, torch_threads
-from ...train.processes import Accelerator, Precision
+from ..base import ForecastRequest, Futures
 from ..cells import KnownChannels, check_known
 from ..chunks import PackedFrames
-from ..codecs.codec_names import GENERIC_CODECS, CodecName, CodecOption
-from ..dynamics import ADAPTIVE_SOLVERS, SOLVERS
-from ..latent_forecaster import LatentForecaster, OutputActivation, ScheduleOption, check_betas, forecast_dtype
-from ..request import ForecastRequest, Futures
+from ..codecs.auto import Auto, CodecName, codec_option
+from ..codecs.base import Codec
+from ..codecs.convolutions import DCGAN
+from ..codecs.mlp import MLP
+from ..dynamics import StateDynamics, dynamics_option
+from ..latent_forecaster import LatentForecaster, OutputActivation, forecast_dtype
 from ..result import Forecast
 from .network import CombineRule, SeparationNetwork
-from .objective import SeparationObjective, SeparationWeights
+from .objective import SeparationLoss, SeparationObjective
 from .presets import PRESETS
-from .reencoding import is_reencoding_better
-from .rollout import Rollout
+from .rollout import Rollout, is_reencoding_better
 
-_DEFAULT_CHUNK_STEPS = (
-    24  # steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
-)
+# steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
+_DEFAULT_CHUNK_STEPS = 24
 _REENCODING_TEST_STEPS = 4.0  # steps that take as long as forecasts with and without reencoded states
 _BLOCK_NUMBERS = 1 << 22  # numbers of the pasts that are encoded together
-_MAX_JITTER, _MAX_JITTER_CHUNKS = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 
 
 class Separation(LatentForecaster):
-    """Forecasts by separation of variables: a content w that stays, and a state y that an equation moves.
+    """Forecasts by separation of variables: a constant content w, and a state y that evolves by an equation.
 
     x̂_t = g(w, y_t), dy/dt = f(y), with w and y_0 read off a window of `conditioning` frames by two encoders. Learned by
     the error of predictions over a chunk, of frames that are encoded and drawn again, by how little w changes between
@@ -50,73 +49,57 @@ class Separation(LatentForecaster):
     chapter 5; Donà et al., "PDE-driven spatiotemporal disentanglement", ICLR 2021).
 
     For vectors, images and gridded fields whose cells may be masked (NaN at all times). As the state moves in
-    continuous time, timestamps may be irregular, and `frames_per_step` gives frames between two steps. It has one
-    future for a past: for intervals, `calibrate`. Not for series that are mostly noise, or that are linear: look at
-    `Ridge`, `Analog` and `SeasonalNaive` in the same `backtest` first.
+    continuous time, timestamps may be irregular, and `frames_per_step` gives frames between two steps. It predicts one
+    future per past; call `calibrate` for intervals. For series that are mostly noise, or linear, first try
+    `Ridge`, `Analog` and `SeasonalNaive` in the same `backtest`.
 
     Parameters
     ----------
     conditioning : int
-        Frames of a past that are looked at.
-    chunk : int, optional
+        Number of past frames that the encoders read.
+    chunk : int or None
         Frames shown at a time in training, conditioning ones included: 20 more than these unless given, or fewer where
         sequences are short.
     n_content, n_state : int
-        Sizes of w and y; channels of maps with `maps`.
+        Sizes of w and y; channels of maps where the codec has `maps`.
     content : bool
         False leaves w out, and y has both sizes (the thesis's ablation).
     combine : {"concatenate", "multiply"}
         How w and y enter the decoder; "multiply" needs equal sizes and suits waves.
-    codec : {"auto", "perceptron", "dcgan", "vgg", "resnet"}
-        Which networks; "auto" is the perceptron for vectors and "dcgan" for images.
-    hidden, layers, decoder_hidden, decoder_layers : int
-        Units and layers of the perceptrons; the decoder's are the encoders' unless given.
-    filters : int
-        Channels of the first stage of convolutions.
-    skips : bool
-        Whether the decoder of pictures is given what the stages of the content's encoder saw.
-    maps : bool
-        Whether codes of pictures are maps, moved by convolutions, not vectors (C.6.2).
-    shortcut : bool
-        Whether perceptrons have a linear map beside them, which is not in the thesis and learns faster.
-    solver : str
-        "residual" (Euler), "gru" (no equation: the ablation), or a solver of torchdiffeq such as "rk4", "dopri5".
-    blocks, tied : int, bool
-        How many residual blocks move a step, and whether they are the same; a solver has one.
-    dynamics_hidden, gain : int, float
-        Units of a block, and the gain with which it is drawn; where a state is moved over more than 24 steps of a
-        chunk, gain³ is divided by as many times more as they are, so that no state explodes before anything is learned.
-    reencode : bool, optional
+    codec : {"auto", "perceptron", "dcgan", "vgg", "resnet"} or a value of `forecast.codecs`
+        Which networks are between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for
+        vectors and "dcgan" for images.
+    dynamics : str or StateDynamics
+        How the state moves: "residual", "gru" or another solver, or a value such as `StateDynamics(blocks=3)`.
+    reencode : bool or None
         Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
-        an equation says nothing about where no state has been, and longer forecasts may soon leave the data. Unless
-        given, whichever is better on up to 64 windows of what is learned from, and True where sequences are too short
-        to tell.
+        an equation says nothing about where no state has been, and longer forecasts may soon leave the data. None is
+        whichever is better on up to 64 windows of what is learned from, and True where sequences are too short to tell.
     offset : bool
         Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
         "auto" squashes frames to (0, 1) if all that is learned from lies in [0, 1].
-    prediction_weight, autoencoding_weight, invariance_weight, state_penalty : float
-        Weights of the four terms of the loss; 0 leaves one out.
-    n_invariance_intervals : int
-        Into how many intervals a chunk is divided, over each of which w is not to change (C.15).
-    jitter : float, optional
-        Noise on what encoders see in training, in deviations of the data, against learning few chunks by heart. Unless
-        given 0.3 for up to 300 chunks, and less the more there are: 90 divided by their number.
-    initialization : {"torch", "thesis"}
-        How weights of codecs are initialized: torch's way, or normal with deviation 0.02.
-    known_channels : list of int or str, optional
+    loss : SeparationLoss or None
+        Weights of the four terms of the loss (`prediction_weight`, `autoencoding_weight`, `invariance_weight`,
+        `state_penalty`), and noise on what encoders see; None is `SeparationLoss()`.
+    known_channels : list of int or str, or None
         Channels known in advance, such as the hour or a planned input: they are not forecast, and `predict` asks for
         their values over the horizon.
     scale : float
         Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` has a tenth of the units.
-    batch_size, learning_rate, weight_decay, betas, schedule, max_steps, max_time, validation, patience
-        Training: chunks per step; Adam's learning rate, weight decay and betas; the schedule of the learning rate,
-        "one_cycle", "constant" or "linear" (which falls to 0 over the last tenth of the steps), or a value such as
-        `train.LinearDecay(share=0.25)`; budgets (20 passes, between 500 and 2000 steps and at most 120 s unless given);
-        the share of sequences held out where there are 20 or more, and the steps without progress on them after which
-        training ends.
-    standardize, checkpoint, progress, accelerator, devices, precision, random_state
-        As in `CausalEncoder`.
+    max_steps, max_time : int, float or None
+        When to stop training, in steps and seconds: unless given after 20 passes, between 500 and 2000 steps, and at
+        most 120 s. A time alone is used to its end.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=3e-3`, `optimizer="adamw"`,
+        `betas=(0.9, 0.99)`, `schedule="one_cycle"`, `validation=0.0`. Sequences are held out only where there are 20
+        or more.
+    standardize : bool
+        Whether channels are brought to mean 0 and deviation 1 for the network.
+    progress : bool or None
+        Whether to show a progress bar; None does so on a terminal.
+    random_state : int, generator or None
+        Repeats a fit.
 
     Attributes
     ----------
@@ -139,40 +122,23 @@ class Separation(LatentForecaster):
     (10, 20, 2)
     """
 
-    codec = options.choice(*GENERIC_CODECS)
+    codec = codec_option("auto", "perceptron", "dcgan", "vgg", "resnet")
     n_content = options.width(1)
     n_state = options.width(1)
     content = options.boolean()
     combine = options.choice(*get_args(CombineRule))
-    hidden = options.width(1)
-    layers = options.depth(0)
-    decoder_hidden = options.nullable(options.width(1))
-    decoder_layers = options.nullable(options.depth(0))
-    filters = options.width(1)
-    skips = options.boolean()
-    maps = options.boolean()
-    shortcut = options.boolean()
-    solver = options.choice(*SOLVERS)
-    blocks = options.depth(1)
-    tied = options.boolean()
-    dynamics_hidden = options.width(1)
-    gain = options.real(above=0, role="training")
+    dynamics = dynamics_option(StateDynamics)
     reencode = options.nullable(options.boolean("free"))
     offset = options.boolean()
-    prediction_weight = options.real(above=0, role="training")
-    autoencoding_weight = options.real(0, role="training")
-    invariance_weight = options.real(0, role="training")
-    state_penalty = options.real(0, role="training")
-    n_invariance_intervals = options.integer(1, "training", most=2**20)
-    jitter = options.nullable(options.real(0, role="training"))
-    initialization = options.choice("torch", "thesis", role="training")
+    loss = options.value_of(SeparationLoss, "training")
     known_channels = options.nullable(Option(check_known))
-    scale = options.real(above=0, most=1e6)
-    betas: Option[Any] = Option(check_betas, "training")
 
     network_: SeparationNetwork
     reencode_: bool = schema.boolean()
 
+    _own_trainer: ClassVar[Trainer] = Trainer(
+        batch_size=64, learning_rate=3e-3, optimizer="adamw", betas=(0.9, 0.99), schedule="one_cycle", validation=0.0
+    )
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
 
     def __init__(
@@ -184,47 +150,19 @@ class Separation(LatentForecaster):
         n_state: int = 32,
         content: bool = True,
         combine: CombineRule = "concatenate",
-        codec: CodecOption = "auto",
-        hidden: int = 128,
-        layers: int = 2,
-        decoder_hidden: int | None = None,
-        decoder_layers: int | None = None,
-        filters: int = 16,
-        skips: bool = False,
-        maps: bool = False,
-        shortcut: bool = True,
-        solver: str = "residual",
-        blocks: int = 1,
-        tied: bool = False,
-        dynamics_hidden: int = 128,
-        gain: float = 0.71,
+        codec: CodecName | Codec | Auto = "auto",
+        dynamics: str | StateDynamics = "residual",
         reencode: bool | None = None,
         offset: bool = False,
         output: OutputActivation = "auto",
-        prediction_weight: float = 45.0,
-        autoencoding_weight: float = 1.0,
-        invariance_weight: float = 45.0,
-        state_penalty: float = 1e-3,
-        n_invariance_intervals: int = 1,
-        jitter: float | None = None,
-        initialization: Literal["torch", "thesis"] = "torch",
+        loss: SeparationLoss | None = None,
         known_channels: KnownChannels = None,
         scale: float = 1.0,
-        batch_size: int = 64,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 0.0,
-        betas: tuple[float, float] = (0.9, 0.99),
-        schedule: ScheduleOption = "one_cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
-        validation: float = 0.0,
-        patience: int | None = None,
+        trainer: Trainer | None = None,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -236,16 +174,15 @@ class Separation(LatentForecaster):
                 f"combine='multiply' multiplies w and y, and n_content={self.n_content}, n_state={self.n_state}: "
                 "expected equal sizes"
             )
-        if self.solver not in ("residual", "gru") and self.blocks > 1 and not self.tied:
-            raise ValueError(
-                f"solver={self.solver!r} moves one equation, and blocks={self.blocks} are several: use tied=True, or "
-                "blocks=1"
-            )
-        if self.maps and self.solver == "gru":
+        if type(self).codec.check(self.codec, "codec").maps and self._state_dynamics().solver == "gru":
             raise ValueError("maps=True needs convolutions to move maps, and solver='gru' moves vectors: choose one")
 
+    def _state_dynamics(self) -> StateDynamics:
+        given: StateDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
+        return given
+
     def _ignores_times(self) -> bool:
-        return self.solver == "gru" or not getattr(self, "has_uneven_times_", True)
+        return self._state_dynamics().solver == "gru" or not getattr(self, "has_uneven_times_", True)
 
     def _detect_value_range(self, sequences: Sequences) -> None:
         super()._detect_value_range(sequences)
@@ -257,50 +194,30 @@ class Separation(LatentForecaster):
 
     # --- network -----------------------------------------------------------------------------------------------------
 
-    def _resolve_codec(self) -> CodecName:
-        found = super()._resolve_codec()
-        if self.maps and found == "perceptron":
-            raise ValueError(
-                f"maps=True needs a codec of convolutions, and frames of shape {self.frame_} have the perceptron: use "
-                "codec='dcgan', 'vgg' or 'resnet' for images, and maps=False for the rest"
-            )
-        return found
-
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
-        names = (
-            "conditioning",
-            "n_content",
-            "n_state",
-            "content",
-            "combine",
-            "layers",
-            "decoder_layers",
-            "skips",
-            "maps",
-        )
-        more = ("shortcut", "solver", "blocks", "tied", "gain", "offset", "initialization")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names + more}
-        for name in ("hidden", "decoder_hidden", "filters", "dynamics_hidden"):
-            size = getattr(self, name)
-            given[name] = None if size is None else max(1, round(self.scale * size))
-        given["gain"] = self._scaled_gain()
-        pictures = self._uses_images()
+        dynamics = self._state_dynamics().scale_widths(self.scale)
         return SeparationNetwork(
-            self.cells_.frame if pictures else self.cells_.n_cells,
-            codec=self._resolve_codec(),
+            self._network_frame_shape(),
+            conditioning=self.conditioning,
+            n_content=self.n_content,
+            n_state=self.n_state,
+            content=self.content,
+            combine=self.combine,
+            codec=self._choose_codec().scale_widths(self.scale),
+            dynamics=replace(dynamics, gain=self._scaled_gain(dynamics.gain)),
+            offset=self.offset,
             use_sigmoid=self.uses_sigmoid_,
             n_known=len(self.cells_.known_channels),
             n_clock=self.conditioning - 1 if self.has_uneven_times_ else 0,
-            **given,
         )
 
-    def _scaled_gain(self) -> float:
+    def _scaled_gain(self, gain: float) -> float:
         """The gain of a block's three layers, such that a state grows no more over a long chunk than over a usual one.
 
         Every step multiplies a state by about 1 + c gain³, which over two hundred steps is a number of 12 digits.
         """
         walked = self.chunk_ - 1 - (self.conditioning if self.offset else 0)
-        return float(self.gain * min(1.0, _DEFAULT_CHUNK_STEPS / max(walked, 1)) ** (1 / 3))
+        return float(gain * min(1.0, _DEFAULT_CHUNK_STEPS / max(walked, 1)) ** (1 / 3))
 
     def _make_chunk_objective(
         self,
@@ -309,25 +226,15 @@ class Separation(LatentForecaster):
         held_out: PackedFrames | None,
         more: Callable[[np.random.Generator], PackedFrames] | None,
     ) -> SeparationObjective:
-        there = torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None
         return SeparationObjective(
             self.network_,
             material,
             length=length,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            betas=tuple(self.betas),
+            trainer=self.trainer_,
             held_out=held_out,
             sample_more=more,
-            weights=SeparationWeights(
-                self.prediction_weight, self.autoencoding_weight, self.invariance_weight, self.state_penalty
-            ),
-            n_invariance_intervals=self.n_invariance_intervals,
-            jitter=_MAX_JITTER * min(1, _MAX_JITTER_CHUNKS / len(material.chunk_starts(length)))
-            if self.jitter is None
-            else self.jitter,
-            valid_mask=there,
+            loss=self.loss or SeparationLoss(),
+            valid_mask=self._valid_mask(),
             scaler=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 
@@ -453,7 +360,7 @@ class Separation(LatentForecaster):
     def _past_blocks(self, past: Sequences) -> Iterator[tuple[slice, Sequences]]:
         """Pasts a few at a time; one by one where a solver's steps depend on the other items of the batch."""
         numbers = 4 * self.cells_.valid_mask.size * self._min_past_steps()
-        size = 1 if self.solver in ADAPTIVE_SOLVERS else max(1, _BLOCK_NUMBERS // numbers)
+        size = 1 if self._state_dynamics().is_adaptive else max(1, _BLOCK_NUMBERS // numbers)
         for start in range(0, len(past), size):
             rows = slice(start, start + size)
             yield rows, past[rows]
@@ -484,7 +391,14 @@ class Separation(LatentForecaster):
 
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
-        return {"conditioning": 2, "dynamics_hidden": 4, "filters": 2, "n_content": 3, "n_state": 3, "batch_size": 8}
+        return {
+            "conditioning": 2,
+            "dynamics": StateDynamics(hidden=4),
+            "codec": Auto(vectors=MLP(hidden=4, layers=1), images=DCGAN(filters=2)),
+            "n_content": 3,
+            "n_state": 3,
+            "trainer": Trainer(batch_size=8),
+        }
 
 
 def _last_timestamps(sequences: Sequences, lengths: NDArray[Any]) -> NDArray[Any] | None:

@@ -2,56 +2,92 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ...models import options
 from ...train import Batch
 from ..chunks import ChunkObjective, gather_windows, noise_generator
-from ..codecs.content import Content
+from ..codecs.base import Content
 from .network import SeparationNetwork
 
+_MAX_JITTER, _MAX_JITTER_CHUNKS = 0.3, 300  # deviations, and the chunks up to which there is so much of it
 
-class SeparationWeights(NamedTuple):
-    """What each term counts (eq. 5.16); 0 leaves it out.
 
-    `state_penalty` counts as C.5.3 has it: half the sum of squares of a state that is a vector, the mean of one of
-    maps.
+@dataclass(frozen=True, kw_only=True)
+class SeparationLoss:
+    """The loss of `Separation`: what each of its terms counts (eq. 5.16), and noise on what encoders see.
+
+    Parameters
+    ----------
+    prediction_weight : float
+        Of the error of predictions over a chunk.
+    autoencoding_weight : float
+        Of the error of frames that are encoded and decoded again; 0 leaves it out, as in the next two.
+    invariance_weight : float
+        Of how much the content changes between windows of a chunk.
+    state_penalty : float
+        Of the size of the first state: half the sum of squares of a vector, the mean square of maps (C.5.3).
+    n_invariance_intervals : int
+        Into how many intervals a chunk is divided, over each of which the content is not to change (C.15).
+    jitter : float or None
+        Noise on what encoders see in training, in deviations of the data, against learning few chunks by heart. None
+        is 0.3 for up to 300 chunks, and less the more there are: 90 divided by their number.
     """
 
-    prediction: float = 45.0
-    autoencoding: float = 1.0
-    invariance: float = 45.0
+    prediction_weight: float = 45.0
+    autoencoding_weight: float = 1.0
+    invariance_weight: float = 45.0
     state_penalty: float = 1e-3
+    n_invariance_intervals: int = 1
+    jitter: float | None = None
+
+    def __post_init__(self) -> None:
+        options.check_fields(
+            self,
+            prediction_weight=options.real(above=0),
+            autoencoding_weight=options.real(0),
+            invariance_weight=options.real(0),
+            state_penalty=options.real(0),
+            n_invariance_intervals=options.integer(1, most=2**20),
+            jitter=options.nullable(options.real(0)),
+        )
+
+    def weights(self) -> dict[str, float]:
+        """What each term counts, by the name of the term."""
+        return {
+            "prediction": self.prediction_weight,
+            "autoencoding": self.autoencoding_weight,
+            "invariance": self.invariance_weight,
+            "state_penalty": self.state_penalty,
+        }
 
 
 class SeparationObjective(ChunkObjective):
-    """Eq. 5.11–5.16 over chunks; `n_invariance_intervals` windows beside the first one hold the content still
-    (C.15).
-    """
+    """Eq. 5.11–5.16 over chunks, with the weights and the noise of a `SeparationLoss`."""
 
     module: SeparationNetwork
 
     def __init__(
         self,
         *given: Any,
-        weights: SeparationWeights,
-        n_invariance_intervals: int = 1,
-        jitter: float = 0.0,
+        loss: SeparationLoss,
         valid_mask: Tensor | None = None,
         scaler: tuple[Tensor, Tensor] | None = None,
         **more: Any,
     ) -> None:
         super().__init__(*given, **more)
-        self.weights, self.n_invariance_intervals, self.jitter, self.valid_mask, self.scaler = (
-            weights,
-            n_invariance_intervals,
-            jitter,
-            valid_mask,
-            scaler,
-        )
+        self.terms, self.valid_mask, self.scaler = loss, valid_mask, scaler
+        self.jitter = self._default_jitter() if loss.jitter is None else loss.jitter
+
+    def _default_jitter(self) -> float:
+        """Less the more there is to learn from."""
+        n_chunks = len(self.packed_frames.chunk_starts(self.length))
+        return _MAX_JITTER * min(1, _MAX_JITTER_CHUNKS / n_chunks)
 
     def _sample_extras(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
         window = self.module.conditioning
@@ -61,7 +97,7 @@ class SeparationObjective(ChunkObjective):
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The weighted sum, and each term for the history."""
         found = self.loss_terms(batch, self.jitter if self.module.training else 0.0)
-        weights = self.weights._asdict()
+        weights = self.terms.weights()
         total = torch.stack([weights[name] * term for name, term in found.items()]).sum()
         return {"loss": total, **{name: term.detach() for name, term in found.items()}}
 
@@ -81,11 +117,11 @@ class SeparationObjective(ChunkObjective):
         states = _roll_out(network, first, spans, known, begin)
         ahead = None if known is None else known[:, begin:]
         found = {"prediction": self._error(network.decode(content, states, ahead), x[:, begin:])}
-        if self.weights.autoencoding:
+        if self.terms.autoencoding_weight:
             found["autoencoding"] = self._autoencoding_error(looks, content, x, at, begin)
-        if network.has_content and self.weights.invariance:
+        if network.has_content and self.terms.invariance_weight:
             found["invariance"] = self._content_change(looks, content, x.shape[1] - window)
-        if network.has_content and self.weights.state_penalty:
+        if network.has_content and self.terms.state_penalty:
             squares = first.square().flatten(1)
             found["state_penalty"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
         return found
@@ -112,7 +148,7 @@ class SeparationObjective(ChunkObjective):
 
     def _content_change(self, looks: _ChunkEncoder, content: Content, last: int) -> Tensor:
         """How the content changes from window to window, over intervals that share the chunk (eq. 5.14, C.15)."""
-        places = np.unique(np.linspace(0, last, self.n_invariance_intervals + 1).round().astype(int))
+        places = np.unique(np.linspace(0, last, self.terms.n_invariance_intervals + 1).round().astype(int))
         before, total = content, torch.zeros(())
         for start, end in zip(places[:-1].tolist(), places[1:].tolist(), strict=True):
             after = looks.content_at(end)

@@ -1,22 +1,48 @@
-"""Rollout: a fitted separation network in double precision that encodes windows, moves states and decodes frames."""
+"""Rollout: a fitted separation network in double precision that encodes windows, moves states and decodes frames.
+
+States may be read off the forecast's own last frames on the way; whether that improves forecasts is measured here too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...sequences import Sequences
+from ..base import ForecastRequest
 from ..chunks import PackedFrames
-from ..codecs.content import Content
-from ..request import ForecastRequest
+from ..codecs.base import Content
+from ..windows import futures_after, known_futures_after, select_windows
 from .network import SeparationNetwork
-from .reencoding import RecentFrames
+
+if TYPE_CHECKING:
+    from .estimator import Separation
 
 _DECODE_NUMBERS = 1 << 18  # numbers decoded at once: long futures need little extra memory, and stay in caches
+_N_WINDOWS = 64  # windows on which forecasts with and without reencoded states are compared
+
+
+class RecentFrames(NamedTuple):
+    """The last frames of every item, (item, time, …), as encoders see them, with what is known."""
+
+    frames: Tensor
+    known: Tensor | None
+
+    @classmethod
+    def from_packed(cls, material: PackedFrames, n_items: int, size: int) -> RecentFrames:
+        """Those of sequences of `size` steps."""
+        known = None if material.known is None else material.known.reshape(n_items, size, -1)
+        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), known)
+
+    def append_frames(self, frames: Tensor, known: Tensor | None, size: int) -> RecentFrames:
+        """The last ones when these have come."""
+        both = None if known is None or self.known is None else torch.cat([self.known, known], dim=1)[:, -size:]
+        return RecentFrames(torch.cat([self.frames, frames], dim=1)[:, -size:], both)
 
 
 class Rollout(NamedTuple):
@@ -159,6 +185,29 @@ class Rollout(NamedTuple):
         return torch.cat(
             [state[:, None], network.dynamics(state, state.new_ones(len(state), steps - 1), forcing, **given)], 1
         )
+
+
+def is_reencoding_better(model: Separation, sequences: Sequences) -> bool:
+    """Whether forecasts of twice the trained length are nearer to these sequences if states are reencoded on the way.
+
+    True where they are too short to tell: a forecast that leaves the data is worse than one that is a little off. The
+    model is asked in both ways, and is left to answer in the second.
+    """
+    need, reach = model._min_past_steps(), model.chunk_ - model._min_past_steps()
+    horizon = min(2 * reach, int(sequences.lengths.max()) - need)
+    if horizon <= reach:
+        return True
+    windows = select_windows(sequences, need, horizon, _N_WINDOWS)
+    truth = futures_after(model.cells_.target_frames(sequences), windows, horizon)[:, reach:]
+    known = known_futures_after(model.cells_, sequences, windows, horizon)
+    errors = []
+    for model.reencode_ in (True, False):
+        try:
+            found = model.predict(windows.pasts, horizon, known_covariates=known).mean[:, reach:]
+            errors.append(float(np.nanmean(np.square(found - truth))))
+        except ArithmeticError:  # it has blown up
+            errors.append(np.inf)
+    return errors[0] <= errors[1]
 
 
 def _refuse_divergence(frames: Tensor, step: int) -> None:

@@ -1,39 +1,62 @@
-"""SRVP: many futures of series and pictures, by random residual steps of a state."""
+"""`SRVP`: probabilistic forecasts of series and images, by random residual steps of a latent state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from ...core.parameters import store_parameters
+from ...core.parameters import check_int, format_count, store_parameters
 from ...models import options
-from ...models.options import Option
+from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ...train.processes import Accelerator, Precision, has_bfloat16
+from ...train import Trainer
+from ...train.base import double_precision_copy, torch_threads
+from ...train.processes import has_bfloat16
+from ...train.trainer import Precision
+from ..base import ForecastRequest, Futures, window_checksum
 from ..chunks import PackedFrames
-from ..codecs.codec_names import CodecOption
-from ..latent_forecaster import LatentForecaster, OutputActivation, ScheduleOption, check_betas
-from .experimental import (
-    ExperimentalSRVPNetwork,
-    ExperimentalSRVPObjective,
-    ExperimentalWeights,
-    check_delay_penalty,
-    refuse_conflicting_options,
-)
-from .network import MIN_OBSERVATION_STD, DynamicsName, SRVPNetwork
-from .objective import SRVPObjective
+from ..codecs.auto import Auto, CodecName
+from ..codecs.base import Codec, Content
+from ..codecs.convolutions import DCGAN
+from ..codecs.mlp import MLP
+from ..dynamics import MotionName, RandomDynamics, dynamics_option
+from ..latent_forecaster import LatentForecaster, OutputActivation, forecast_dtype
+from ..result import Forecast
+from .experimental import Experimental
+from .network import MIN_OBSERVATION_STD, Inference, SRVPNetwork
+from .objective import SRVPObjective, compute_bound
 from .presets import PRESETS
-from .rollout import SRVPBase
+from .rollout import BLOCK_NUMBERS, SRVPRollout
 
 
-class SRVP(SRVPBase, LatentForecaster):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Elbo:
+    """The evidence lower bound of every sequence and its parts, each (item,), in nats: a bound of log p(x | w).
+
+    `likelihood` − `first_kl` − `random_kl` = `elbo`: of the frames given the states, and what the first state and the
+    random steps cost, with `drift` those of the content too. In the units of the data. The content w is a function of
+    some frames that costs nothing, as in the thesis, so that this can lie above log p(x); only with n_content=0 it is a
+    bound of log p(x) that can be compared with that of other models.
+    """
+
+    elbo: NDArray[np.float64]
+    likelihood: NDArray[np.float64]
+    first_kl: NDArray[np.float64]
+    random_kl: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {value.mean():.4g}" for name, value in vars(self).items())
+        return f"Elbo({format_count(len(self.elbo), 'sequence')}; means: {means})"
+
+
+class SRVP(LatentForecaster):
     """Many futures: a state that random residual steps move, drawn together with a content that stays.
 
     y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+1} = y_t + f(y_t, z_{t+1}), x_t ~ N(g(y_t, w), ν), learned by the
@@ -48,54 +71,51 @@ class SRVP(SRVPBase, LatentForecaster):
     Parameters
     ----------
     conditioning : int
-        Frames of a past that are looked at.
-    chunk : int, optional
+        Number of past frames that the encoders read.
+    chunk : int or None
         Frames shown at a time in training: 20 more than the conditioning ones unless given, or fewer where sequences
         are short.
-    n_state, n_random, n_content, n_code : int
-        Sizes of y, z, w and of the code of a frame; n_random=0 leaves z out, so that futures differ by their first
-        state alone, and n_content=0 leaves w out.
-    n_content_frames : int
-        How many frames w is made of, drawn from the chunk in training, the last of the past afterwards.
-    codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"}
-        Which networks; "auto" is the perceptron for vectors and "dcgan" for images. "sprites" draws `n_sprites` things
-        that keep their look at the places that the state gives, added to a background: quicker to learn where pictures
-        are of things that move whole.
-    hidden, layers, filters, n_sprites, skips, shortcut
-        Units and layers of perceptrons (and of the LSTM), channels of the first stage of convolutions, things that
-        "sprites" draws, whether the decoder is given what the encoder's stages saw of one frame, and whether
-        perceptrons have a linear map beside them.
-    motion : {"residual", "perceptron", "gru"}
-        How the state moves; the last two are the thesis's ablations.
-    motion_hidden, gain : int, float
-        Units of f and of the prior, and the gain with which f is drawn.
-    substeps : int
-        Into how many of Euler's steps a step is divided in training.
-    observation_std : float, optional
+    n_state, n_random, n_content : int
+        Sizes of y, z and w; n_random=0 leaves z out, so that futures differ by their first state alone, and n_content=0
+        leaves w out.
+    inference : Inference or None
+        Size of the code of a frame, and how states and content are inferred from codes; None is `Inference()`.
+    codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"} or a value of `forecast.codecs`
+        Which networks are between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for
+        vectors and "dcgan" for images. "sprites" draws things that keep their look at the places that the state gives,
+        added to a background: quicker to learn where pictures are of things that move whole.
+    dynamics : {"residual", "perceptron", "gru"} or RandomDynamics
+        How the state moves, such as `RandomDynamics(substeps=2)`.
+    observation_std : float or None
         √ν, the deviation of frames from what is drawn, in the units that are compared: of the data if all of it lies in
         [0, 1], otherwise standardized. None is learned, at least 0.001. The thesis has 1 for digits: then a frame tells
         the states little, and a short training leaves them where the prior has them.
-    beta, motion_penalty : float
-        Weights of the divergences of z, and of how far the state moves (λ).
-    delays, delay_penalty : bool, (float, float)
-        Experimental: z is drawn anew after learned delays instead of at every frame, with the penalty λ₁ Σ 1/τ^λ₂ on
-        short ones (8.1.1); `events(X)` says when. The thesis never made this better than without. Frames in between
-        need no substeps.
-    drift : float
-        Experimental: the deviation by which the content may change from frame to frame, such as 0.05; contents lie
-        about -1 and 1 (8.2.2.3). 0 keeps it still.
-    invariance_weight, autoencoding_weight : float
-        Experimental: weights of `Separation`'s terms, which merge both models (8.2.2.1): how little the content changes
-        from the first window of a chunk to the last, and how well a state of any window and the content of the first
-        give a frame again. 1 is a good beginning for both.
-    output, scale, initialization, batch_size, learning_rate, weight_decay, betas, schedule, max_steps, max_time, \
-validation, patience, standardize, checkpoint, progress, accelerator, devices, random_state
-        As in `Separation`.
-
-    precision : {"auto", "32-true", "64-true", "bf16-mixed", "bf16-true"}
-        In which the network learns. "auto" mixes in bfloat16 for pictures where the processor multiplies such numbers,
-        which is faster; elsewhere it is single (`benchmarks.speed.forecast` compares times and losses of both).
-        Trainings of other precisions end in other weights, so "32-true" is for what must be repeated on any machine.
+    beta : float
+        Weight of the divergences of z.
+    motion_penalty : float
+        Weight of how far the state moves (λ).
+    experimental : Experimental or None
+        Parts of the thesis's outlook, such as `Experimental(delays=True)`; None has none of them.
+    output : {"auto", "linear", "sigmoid"}
+        "auto" squashes frames to (0, 1) if all that is learned from lies in [0, 1].
+    scale : float
+        Factor of all sizes but those of y, z, w and of codes: `SRVP.preset("digits", scale=0.1)` has a tenth of the
+        units.
+    max_steps, max_time : int, float or None
+        When to stop training, in steps and seconds: unless given after 20 passes, between 500 and 2000 steps, and at
+        most 120 s. A time alone is used to its end.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=5e-3`, `optimizer="adamw"`,
+        `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held out only where there are 20 or
+        more. The precision "auto" mixes in bfloat16 for pictures where the processor multiplies such numbers, which is
+        faster; elsewhere it is single (`benchmarks.speed.forecast` compares times and losses of both). Each precision
+        ends in different weights, so use "32-true" for results that must be reproducible anywhere.
+    standardize : bool
+        Whether channels are brought to mean 0 and deviation 1 for the network.
+    progress : bool or None
+        Whether to show a progress bar; None does so on a terminal.
+    random_state : int, generator or None
+        Repeats a fit, and what is drawn of futures.
 
     Attributes
     ----------
@@ -121,33 +141,18 @@ validation, patience, standardize, checkpoint, progress, accelerator, devices, r
     n_state = options.width(1)
     n_random = options.width(0)
     n_content = options.width(0)
-    n_code = options.width(1)
-    n_content_frames = options.width(1)
-    hidden = options.width(1)
-    layers = options.depth(0)
-    filters = options.width(1)
-    n_sprites = options.width(1)
-    skips = options.boolean()
-    shortcut = options.boolean()
-    motion = options.choice(*get_args(DynamicsName))
-    motion_hidden = options.width(1)
-    gain = options.real(above=0, role="training")
-    substeps = options.integer(1, most=2**10)
+    inference = options.value_of(Inference)
+    dynamics = dynamics_option(RandomDynamics)
     observation_std = options.nullable(options.real(above=0))
     beta = options.real(0, role="training")
     motion_penalty = options.real(0, role="training")
-    delays = options.boolean()
-    delay_penalty: Option[Any] = Option(check_delay_penalty, "training")
-    drift = options.real(0)
-    invariance_weight = options.real(0, role="training")
-    autoencoding_weight = options.real(0, role="training")
-    initialization = options.choice("torch", "thesis", role="training")
-    scale = options.real(above=0, most=1e6)
-    betas: Option[Any] = Option(check_betas, "training")
-    precision = options.choice("auto", *get_args(Precision), role="training")
+    experimental = options.value_of(Experimental)
 
     network_: SRVPNetwork
 
+    _own_trainer: ClassVar[Trainer] = Trainer(
+        batch_size=64, learning_rate=5e-3, optimizer="adamw", schedule="one_cycle", validation=0.0, precision="auto"
+    )
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(PRESETS)
     _is_probabilistic: ClassVar[bool] = True
 
@@ -159,64 +164,49 @@ validation, patience, standardize, checkpoint, progress, accelerator, devices, r
         n_state: int = 48,
         n_random: int = 8,
         n_content: int = 32,
-        n_code: int = 64,
-        n_content_frames: int = 5,
-        codec: CodecOption = "auto",
-        hidden: int = 128,
-        layers: int = 2,
-        filters: int = 16,
-        n_sprites: int = 2,
-        skips: bool = False,
-        shortcut: bool = True,
-        motion: DynamicsName = "residual",
-        motion_hidden: int = 128,
-        gain: float = 0.2,
-        substeps: int = 1,
+        inference: Inference | None = None,
+        codec: CodecName | Codec | Auto = "auto",
+        dynamics: MotionName | RandomDynamics = "residual",
         observation_std: float | None = None,
         beta: float = 1.0,
         motion_penalty: float = 0.1,
-        delays: bool = False,
-        delay_penalty: tuple[float, float] = (1.0, 1.0),
-        drift: float = 0.0,
-        invariance_weight: float = 0.0,
-        autoencoding_weight: float = 0.0,
+        experimental: Experimental | None = None,
         output: OutputActivation = "auto",
         scale: float = 1.0,
-        initialization: Literal["torch", "thesis"] = "torch",
-        batch_size: int = 64,
-        learning_rate: float = 5e-3,
-        weight_decay: float = 0.0,
-        betas: tuple[float, float] = (0.9, 0.999),
-        schedule: ScheduleOption = "one_cycle",
         max_steps: int | None = None,
         max_time: float | None = None,
-        validation: float = 0.0,
-        patience: int | None = None,
+        trainer: Trainer | None = None,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision | Literal["auto"] = "auto",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
-        if self.motion != "residual" and self.substeps > 1:
+        if type(self).codec.check(self.codec, "codec").maps:
             raise ValueError(
-                f"substeps={self.substeps}: motion={self.motion!r} moves a whole step at a time, expected 1; "
-                "motion='residual' can be divided"
+                "maps=True: the states of SRVP are vectors, use a codec with maps=False; Separation can move maps"
             )
-        if self.codec == "sprites" and self.skips:
-            raise ValueError("skips=True: codec='sprites' draws from the content and the state alone, use skips=False")
-        refuse_conflicting_options(self)
+        self._experimental().refuse_conflicts(self.n_content, self.n_random, self._random_dynamics())
+
+    def _experimental(self) -> Experimental:
+        return Experimental() if self.experimental is None else self.experimental
+
+    def _inference(self) -> Inference:
+        return Inference() if self.inference is None else self.inference
+
+    def _random_dynamics(self) -> RandomDynamics:
+        given: RandomDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
+        return given
+
+    # --- learning ----------------------------------------------------------------------------------------------------
 
     def _precision(self) -> Precision:
-        if self.precision != "auto":
+        trainer = self.trainer_
+        if trainer.precision != "auto":
             return super()._precision()
-        return "bf16-mixed" if self._uses_images() and self.accelerator == "cpu" and has_bfloat16() else "32-true"
+        return "bf16-mixed" if self._uses_images() and trainer.accelerator == "cpu" and has_bfloat16() else "32-true"
 
     def _divergence_hint(self) -> str:
         if self.observation_std is None or self.observation_std >= MIN_OBSERVATION_STD:
@@ -226,27 +216,20 @@ validation, patience, standardize, checkpoint, progress, accelerator, devices, r
             "leave it out; else "
         )
 
-    def _is_experimental(self) -> bool:
-        return bool(self.delays or self.drift or self.invariance_weight or self.autoencoding_weight)
-
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
-        names = ("conditioning", "n_state", "n_random", "n_content", "n_code", "layers", "skips", "shortcut", "motion")
-        given: dict[str, Any] = {
-            name: getattr(self, name) for name in (*names, "n_sprites", "substeps", "gain", "initialization")
-        }
-        for name in ("hidden", "filters", "motion_hidden"):
-            given[name] = max(1, round(self.scale * getattr(self, name)))
-        kind: Callable[..., SRVPNetwork] = SRVPNetwork
-        if self._is_experimental():
-            kind = partial(
-                ExperimentalSRVPNetwork, delays=self.delays, content_drift=self.drift, max_delay=self.chunk_ - 1
-            )
-        return kind(
-            self.cells_.frame if self._uses_images() else self.cells_.n_cells,
-            codec=self._resolve_codec(),
+        return SRVPNetwork(
+            self._network_frame_shape(),
+            conditioning=self.conditioning,
+            n_state=self.n_state,
+            n_random=self.n_random,
+            n_content=self.n_content,
+            inference=self._inference().scale_widths(self.scale),
+            codec=self._choose_codec().scale_widths(self.scale),
+            dynamics=self._random_dynamics().scale_widths(self.scale),
+            experimental=self._experimental(),
+            max_delay=self.chunk_ - 1,
             use_sigmoid=self.uses_sigmoid_,
             observation_std=self.observation_std,
-            **given,
         )
 
     def _make_chunk_objective(
@@ -256,32 +239,198 @@ validation, patience, standardize, checkpoint, progress, accelerator, devices, r
         held_out: PackedFrames | None,
         more: Callable[[np.random.Generator], PackedFrames] | None,
     ) -> SRVPObjective:
-        kind: Callable[..., SRVPObjective] = SRVPObjective
-        if self._is_experimental():
-            extra_weights = ExperimentalWeights(
-                self.delay_penalty[0], self.delay_penalty[1], self.invariance_weight, self.autoencoding_weight
-            )
-            kind = partial(ExperimentalSRVPObjective, extra_weights=extra_weights)
-        return kind(
+        return SRVPObjective(
             self.network_,
             material,
             length=length,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            betas=tuple(self.betas),
+            trainer=self.trainer_,
             held_out=held_out,
             sample_more=more,
-            n_content_frames=min(self.n_content_frames, length),
+            n_content_frames=min(self._inference().n_content_frames, length),
             beta=self.beta,
             motion_penalty=self.motion_penalty,
-            valid_mask=torch.from_numpy(self.cells_.valid_mask)
-            if self._uses_images() and self.cells_.is_masked
-            else None,
+            experimental=self._experimental(),
+            valid_mask=self._valid_mask(),
             scaler=self._scaler_tensors() if self.uses_sigmoid_ else None,
         )
 
+    # --- forecasting -------------------------------------------------------------------------------------------------
+
+    @torch_threads()
+    def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
+        return Futures(None, self._sample_futures(past, past, request))
+
+    def _sample_futures(self, contents: Sequences, dynamics: Sequences, request: ForecastRequest) -> NDArray[Any]:
+        """Samples in rows of cells, (sample, item, frame, cell), a few items at a time."""
+        size, rollout = self._min_past_steps(), self._make_rollout()
+        rngs = self._past_generators(dynamics, request)
+        shape = request.n_samples, len(dynamics), request.n_frames, self.cells_.n_cells
+        found = np.empty(shape, forecast_dtype(dynamics))
+        n_items = max(1, BLOCK_NUMBERS // (size * self.cells_.valid_mask.size))
+        for start in range(0, len(dynamics), n_items):
+            rows = slice(start, start + n_items)
+            moved = self._double_frames(dynamics[rows].crop(-size))
+            looked = moved if contents is dynamics else self._double_frames(contents[rows].crop(-size))
+            rollout.forecast(looked, moved, rngs[rows], request, found[:, rows])
+        return found
+
+    def _validate_request(self, request: ForecastRequest) -> None:
+        super()._validate_request(request)
+        network, parts = self.network_, request.substeps or self.network_.substeps
+        if network.delays is not None and request.substeps is None:
+            return  # a state is defined at any time
+        if network.delays is not None:
+            raise ValueError(f"substeps={parts}: with delays=True the delays are the steps, expected None")
+        if network.motion != "residual" and (request.frames_per_step > 1 or parts > 1):
+            raise ValueError(
+                f"frames_per_step={request.frames_per_step}, substeps={parts}: motion={network.motion!r} moves a whole "
+                "step at a time, expected 1; dynamics='residual' can do so"
+            )
+        if parts % request.frames_per_step:
+            raise ValueError(
+                f"frames_per_step={request.frames_per_step} does not divide the {parts} substeps of a step: give "
+                f"substeps={request.frames_per_step * parts}"
+            )
+
+    def swap(
+        self,
+        content_of: Any,
+        dynamics_of: Any,
+        horizon: int,
+        *,
+        n_samples: int = 1,
+        frames_per_step: int = 1,
+        substeps: int | None = None,
+        random_state: RandomState = None,
+    ) -> Forecast:
+        """Futures with the content of some pasts and the motion of others, one by one.
+
+        Both are sequences like the pasts of `predict`, as many of the one as of the other.
+        """
+        self._require_fitted()
+        if self.n_content == 0:
+            raise ValueError("swap is about the content, and n_content=0 leaves it out: fit with n_content=50, say")
+        contents, dynamics = self._validate_swap_pair(content_of, dynamics_of)
+        request = self._make_request(dynamics, horizon, n_samples, frames_per_step, substeps, None, random_state)
+        with torch_threads():
+            samples = self.cells_.to_frames(self._sample_futures(contents, dynamics, request))
+        return self._make_forecast(dynamics, request, None, samples)
+
+    # --- inference ---------------------------------------------------------------------------------------------------
+
+    @torch_threads()
+    def elbo(self, X: Any, *, n_samples: int = 1, random_state: RandomState = None) -> Elbo:
+        """The evidence lower bound of whole sequences, by the mean of `n_samples` draws from the posterior."""
+        sequences, count = self._validate_min_length(X), check_int(n_samples, "n_samples", 1)
+        seed = int(self._resolve_generator(random_state).integers(2**62))
+        rollout, found = self._make_rollout(), []
+        units = 0.0 if self.uses_sigmoid_ else float(np.log(self._cell_scales()).sum())
+        scaler = self._scaler_tensors() if self.uses_sigmoid_ else None
+        for i in range(len(sequences)):
+            x = self._double_frames(sequences[i : i + 1])
+            codes, content = rollout.encode_frames(x)
+            # a generator of its own: threads share torch's, and what the caller draws is not moved
+            generator = torch.Generator().manual_seed(seed ^ window_checksum(x[0].numpy()))
+            known = self._valid_mask(), scaler, 1.0, generator
+            with torch.no_grad():
+                draws = [compute_bound(rollout.network, x, codes, content, *known)[0] for _ in range(count)]
+            parts = [torch.stack([getattr(draw, name) for draw in draws]).mean() for name in Elbo.__annotations__]
+            found.append([float(part) for part in parts] + [x.shape[1] * units])
+        table = np.array(found)
+        return Elbo(
+            elbo=table[:, 0] - table[:, 4],
+            likelihood=table[:, 1] - table[:, 4],
+            first_kl=table[:, 2],
+            random_kl=table[:, 3],
+        )
+
+    def _cell_scales(self) -> NDArray[np.float64]:
+        scale = self.scaler_.scale
+        return scale[self.cells_.valid_mask] if self._uses_images() else scale
+
+    @torch_threads()
+    def states(self, X: Any) -> Sequences:
+        """The state at every time, as sequences of (n_state,): the means of what is inferred from the frames."""
+        sequences, rollout = self._validate_min_length(X), self._make_rollout()
+        found = [rollout.mean_states(codes)[0].numpy() for codes, _ in self._encode_items(sequences, rollout)]
+        return sequences._with_values(np.concatenate(found).astype(np.float32))
+
+    @torch_threads()
+    def events(self, X: Any) -> list[NDArray[np.float64]]:
+        """When z was drawn anew in each sequence, in frames since its first, by the means of what is inferred.
+
+        Only with `Experimental(delays=True)`: otherwise it is drawn at every frame.
+        """
+        sequences, rollout = self._validate_min_length(X), self._make_rollout()
+        return [rollout.event_times(codes) for codes, _ in self._encode_items(sequences, rollout)]
+
+    @torch_threads()
+    def encode(self, X: Any) -> NDArray[np.float32]:
+        """Content and last state of every sequence, (item, n_content + n_state)."""
+        sequences, rollout, found = self._validate_min_length(X), self._make_rollout(), []
+        for codes, content in self._encode_items(sequences, rollout):
+            code, parts = rollout.content_over_time(content, codes).code, [rollout.mean_states(codes)[:, -1]]
+            if code is not None:
+                parts.insert(0, code if code.ndim == 2 else code[:, -1])
+            found.append(torch.cat(parts, dim=1).numpy())
+        return np.asarray(np.concatenate(found), np.float32)
+
+    @torch_threads()
+    def reconstruct(self, X: Any) -> Sequences:
+        """Every sequence again, drawn from its content and the states that are inferred from its frames."""
+        sequences, rollout, found = self._validate_min_length(X), self._make_rollout(), []
+        for codes, content in self._encode_items(sequences, rollout):
+            content, states = rollout.content_over_time(content, codes), rollout.mean_states(codes)
+            found.append(rollout.decode(content, states, forecast_dtype(sequences))[0])
+        return self.cells_.target_frames(sequences)._with_values(self.cells_.to_frames(np.concatenate(found)))
+
+    @torch_threads()
+    def interpolate(self, a: Any, b: Any, steps: int = 8) -> Sequences:
+        """`steps` sequences from a to b: contents, first states and random steps on straight lines between theirs.
+
+        a and b are single sequences of one length, such as `X[0]` or `X[:1]`; the first and the last of what comes
+        are their reconstructions (fig. 4.10 of the thesis).
+        """
+        self._require_fitted()
+        count, rollout = check_int(steps, "steps", 2), self._make_rollout()
+        ends = [self._validate_min_length(self._as_collection(one), name=name) for one, name in ((a, "a"), (b, "b"))]
+        if any(len(end) != 1 for end in ends) or ends[0].lengths[0] != ends[1].lengths[0]:
+            raise ValueError(
+                f"a holds {format_count(len(ends[0]), 'sequence')} of {ends[0].lengths[0]} steps and b {len(ends[1])} "
+                f"of {ends[1].lengths[0]}: expected one each, of one length; crop the longer one"
+            )
+        content, states = rollout.interpolate([self._double_frames(end) for end in ends], count)
+        rows = rollout.decode(content, states, forecast_dtype(ends[0]))
+        return Sequences(self.cells_.to_frames(rows), channel_names=self.channel_names_)
+
+    def _make_rollout(self) -> SRVPRollout:
+        return SRVPRollout(
+            double_precision_copy(self.network_),
+            self.network_,
+            min(self._inference().n_content_frames, self._min_past_steps()),
+            self.cells_.valid_mask.size,
+            self._to_data_units,
+        )
+
+    def _double_frames(self, sequences: Sequences) -> Tensor:
+        """Frames of sequences of one length, (item, time, *frame), in double precision."""
+        frames = self._pack_frames(sequences, "X").frames.double()
+        return frames.reshape(len(sequences), -1, *frames.shape[1:])
+
+    def _encode_items(self, sequences: Sequences, rollout: SRVPRollout) -> Iterator[tuple[Tensor, Content]]:
+        """Codes and content of one sequence after the other."""
+        for i in range(len(sequences)):
+            yield rollout.encode_frames(self._double_frames(sequences[i : i + 1]))
+
     @classmethod
     def _test_parameters(cls) -> dict[str, Any]:
-        sizes = {"n_state": 3, "n_random": 2, "n_content": 3, "n_code": 4, "motion_hidden": 4, "filters": 2}
-        return {"conditioning": 2, "batch_size": 8, **sizes}
+        return {
+            "conditioning": 2,
+            "n_state": 3,
+            "n_random": 2,
+            "n_content": 3,
+            "inference": Inference(n_code=4, hidden=4, n_content_frames=3),
+            "codec": Auto(vectors=MLP(hidden=4, layers=1), images=DCGAN(filters=2)),
+            "dynamics": RandomDynamics(hidden=4),
+            "trainer": Trainer(batch_size=8),
+        }

@@ -1,35 +1,98 @@
-"""Experimental SRVP: a network whose steps have delays or whose content drifts, its bound, and Separation's terms."""
+"""`Experimental`, what of chapter 8 SRVP can have: steps with delays, a content that drifts, terms of Separation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from ...train import Batch
-from ..chunks import gather_windows, noise_generator
-from ..codecs.content import Content
-from .content_drift import ContentDrift
-from .delays import DelayNetwork
-from .network import SRVPNetwork, standard_normal_noise
-from .objective import EvidenceBound, SRVPObjective, compute_bound, log_likelihood
-from .state_paths import compute_lstm_states
+from ...models import options
+from ..codecs.base import Content
+from ..codecs.mlp import MLPNetwork
+from ..dynamics import RandomDynamics
+from .gaussian import DiagonalGaussian
 
+if TYPE_CHECKING:
+    from .network import SRVPNetwork
 
-class ExperimentalWeights(NamedTuple):
-    """Weights of what SRVP does not have: λ₁ and λ₂ of eq. 8.7, and Separation's two terms; 0 leaves one out."""
-
-    delay_penalty: float = 0.0
-    delay_power: float = 1.0
-    invariance: float = 0.0
-    autoencoding: float = 0.0
+MIN_DELAY = 0.25  # of a frame: the text has no least delay, and memory would grow without end as delays shrink
+_INITIAL_BIAS = math.log(math.expm1(1 - MIN_DELAY))  # softplus of it makes the first delays about one frame
+_SOFTPLUS_ONE = math.log(math.expm1(1.0))  # softplus of it is 1
 
 
-def check_delay_penalty(value: Any, name: str) -> tuple[float, float]:
+@dataclass(frozen=True, kw_only=True)
+class Experimental:
+    """Experimental parts of `SRVP`, from the outlook of Franceschi's thesis (2022, chapter 8); all are off by default.
+
+    Parameters
+    ----------
+    delays : bool
+        Whether z is drawn anew after learned delays instead of at every frame (8.1.1); `SRVP.events(X)` says when. The
+        thesis found no improvement. Frames in between need no substeps.
+    delay_penalty : tuple of two floats
+        λ₁ and λ₂ of the penalty λ₁ Σ 1/τ^λ₂ on short delays.
+    drift : float
+        The deviation by which the content may change from frame to frame, such as 0.05; contents lie about -1 and 1
+        (8.2.2.3). 0 keeps it still.
+    invariance_weight : float
+        Weight of `Separation`'s term for how little the content changes from the first window of a chunk to the last
+        (8.2.2.1); 1 is a good beginning.
+    autoencoding_weight : float
+        Weight of `Separation`'s term for how well a state of any window and the content of the first give a frame
+        again; 1 is a good beginning.
+    """
+
+    delays: bool = False
+    delay_penalty: tuple[float, float] = (1.0, 1.0)
+    drift: float = 0.0
+    invariance_weight: float = 0.0
+    autoencoding_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        options.check_fields(
+            self,
+            delays=options.boolean(),
+            delay_penalty=options.Option(_check_delay_penalty),
+            drift=options.real(0),
+            invariance_weight=options.real(0),
+            autoencoding_weight=options.real(0),
+        )
+        for name in ("invariance_weight", "autoencoding_weight"):
+            if self.drift and getattr(self, name):
+                raise ValueError(
+                    f"drift={self.drift:g} lets the content change, and {name}={getattr(self, name):g} holds it still: "
+                    "set one of them to 0"
+                )
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything is on."""
+        return bool(self.delays or self.drift or self.invariance_weight or self.autoencoding_weight)
+
+    @property
+    def has_separation_terms(self) -> bool:
+        """Whether the loss has terms of Separation."""
+        return bool(self.invariance_weight or self.autoencoding_weight)
+
+    def refuse_conflicts(self, n_content: int, n_random: int, dynamics: RandomDynamics) -> None:
+        """An error where the rest of an SRVP excludes what is on."""
+        motion, substeps = dynamics.motion, dynamics.substeps
+        if self.delays and (n_random == 0 or motion != "residual" or substeps > 1):
+            raise ValueError(
+                f"delays=True with n_random={n_random}, motion={motion!r}, substeps={substeps}: expected n_random of "
+                "at least 1, motion='residual' and substeps=1, as z decides how long a step lasts"
+            )
+        for name in ("drift", "invariance_weight", "autoencoding_weight"):
+            value = getattr(self, name)
+            if value and n_content == 0:
+                raise ValueError(f"{name}={value:g} is about the content, and n_content=0 leaves it out: use {name}=0")
+
+
+def _check_delay_penalty(value: Any, name: str) -> tuple[float, float]:
     """λ₁ and λ₂ of eq. 8.7."""
     numbers = isinstance(value, tuple | list) and all(isinstance(one, int | float) for one in value)
     if not numbers or len(value) != 2 or not (0 <= value[0] < math.inf and 0 < value[1] < math.inf):
@@ -37,168 +100,125 @@ def check_delay_penalty(value: Any, name: str) -> tuple[float, float]:
     return float(value[0]), float(value[1])
 
 
-def refuse_conflicting_options(model: Any) -> None:
-    """An error where options of an SRVP exclude each other."""
-    if model.delays and (model.n_random == 0 or model.motion != "residual" or model.substeps > 1):
-        raise ValueError(
-            f"delays=True with n_random={model.n_random}, motion={model.motion!r}, substeps={model.substeps}: expected "
-            "n_random of at least 1, motion='residual' and substeps=1, as z decides how long a step lasts"
-        )
-    for name in ("drift", "invariance_weight", "autoencoding_weight"):
-        value = getattr(model, name)
-        if value and model.n_content == 0:
-            raise ValueError(f"{name}={value:g} is about the content, and n_content=0 leaves it out: use {name}=0")
-        if value and name != "drift" and model.drift:
-            raise ValueError(
-                f"drift={model.drift:g} lets the content change, and {name}={value:g} holds it still: set one of them "
-                "to 0"
+class DelayedPath(NamedTuple):
+    """A walk: `states` (batch, time, size) where they were asked for, and sums over its events, each (batch,).
+
+    `divergence` is of every z from its prior; `length` how far the state moved; `delay_penalty` Σ 1/τ^power, eq. 8.7.
+    `starts` (batch, event) is when each z was drawn, in frames since the first, NaN after the end.
+    """
+
+    states: Tensor
+    divergence: Tensor
+    length: Tensor
+    delay_penalty: Tensor
+    starts: Tensor
+
+
+class DelayNetwork(nn.Module):
+    """τ_i = d(y_{t_i}, z_{i+1}), t_{i+1} = t_i + τ_i, y_t = y_{t_i} + (t − t_i) f(y_{t_i}, z_{i+1}): eq. 8.2 and 8.3.
+
+    z_{i+1} ~ q(z | h(t_i + 1), y_{t_i}) as long as frames are known, and from the prior afterwards. h is what an LSTM
+    has heard up to a frame; between frames it is on the line from one to the next, so that q changes with t_i without
+    a jump. With delays of one frame these are the steps of `SRVP`.
+    """
+
+    def __init__(self, n_state: int, n_random: int, n_heard: int, hidden: int, max_delay: float) -> None:
+        super().__init__()
+        self.max_delay = max(max_delay, 1.0)
+        self.posterior_head = MLPNetwork([n_heard + n_state, n_heard, 2 * n_random])
+        self.delay_head = MLPNetwork([n_state + n_random, hidden, 1])
+        last = self.delay_head.layers[-1]
+        assert isinstance(last, nn.Linear)
+        nn.init.constant_(last.bias, _INITIAL_BIAS)
+
+    def predict_delay(self, y: Tensor, z: Tensor) -> Tensor:
+        """How long a step lasts, (batch,): between a quarter of a frame and as long as anything in training."""
+        raw: Tensor = self.delay_head(torch.cat([y, z], dim=1))[:, 0]
+        return (MIN_DELAY + F.softplus(raw)).clamp(max=self.max_delay)
+
+    def random_posterior(self, heard: Tensor, t: Tensor, y: Tensor) -> DiagonalGaussian:
+        """What is random in the step that begins at t, given what was heard (batch, frame, size) and the state."""
+        last = heard.shape[1] - 1
+        place = (t + 1).clamp(max=last)
+        low = place.detach().floor().long()
+        share, rows = (place - low)[:, None], torch.arange(len(heard), device=heard.device)
+        now = heard[rows, low] * (1 - share) + heard[rows, (low + 1).clamp(max=last)] * share
+        return DiagonalGaussian.from_parameters(self.posterior_head(torch.cat([now, y], dim=1)))
+
+    def max_events(self, end: float) -> int:
+        """Events that a walk of so many frames may have."""
+        return math.ceil(end / MIN_DELAY) + 1  # one more for rounding
+
+    def sample_path(
+        self, network: SRVPNetwork, y: Tensor, heard: Tensor, times: Tensor, noise: Tensor | None, power: float = 1.0
+    ) -> DelayedPath:
+        """States at `times` (frames since the first, ascending), from y at 0, with noise (batch, event, size) or means.
+
+        Every item has its own clock; those that have come to the last time wait for the others (eq. 8.3 and below).
+        """
+        end, known = float(times[-1]), heard.shape[1] - 1
+        t, nothing = y.new_zeros(len(y)), y.new_zeros(len(y))
+        states = torch.where((times <= 0)[:, None], y[:, None], torch.nan)  # what stays NaN was never reached
+        divergence, length, haste, starts = nothing, nothing, nothing, []
+        for event in range(self.max_events(end)):
+            going = t < end
+            if not bool(going.any()):
+                break
+            prior, posterior = network.random_prior(y), self.random_posterior(heard, t, y)
+            assert prior is not None
+            seen = (t < known)[:, None]
+            source = DiagonalGaussian(
+                *(torch.where(seen, one, other) for one, other in zip(posterior, prior, strict=True))
             )
+            z = source.mean if noise is None else source.sample(noise[:, event])
+            slope: Tensor = network.dynamics(torch.cat([y, z], dim=1))
+            delay = self.predict_delay(y, z)
+            until = t + delay  # the same number as the next t: no frame falls between two steps by rounding
+            here = (times > t[:, None]) & (times <= until[:, None]) & going[:, None]
+            after = (times - t[:, None])[..., None]
+            states = torch.where(here[..., None], y[:, None] + after * slope[:, None], states)
+            divergence = divergence + torch.where(going, posterior.kl_divergence(prior), nothing)
+            within = torch.minimum(delay, end - t)  # of a step that outlasts the frames
+            length = length + torch.where(going, within * slope.norm(dim=1), nothing)
+            haste = haste + torch.where(going, delay.pow(-power), nothing)
+            starts.append(torch.where(going, t, torch.nan).detach())
+            y = torch.where(going[:, None], y + delay[:, None] * slope, y)
+            t = torch.where(going, until, t)
+        found = torch.stack(starts, dim=1) if starts else y.new_zeros(len(y), 0)
+        return DelayedPath(states, divergence, length, haste, found)
 
 
-class ExperimentalSRVPNetwork(SRVPNetwork):
-    """An `SRVPNetwork` that draws z after learned delays (`delays`), or whose content changes slowly (`content_drift`).
+class ContentDrift(nn.Module):
+    """w_{t+1} = w_t + δ u_{t+1}, u_{t+1} ~ N(0, I), inferred as N(μ, σ) by an LSTM over the codes up to t + 1.
 
-    `max_delay` is the longest delay, in frames; unlimited unless given. Without either option it is an `SRVPNetwork`,
-    weight by weight.
+    The thesis proposes that w "evolve through time, although at a lesser rate than the state y via regularization
+    strategies": here a random walk of a small deviation δ, whose divergence regularizes. It begins where that is 0.
     """
 
-    def __init__(
-        self,
-        frame: int | Sequence[int],
-        *,
-        delays: bool = False,
-        content_drift: float = 0.0,
-        max_delay: float = math.inf,
-        **given: Any,
-    ) -> None:
-        super().__init__(frame, **given)
-        if delays:
-            assert self.lstm is not None
-            n_heard, hidden = self.lstm.hidden_size, given.get("motion_hidden", 512)
-            self.delays = DelayNetwork(self.n_state, self.n_random, n_heard, hidden, max_delay)
-            self.random_head = None  # q knows the state too, and is in the delays
-        if content_drift:
-            n_code, hidden = given.get("n_code", 128), given.get("hidden", 256)
-            self.content_drift = ContentDrift(n_code, self.n_content, hidden, content_drift)
+    def __init__(self, n_code: int, n_content: int, hidden: int, deviation: float) -> None:
+        super().__init__()
+        self.deviation, self.n_content = deviation, n_content
+        self.lstm = nn.LSTM(n_code, hidden, batch_first=True)
+        self.posterior_head = nn.Linear(hidden, 2 * n_content)
+        nn.init.zeros_(self.posterior_head.weight)
+        with torch.no_grad():
+            self.posterior_head.bias.copy_(torch.cat([torch.zeros(n_content), torch.full((n_content,), _SOFTPLUS_ONE)]))
 
-    def decode(self, content: Content, states: Tensor) -> Tensor:
-        """Frames of states; a content that differs from frame to frame is (batch, time, size)."""
-        if content.code is None or content.code.ndim == 2:
-            return super().decode(content, states)
-        return super().decode(Content(None, content.skips), torch.cat([content.code, states], dim=2))
+    def posterior(self, codes: Tensor) -> DiagonalGaussian:
+        """u of every frame but the first, given the frames up to it: (batch, time − 1, size)."""
+        return DiagonalGaussian.from_parameters(self.posterior_head(self.lstm(codes)[0][:, 1:]))
 
-
-def measure_bound(
-    network: SRVPNetwork,
-    x: Tensor,
-    codes: Tensor,
-    content: Content,
-    there: Tensor | None = None,
-    undone: tuple[Tensor, Tensor] | None = None,
-    power: float = 1.0,
-    generator: torch.Generator | None = None,
-) -> tuple[EvidenceBound, Tensor]:
-    """The bound of frames, by one draw, and how hasty it is (batch,): Σ 1/τ^power over the delays.
-
-    What the drift of the content costs is in `random`. With delays the bound is eq. 8.6.
-    """
-    cost = haste = x.new_zeros(len(x))
-    if network.content_drift is not None:
-        u = network.content_drift.posterior(codes)
-        content = network.content_drift.content_path(
-            content, u.sample(standard_normal_noise(u.mean.shape, x, generator))
-        )
-        cost = u.kl_from_standard().sum(1)
-    heard = compute_lstm_states(network, codes)
-    if network.delays is None or heard is None:
-        found = compute_bound(network, x, codes, content, there, undone, generator)
-    else:
-        first, end = network.first_state_posterior(codes), x.shape[1] - 1
-        y = first.sample(standard_normal_noise(first.mean.shape, x, generator))
-        drawn = standard_normal_noise((len(x), network.delays.max_events(end), network.n_random), x, generator)
-        times = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
-        walk = network.delays.sample_path(network, y, heard, times, drawn, power)
-        frames = network.decode(content, walk.states)
-        likely = log_likelihood(frames, x, network.observation_std, there, undone)
-        found, haste = EvidenceBound(likely, first.kl_from_standard(), walk.divergence, walk.length), walk.delay_penalty
-    return found._replace(random_kl=found.random_kl + cost), haste
-
-
-class ExperimentalSRVPObjective(SRVPObjective):
-    """The loss of an experimental SRVP: that of SRVP, the penalty on short delays, and terms of Separation in nats.
-
-    `invariance` weighs ½‖w − w'‖², where w is made of `n_content_frames` frames drawn from the first window of a chunk
-    and w' of its last `n_content_frames` frames: d/2 times eq. 5.14, whose 1/d has no place beside sums of nats.
-    `autoencoding` weighs −log p(x) of the first frame of a window drawn at random, given the mean state of that window
-    and w: m/(2ν) times eq. 5.12, and the constant of the normal density. Eq. 5.15, the small first state, has no term
-    of its own: ½‖y‖² is a part of the divergence of y_1 from N(0, I). With either term, and where the content drifts, w
-    is made of frames of the first window only.
-    """
-
-    def __init__(self, *given: Any, extra_weights: ExperimentalWeights, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self.extra_weights = extra_weights
-        self.has_separation_terms = bool(extra_weights.invariance or extra_weights.autoencoding)
-        if self.has_separation_terms or self.module.content_drift is not None:
-            self.n_content_frames = min(self.n_content_frames, self.module.conditioning)
-
-    def _sample_extras(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
-        window = self.module.conditioning
-        found = super()._sample_extras(n_items, rng)
-        if self.has_separation_terms or self.module.content_drift is not None:
-            rows = rng.permuted(np.tile(np.arange(window), (n_items, 1)), axis=1)
-            found["chosen"] = np.ascontiguousarray(rows[:, : self.n_content_frames])
-        return found | {"at": rng.integers(0, self.length - window + 1, size=n_items)}
-
-    def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """The weighted sum, and its parts for the history."""
-        x, weights = batch["x"], self.extra_weights
-        codes, content, seen = self._encode_batch(batch)
-        known = self.valid_mask, self.scaler, weights.delay_power, noise_generator(batch)
-        found, haste = measure_bound(self.module, x, codes, content, *known)
-        means = {name: part.mean() for name, part in found._asdict().items()}
-        loss = (
-            means["first_kl"]
-            + self.beta * means["random_kl"]
-            - means["likelihood"]
-            + self.motion_penalty * means["path_length"]
-        )
-        more: dict[str, Tensor] = {}
-        if self.module.delays is not None:
-            more["delay_penalty"] = haste.mean()
-        if weights.invariance:
-            more["invariance"] = self._content_change(codes, content, seen, batch["skip"])
-        if weights.autoencoding:
-            more["autoencoding"] = self._autoencoding_error(x, codes, content, batch["at"])
-        for name, term in more.items():
-            loss = loss + getattr(weights, name) * term
-        return {"loss": loss, **{name: part.detach() for name, part in (means | more).items()}}
-
-    def evidence_bound(self, batch: Batch) -> EvidenceBound:
-        """The bound of every chunk, by one draw from the posterior."""
-        codes, content, _ = self._encode_batch(batch)
-        generator = noise_generator(batch)
-        return measure_bound(
-            self.module, batch["x"], codes, content, self.valid_mask, self.scaler, generator=generator
-        )[0]
-
-    def _encode_batch(self, batch: Batch) -> tuple[Tensor, Content, list[Tensor]]:
-        codes, seen = self.module.encode_frames(batch["x"])
-        return codes, self.module.encode_content(codes, batch["chosen"], seen, batch["skip"]), seen
-
-    def _content_change(self, codes: Tensor, content: Content, seen: list[Tensor], skip: Tensor) -> Tensor:
-        """½‖w − w'‖² of the first and the last window; skips, which are of one frame anyway, are left out."""
-        last = torch.arange(self.length - self.n_content_frames, self.length, device=codes.device).expand(
-            len(codes), -1
-        )
-        other = self.module.encode_content(codes, last, seen, skip)
+    def content_path(self, content: Content, u: Tensor) -> Content:
+        """The content of every frame (batch, time, size), from that of the first (batch, size) on."""
         assert content.code is not None
-        assert other.code is not None
-        return (content.code - other.code).square().sum(1).mean() / 2
+        first = content.code[:, None]
+        return Content(torch.cat([first, first + self.deviation * u.cumsum(1)], dim=1), content.skips)
 
-    def _autoencoding_error(self, x: Tensor, codes: Tensor, content: Content, at: Tensor) -> Tensor:
-        state = self.module.first_state_posterior(gather_windows(codes, at, self.module.conditioning)).mean
-        drawn = self.module.decode(content, state[:, None])
-        return -log_likelihood(
-            drawn, gather_windows(x, at, 1), self.module.observation_std, self.valid_mask, self.scaler
-        ).mean()
+    def extend_path(self, content: Content, u: Tensor, n_frames: int) -> Content:
+        """What follows the last content of a path, by steps u (batch, step, size), with `n_frames` of every step.
+
+        Between two steps it is on the line from one to the next.
+        """
+        assert content.code is not None
+        parts = (self.deviation / n_frames * u).repeat_interleave(n_frames, dim=1)
+        return Content(content.code[:, -1:] + parts.cumsum(1), content.skips)

@@ -2,59 +2,60 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...core.parameters import check_choice, check_int
-from ..codecs.codec_names import CodecName
-from ..codecs.content import Content, repeat_over_time
-from ..codecs.convolutions import ConvCodecName, ConvDecoder, ConvEncoder, DownsamplingPlan
-from ..codecs.mlp import MLPNetwork, init_normal, init_orthogonal
-from ..codecs.sprites import SpriteDecoder
-from ..unrolled_dynamics import can_unroll, unroll_states
+from ...core.parameters import check_int
+from ...models import options
+from ..codecs.base import Codec, Content, repeat_over_time, scale_size
+from ..codecs.mlp import MLP, MLPNetwork
+from ..dynamics import RandomDynamics, can_unroll, unroll_states
+from .experimental import ContentDrift, DelayNetwork, Experimental
+from .gaussian import DiagonalGaussian
 
-if TYPE_CHECKING:
-    from .content_drift import ContentDrift
-    from .delays import DelayNetwork
-
-DynamicsName = Literal["residual", "perceptron", "gru"]
-
-_MIN_STD = 1e-8  # deviation
 MIN_OBSERVATION_STD = 1e-3  # that is learned: of what can be drawn without error the likelihood has no greatest value
-_INITIAL_OBSERVATION_STD = (
-    0.2  # the deviation of observations that is learned: at 1 the states would have nothing to explain
-)
+# the deviation of observations that is learned: at 1 the states would have nothing to explain
+_INITIAL_OBSERVATION_STD = 0.2
 
 
-class DiagonalGaussian(NamedTuple):
-    """Independent normal distributions: means and deviations, of one shape."""
+@dataclass(frozen=True, kw_only=True)
+class Inference:
+    """How `SRVP` infers a content and states from the codes of frames.
 
-    mean: Tensor
-    scale: Tensor
+    Parameters
+    ----------
+    n_code : int
+        Size of the code of a frame.
+    hidden : int
+        Units of the LSTM that infers z, and of the layers that infer the first state and the content.
+    shortcut : bool
+        Whether the layers that infer the first state have a linear map beside them, which is not in the thesis.
+    n_content_frames : int
+        How many frames the content is made of, drawn from the chunk in training, the last of the past afterwards.
+    """
 
-    @classmethod
-    def from_parameters(cls, numbers: Tensor) -> DiagonalGaussian:
-        """The first half of the last axis are means, softplus of the second deviations."""
-        mean, raw = numbers.chunk(2, dim=-1)
-        return cls(mean, F.softplus(raw) + _MIN_STD)
+    n_code: int = 64
+    hidden: int = 128
+    shortcut: bool = True
+    n_content_frames: int = 5
 
-    def sample(self, noise: Tensor) -> Tensor:
-        """A draw with standard normal noise, through which gradients pass."""
-        return self.mean + self.scale * noise
+    def __post_init__(self) -> None:
+        options.check_fields(
+            self,
+            n_code=options.width(1),
+            hidden=options.width(1),
+            shortcut=options.boolean(),
+            n_content_frames=options.width(1),
+        )
 
-    def kl_divergence(self, prior: DiagonalGaussian) -> Tensor:
-        """KL divergence from a prior, (batch, …) without the last axis."""
-        ratio = (self.scale / prior.scale).square()
-        apart = ((self.mean - prior.mean) / prior.scale).square()
-        return 0.5 * (ratio + apart - 1 - ratio.log()).sum(-1)
-
-    def kl_from_standard(self) -> Tensor:
-        """KL divergence from the standard normal distribution."""
-        return 0.5 * (self.scale.square() + self.mean.square() - 1 - 2 * self.scale.log()).sum(-1)
+    def scale_widths(self, factor: float) -> Self:
+        """With so many times as many units."""
+        return replace(self, hidden=scale_size(self.hidden, factor))
 
 
 class SRVPNetwork(nn.Module):
@@ -63,6 +64,29 @@ class SRVPNetwork(nn.Module):
     y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+Δ} = y_t + Δ f(y_t, z_{⌊t⌋+1}), x_t ~ N(g(y_t, w), ν), eq. 4.1–4.4.
     Frames are encoded one by one; y_1 is inferred from the first `conditioning` codes, z_t by an LSTM over the codes up
     to t, and w is a function of the sum of some codes, whatever their order.
+
+    Parameters
+    ----------
+    frame : int or sequence of int
+        The shape of a frame.
+    conditioning : int
+        Frames that the first state is inferred from.
+    n_state, n_random, n_content : int
+        Sizes of y, z and w; 0 leaves z or w out.
+    inference : Inference or None
+        Sizes of what infers states and content; None has those of the thesis.
+    codec : Codec or None
+        Builds encoder and decoder; None is `codecs.MLP(hidden=256)`.
+    dynamics : RandomDynamics or None
+        Builds what moves the state; None is that of the thesis, `RandomDynamics(hidden=512, gain=1.41)`.
+    experimental : Experimental or None
+        Whether steps have delays, and by how much the content drifts.
+    max_delay : float
+        The longest delay, in frames.
+    use_sigmoid : bool
+        Whether frames are squashed to (0, 1).
+    observation_std : float or None
+        √ν; None is learned.
     """
 
     def __init__(
@@ -73,64 +97,41 @@ class SRVPNetwork(nn.Module):
         n_state: int = 20,
         n_random: int = 20,
         n_content: int = 256,
-        n_code: int = 128,
-        codec: CodecName = "perceptron",
-        hidden: int = 256,
-        layers: int = 2,
-        filters: int = 64,
-        n_sprites: int = 2,
-        skips: bool = False,
-        shortcut: bool = True,
-        motion: DynamicsName = "residual",
-        motion_hidden: int = 512,
-        substeps: int = 1,
-        gain: float = 1.41,
+        inference: Inference | None = None,
+        codec: Codec | None = None,
+        dynamics: RandomDynamics | None = None,
+        experimental: Experimental | None = None,
+        max_delay: float = math.inf,
         use_sigmoid: bool = False,
         observation_std: float | None = 1.0,
-        initialization: Literal["torch", "thesis"] = "torch",
     ) -> None:
         super().__init__()
+        inference = Inference(n_code=128, hidden=256) if inference is None else inference
+        codec = MLP(hidden=256) if codec is None else codec
+        dynamics = RandomDynamics(hidden=512, gain=1.41) if dynamics is None else dynamics
+        n_code, hidden = inference.n_code, inference.hidden
         self.frame = (frame,) if isinstance(frame, int) else tuple(frame)
-        self.conditioning, self.substeps = (
-            check_int(conditioning, "conditioning", 1),
-            check_int(substeps, "substeps", 1),
-        )
-        self.codec, self.use_sigmoid, self.skips = codec, use_sigmoid, skips and n_content > 0 and codec != "sprites"
+        self.conditioning = check_int(conditioning, "conditioning", 1)
+        self.motion, self.substeps = dynamics.motion, dynamics.substeps
+        self.takes_images, self.use_sigmoid, self.skips = codec.takes_images, use_sigmoid, codec.skips and n_content > 0
         self.n_state, self.n_random, self.n_content = n_state, n_random, n_content
-        self.motion = check_choice(motion, "motion", ("residual", "perceptron", "gru"))
-        if codec == "perceptron":
-            size = self.frame[0]
-            self.encoder: nn.Module = MLPNetwork([size, *[hidden] * layers, n_code], shortcut=shortcut)
-            self.decoder: nn.Module = MLPNetwork([n_state + n_content, *[hidden] * layers, size], shortcut=shortcut)
-        else:
-            channels, height, width = self.frame
-            shape = DownsamplingPlan(height, width, maps=False)
-            pictures: ConvCodecName = "dcgan" if codec == "sprites" else codec
-            self.encoder = ConvEncoder(pictures, channels, shape, n_code, filters=filters)
-            if codec == "sprites":
-                sizes = {"n_content": n_content, "n_state": n_state, "n_sprites": n_sprites, "hidden": hidden}
-                self.decoder = SpriteDecoder(channels, height, width, use_sigmoid=use_sigmoid, **sizes)
-            else:
-                self.decoder = ConvDecoder(
-                    pictures, channels, shape, n_state + n_content, filters=filters, skips=self.skips
-                )
-        if initialization == "thesis":
-            init_normal(self.encoder)
-            if codec != "sprites":  # of which the thesis says nothing
-                init_normal(self.decoder)
+        self.encoder = codec.encoder(self.frame, n_code)
+        self.decoder = codec.decoder(self.frame, n_state + n_content, n_content=n_content, use_sigmoid=use_sigmoid)
+        codec.init_weights(self.encoder, self.decoder)
         self.content_frame_layer = nn.Sequential(nn.Linear(n_code, hidden), nn.ReLU()) if n_content else None
         self.content_layer = nn.Sequential(nn.Linear(hidden, n_content), nn.Tanh()) if n_content else None
-        self.state_head = MLPNetwork([conditioning * n_code, hidden, hidden, 2 * n_state], shortcut=shortcut)
+        self.state_head = MLPNetwork([conditioning * n_code, hidden, hidden, 2 * n_state], shortcut=inference.shortcut)
         self.lstm = nn.LSTM(n_code, hidden, batch_first=True) if n_random else None
         self.random_head = nn.Linear(hidden, 2 * n_random) if n_random else None
-        inner = [motion_hidden] * 3
-        self.prior = MLPNetwork([n_state, *inner, 2 * n_random]) if n_random else None
-        if motion == "gru":
-            self.dynamics: nn.Module = nn.GRUCell(max(1, n_random), n_state)
-        else:
-            self.dynamics = init_orthogonal(MLPNetwork([n_state + n_random, *inner, n_state]), gain)
-        self.delays: DelayNetwork | None = None  # both experimental, see experimental.py
+        self.prior = dynamics.build_prior(n_state, n_random) if n_random else None
+        self.dynamics = dynamics.build(n_state, n_random)
+        self.delays: DelayNetwork | None = None
         self.content_drift: ContentDrift | None = None
+        if experimental is not None and experimental.delays:
+            self.delays = DelayNetwork(n_state, n_random, hidden, dynamics.hidden, max_delay)
+            self.random_head = None  # q knows the state too, and is in the delays
+        if experimental is not None and experimental.drift:
+            self.content_drift = ContentDrift(n_code, n_content, hidden, experimental.drift)
         self.min_std = MIN_OBSERVATION_STD if observation_std is None else 0.0
         start = torch.tensor(float(observation_std or _INITIAL_OBSERVATION_STD) - self.min_std).log()
         self.log_std = nn.Parameter(start, requires_grad=observation_std is None)
@@ -139,9 +140,11 @@ class SRVPNetwork(nn.Module):
 
     def encode_frames(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Codes (batch, time, size) of all frames at once, and what stages saw (batch × time, …)."""
-        rows = x.flatten(0, 1)
-        found = self.encoder(rows if self.codec == "perceptron" else rows.contiguous(memory_format=torch.channels_last))
-        codes, seen = (found, []) if self.codec == "perceptron" else found
+        rows, seen = x.flatten(0, 1), []
+        if self.takes_images:
+            codes, seen = self.encoder(rows.contiguous(memory_format=torch.channels_last))
+        else:
+            codes = self.encoder(rows)
         return codes.reshape(*x.shape[:2], -1), seen
 
     def encode_content(self, codes: Tensor, chosen: Tensor, seen: list[Tensor], skip: Tensor) -> Content:
@@ -163,6 +166,13 @@ class SRVPNetwork(nn.Module):
         if self.lstm is None or self.random_head is None:
             return None
         return DiagonalGaussian.from_parameters(self.random_head(self.lstm(codes)[0][:, 1:]))
+
+    def lstm_states(self, codes: Tensor) -> Tensor | None:
+        """What the LSTM has heard up to every frame (batch, time, size), where steps have delays."""
+        if self.delays is None or self.lstm is None:
+            return None
+        heard: Tensor = self.lstm(codes)[0]
+        return heard
 
     def random_prior(self, y: Tensor) -> DiagonalGaussian | None:
         """What is random in the step after a state."""
@@ -199,16 +209,18 @@ class SRVPNetwork(nn.Module):
         return update if self.motion == "perceptron" else y + update / parts
 
     def decode(self, content: Content, states: Tensor) -> Tensor:
-        """Frames (batch, time, *frame) of states (batch, time, size)."""
+        """Frames (batch, time, *frame) of states (batch, time, size); a content that drifts is of that shape too."""
         n_items, n_times = states.shape[:2]
         rows = states.flatten(0, 1)
         if content.code is not None:
-            rows = torch.cat([repeat_over_time(content.code, n_times), rows], dim=1)
+            drifts = content.code.ndim == 3
+            code = content.code.flatten(0, 1) if drifts else repeat_over_time(content.code, n_times)
+            rows = torch.cat([code, rows], dim=1)
         frames: Tensor
-        if self.codec == "perceptron":
-            frames = self.decoder(rows)
-        else:
+        if self.takes_images:
             frames = self.decoder(rows, [repeat_over_time(one, n_times) for one in content.skips])
+        else:
+            frames = self.decoder(rows)
         if self.use_sigmoid:
             # the last numbers of a loop are computed one by one, and in single precision rounded in another way
             frames = torch.sigmoid(frames if torch.is_grad_enabled() else frames.double())
@@ -218,8 +230,3 @@ class SRVPNetwork(nn.Module):
     def observation_std(self) -> Tensor:
         """The deviation of a frame from what is drawn, √ν."""
         return self.min_std + self.log_std.exp()
-
-
-def standard_normal_noise(shape: Sequence[int], like: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """Standard normal noise."""
-    return torch.randn(*shape, dtype=like.dtype, device=like.device, generator=generator)

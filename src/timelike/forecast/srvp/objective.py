@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ...train import Batch
-from ..chunks import N_STATISTICS_BATCHES, STATISTICS_TIME_SHARE, ChunkObjective, noise_generator
-from ..codecs.content import Content
-from .network import DiagonalGaussian, SRVPNetwork, standard_normal_noise
+from ..chunks import N_STATISTICS_BATCHES, STATISTICS_TIME_SHARE, ChunkObjective, gather_windows, noise_generator
+from ..codecs.base import Content
+from .experimental import Experimental
+from .gaussian import DiagonalGaussian, standard_normal_noise
+from .network import SRVPNetwork
 
 _MIN_EXCESS_STD = 1e-6  # beyond the least deviation, where no more is left
 
@@ -36,7 +39,16 @@ class EvidenceBound(NamedTuple):
 
 
 class SRVPObjective(ChunkObjective):
-    """Eq. 4.9 and 4.10: sums over pixels and time, means over the batch; `beta` weighs the divergences of z."""
+    """Eq. 4.9 and 4.10: sums over pixels and time, means over the batch; `beta` weighs the divergences of z.
+
+    What is experimental adds the penalty on short delays, and terms of Separation in nats. `invariance` weighs
+    ½‖w − w'‖², where w is made of `n_content_frames` frames drawn from the first window of a chunk and w' of its last
+    `n_content_frames` frames: d/2 times eq. 5.14, whose 1/d has no place beside sums of nats. `autoencoding` weighs
+    −log p(x) of the first frame of a window drawn at random, given the mean state of that window and w: m/(2ν) times
+    eq. 5.12, and the constant of the normal density. Eq. 5.15, the small first state, has no term of its own: ½‖y‖² is
+    a part of the divergence of y_1 from N(0, I). With either term, and where the content drifts, w is made of frames of
+    the first window only.
+    """
 
     module: SRVPNetwork
 
@@ -46,34 +58,60 @@ class SRVPObjective(ChunkObjective):
         n_content_frames: int,
         beta: float,
         motion_penalty: float,
+        experimental: Experimental | None = None,
         valid_mask: Tensor | None = None,
         scaler: tuple[Tensor, Tensor] | None = None,
         **more: Any,
     ) -> None:
         super().__init__(*given, **more)
-        self.n_content_frames, self.beta, self.motion_penalty, self.valid_mask, self.scaler = (
-            n_content_frames,
-            beta,
-            motion_penalty,
-            valid_mask,
-            scaler,
-        )
+        self.beta, self.motion_penalty, self.valid_mask, self.scaler = beta, motion_penalty, valid_mask, scaler
+        self.experimental = experimental or Experimental()
+        self.sees_first_window = self.experimental.has_separation_terms or self.module.content_drift is not None
+        most = self.module.conditioning if self.sees_first_window else n_content_frames
+        self.n_content_frames = min(n_content_frames, most)
 
     def _sample_extras(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
-        order = rng.permuted(np.tile(np.arange(self.length), (n_items, 1)), axis=1)[:, : self.n_content_frames]
-        return {"chosen": np.ascontiguousarray(order), "skip": rng.integers(0, self.length, size=n_items)}
+        found = {"chosen": self._sample_frames(self.length, n_items, rng)}
+        found["skip"] = rng.integers(0, self.length, size=n_items)
+        if not self.experimental.is_used:
+            return found
+        window = self.module.conditioning
+        if self.sees_first_window:
+            found["chosen"] = self._sample_frames(window, n_items, rng)
+        return found | {"at": rng.integers(0, self.length - window + 1, size=n_items)}
+
+    def _sample_frames(self, length: int, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Different frames of the first `length` for every item."""
+        order = rng.permuted(np.tile(np.arange(length), (n_items, 1)), axis=1)
+        return np.ascontiguousarray(order[:, : self.n_content_frames])
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The weighted sum, and its parts for the history."""
-        found = self.evidence_bound(batch)
-        means = {name: part.mean() for name, part in found._asdict().items()}
+        codes, content, seen = self._encode_batch(batch)
+        bound, delay_penalty = self._compute_bound(batch, codes, content)
+        means = {name: part.mean() for name, part in bound._asdict().items()}
         loss = (
             means["first_kl"]
             + self.beta * means["random_kl"]
             - means["likelihood"]
             + self.motion_penalty * means["path_length"]
         )
+        for name, weight in self._extra_weights().items():
+            if name == "delay_penalty":
+                means[name] = delay_penalty.mean()
+            elif name == "invariance":
+                means[name] = self._content_change(codes, content, seen, batch["skip"])
+            else:
+                means[name] = self._autoencoding_error(batch["x"], codes, content, batch["at"])
+            loss = loss + weight * means[name]
         return {"loss": loss, **{name: part.detach() for name, part in means.items()}}
+
+    def _extra_weights(self) -> dict[str, float]:
+        """What each experimental term counts, of those that are on."""
+        given = self.experimental
+        terms = {"invariance": given.invariance_weight, "autoencoding": given.autoencoding_weight}
+        delays = {"delay_penalty": given.delay_penalty[0]} if self.module.delays is not None else {}
+        return delays | {name: weight for name, weight in terms.items() if weight}
 
     def update_statistics(self) -> None:
         """Also the deviation of frames, where it is learned: the bound is largest where it is that of what is left.
@@ -98,7 +136,7 @@ class SRVPObjective(ChunkObjective):
 
     def n_statistics_passes(self) -> int:
         """Those of the deviation too."""
-        batches = min(N_STATISTICS_BATCHES, -(-len(self.packed_frames.chunk_starts(self.length)) // self.batch_size))
+        batches = min(N_STATISTICS_BATCHES, math.ceil(self.n_batches()))
         return super().n_statistics_passes() + (batches if self.module.log_std.requires_grad else 0)
 
     def _residual_variance(self, batch: Batch) -> float:
@@ -115,10 +153,30 @@ class SRVPObjective(ChunkObjective):
 
     def evidence_bound(self, batch: Batch) -> EvidenceBound:
         """The bound of every chunk, by one draw from the posterior."""
-        network, x = self.module, batch["x"]
-        codes, seen = network.encode_frames(x)
-        content = network.encode_content(codes, batch["chosen"], seen, batch["skip"])
-        return compute_bound(network, x, codes, content, self.valid_mask, self.scaler, noise_generator(batch))
+        codes, content, _ = self._encode_batch(batch)
+        return self._compute_bound(batch, codes, content)[0]
+
+    def _encode_batch(self, batch: Batch) -> tuple[Tensor, Content, list[Tensor]]:
+        codes, seen = self.module.encode_frames(batch["x"])
+        return codes, self.module.encode_content(codes, batch["chosen"], seen, batch["skip"]), seen
+
+    def _compute_bound(self, batch: Batch, codes: Tensor, content: Content) -> tuple[EvidenceBound, Tensor]:
+        power = self.experimental.delay_penalty[1]
+        known = self.valid_mask, self.scaler, power, noise_generator(batch)
+        return compute_bound(self.module, batch["x"], codes, content, *known)
+
+    def _content_change(self, codes: Tensor, content: Content, seen: list[Tensor], skip: Tensor) -> Tensor:
+        """½‖w − w'‖² of the first and the last window; skips, which are of one frame anyway, are left out."""
+        last = torch.arange(self.length - self.n_content_frames, self.length, device=codes.device)
+        other = self.module.encode_content(codes, last.expand(len(codes), -1), seen, skip)
+        assert content.code is not None
+        assert other.code is not None
+        return (content.code - other.code).square().sum(1).mean() / 2
+
+    def _autoencoding_error(self, x: Tensor, codes: Tensor, content: Content, at: Tensor) -> Tensor:
+        state = self.module.first_state_posterior(gather_windows(codes, at, self.module.conditioning)).mean
+        drawn, truth = self.module.decode(content, state[:, None]), gather_windows(x, at, 1)
+        return -log_likelihood(drawn, truth, self.module.observation_std, self.valid_mask, self.scaler).mean()
 
 
 def compute_bound(
@@ -126,23 +184,68 @@ def compute_bound(
     x: Tensor,
     codes: Tensor,
     content: Content,
-    there: Tensor | None = None,
-    undone: tuple[Tensor, Tensor] | None = None,
+    valid_mask: Tensor | None = None,
+    scaler: tuple[Tensor, Tensor] | None = None,
+    power: float = 1.0,
     generator: torch.Generator | None = None,
-) -> EvidenceBound:
-    """The bound of frames (batch, time, *frame), by one draw of the first state and of what is random."""
-    first, random = network.first_state_posterior(codes), network.random_posterior(codes)
+) -> tuple[EvidenceBound, Tensor]:
+    """The bound of frames (batch, time, *frame), by one draw of all that is random, and Σ 1/τ^power over the delays.
+
+    What the drift of the content costs is in `random_kl`. With delays the bound is eq. 8.6.
+    """
+    drift_kl = None
+    if network.content_drift is not None:
+        u = network.content_drift.posterior(codes)
+        content = network.content_drift.content_path(
+            content, u.sample(standard_normal_noise(u.mean.shape, x, generator))
+        )
+        drift_kl = u.kl_from_standard().sum(1)
+    first = network.first_state_posterior(codes)
+    path = _sample_delayed_path if network.delays is not None else _sample_path
+    states, random_kl, length, delay_penalty = path(network, codes, first, x, power, generator)
+    drawn = network.decode(content, states)
+    likelihood = log_likelihood(drawn, x, network.observation_std, valid_mask, scaler)
+    random_kl = random_kl if drift_kl is None else random_kl + drift_kl
+    return EvidenceBound(likelihood, first.kl_from_standard(), random_kl, length), delay_penalty
+
+
+def _sample_path(
+    network: SRVPNetwork,
+    codes: Tensor,
+    first: DiagonalGaussian,
+    x: Tensor,
+    power: float,
+    generator: torch.Generator | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """States, the divergence of z, how far states move, and no penalty on delays, where z is drawn at every frame."""
+    random = network.random_posterior(codes)
     y = first.sample(standard_normal_noise(first.mean.shape, x, generator))
     states, length = sample_states(network, y, random, x.shape[1], generator)
-    divergence = x.new_zeros(len(x))
-    if random is not None:
-        prior = network.random_prior(states[:, :-1])  # of all steps at once: in training nothing is drawn from it
-        assert prior is not None
-        divergence = random.kl_divergence(prior).sum(1)
-    drawn = network.decode(content, states)
-    return EvidenceBound(
-        log_likelihood(drawn, x, network.observation_std, there, undone), first.kl_from_standard(), divergence, length
-    )
+    nothing = x.new_zeros(len(x))
+    if random is None:
+        return states, nothing, length, nothing
+    prior = network.random_prior(states[:, :-1])  # of all steps at once: in training nothing is drawn from it
+    assert prior is not None
+    return states, random.kl_divergence(prior).sum(1), length, nothing
+
+
+def _sample_delayed_path(
+    network: SRVPNetwork,
+    codes: Tensor,
+    first: DiagonalGaussian,
+    x: Tensor,
+    power: float,
+    generator: torch.Generator | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same where z is drawn after delays."""
+    heard, end = network.lstm_states(codes), x.shape[1] - 1
+    assert network.delays is not None
+    assert heard is not None
+    y = first.sample(standard_normal_noise(first.mean.shape, x, generator))
+    noise = standard_normal_noise((len(x), network.delays.max_events(end), network.n_random), x, generator)
+    times = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
+    path = network.delays.sample_path(network, y, heard, times, noise, power)
+    return path.states, path.divergence, path.length, path.delay_penalty
 
 
 def sample_states(
@@ -163,14 +266,14 @@ def sample_states(
 
 
 def log_likelihood(
-    drawn: Tensor, x: Tensor, scale: Tensor, there: Tensor | None, undone: tuple[Tensor, Tensor] | None
+    drawn: Tensor, x: Tensor, scale: Tensor, valid_mask: Tensor | None, scaler: tuple[Tensor, Tensor] | None
 ) -> Tensor:
     """log N(x; drawn, ν), summed over time and cells that are there; squashed frames are in the units of the data."""
-    if undone is not None:
-        mean, deviation = (moment.to(x) for moment in undone)
+    if scaler is not None:
+        mean, deviation = (moment.to(x) for moment in scaler)
         x = torch.addcmul(mean, x, deviation)
     flat = (x - drawn).flatten(2)
-    flat = flat if there is None else flat[..., there.flatten()]
+    flat = flat if valid_mask is None else flat[..., valid_mask.flatten()]
     constant = math.log(2 * math.pi) + 2 * scale.log()
     # divided once they are summed up: there are as many as pixels
     return -0.5 * (flat.square().sum((1, 2)) / scale.square() + constant * flat.shape[1] * flat.shape[2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -14,16 +13,34 @@ from torch import Tensor
 
 from ...core.parameters import store_parameters
 from ...models import options
-from ...sequences import Sequences, as_single_sequence
+from ...sequences import as_single_sequence
 from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
-from ...train.processes import Accelerator, Precision
-from ..base import RecurrentMetric
+from ...train import Trainer
+from ..base import LearnedMetric
 from ..distance_network import DistanceNetwork
 from .network import CoupledNetwork
 
+PAPER_PRESET: dict[str, Any] = {
+    "hidden": 20,
+    "front": None,
+    "loss": "structural",
+    "perturb": False,
+    "max_frames": None,
+    "trainer": Trainer(
+        learning_rate=1e-3,
+        weight_decay=1e-4,
+        optimizer="adam",
+        schedule="plateau",
+        max_epochs=60,
+        patience=20,
+        validation=0.2,
+    ),
+}
+"""How the coupled GRU's paper trains, as far as it states that; also for `SiameseGRU`, its baseline."""
 
-class CoupledGRU(RecurrentMetric):
+
+class CoupledGRU(LearnedMetric):
     """The distance ‖h_T − h'_T‖₂ of the last states of two GRUs that read one sequence each and are coupled.
 
     Both share their weights and a gate c_t = σ(W_hc (h_{t−1} + h'_{t−1}) + b_hc), by which each takes over some of
@@ -43,13 +60,14 @@ class CoupledGRU(RecurrentMetric):
     coupling_penalty : float
         Weight of the coupling in the loss, so that the two are coupled only where it pays.
     penalty_term : {"gate", "norm"}
-        What of the coupling: the mean gate, that is c_t averaged over units, common steps and pairs; or ‖W_hc‖, as in
+        The penalty: the mean gate, that is c_t averaged over units, common steps and pairs; or ‖W_hc‖, as in
         the paper, which says little of it: with `coupling_bias=0`, W_hc = 0 is c = ½.
     sync : {"last", "mean"}
         Whether the distance is that of the last states or the mean over time.
-    front, loss, n_per_class, perturb, max_frames, learning_rate, weight_decay, optimizer, schedule, max_steps, \
-max_epochs, max_time, patience, validation, standardize, checkpoint, progress, accelerator, devices, precision, \
-random_state
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=64`, `learning_rate=1e-2`, `optimizer="adamw"`, `weight_decay=1e-3`,
+        `schedule="one_cycle"`, `gradient_clip=6.0`. Validation is as for `SiameseGRU`.
+    front, loss, n_per_class, perturb, max_frames, standardize, max_steps, max_time, progress, random_state
         As for `SiameseGRU`.
 
     Attributes
@@ -83,8 +101,11 @@ random_state
 
     network_: CoupledNetwork
 
+    _own_trainer = Trainer(
+        batch_size=64, learning_rate=1e-2, optimizer="adamw", weight_decay=1e-3, schedule="one_cycle", gradient_clip=6.0
+    )
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": RecurrentMetric.PAPER_PRESET | {"coupling_bias": 0.0, "penalty_term": "norm", "sync": "last"}}
+        {"paper": PAPER_PRESET | {"coupling_bias": 0.0, "penalty_term": "norm", "sync": "last"}}
     )
 
     def __init__(
@@ -97,24 +118,14 @@ random_state
         penalty_term: Literal["gate", "norm"] = "gate",
         sync: Literal["last", "mean"] = "mean",
         loss: Any = "supervised-contrastive",
-        n_per_class: int = 6,
+        n_per_class: int | None = 6,
         perturb: bool | Augmentation = True,
         max_frames: int | None = 256,
-        learning_rate: float = 1e-2,
-        weight_decay: float = 1e-3,
-        optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: Literal["one_cycle", "plateau", "constant"] = "one_cycle",
-        max_steps: int | None = None,
-        max_epochs: int | None = None,
-        max_time: float | None = None,
-        patience: int | None = None,
-        validation: float | None = None,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        trainer: Trainer | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -131,11 +142,6 @@ random_state
             strides=self.strides_,
         )
 
-    def _checkpoint_settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
-        # checkpoints of before there was a choice say a number only: the loss and the readings were others
-        weighed = {"coupling_penalty": f"{float(self.coupling_penalty)} of the {self.penalty_term}"}
-        return super()._checkpoint_settings(sequences, targets) | weighed
-
     def synchronization(self, x: Any, y: Any) -> NDArray[np.float64]:
         """How far the two states are from each other at every time, up to the end of the longer one.
 
@@ -143,11 +149,9 @@ random_state
         """
         pair = self._validate_pair(x, y)
         with torch.no_grad():
-            found = self.network_.synchronization(*pair)[0]
-        of_frames = self._pooling_matrix(
-            max(len(as_single_sequence(side, name)[0]) for side, name in ((x, "x"), (y, "y")))
-        )
-        return np.asarray(found.numpy()[of_frames.argmax(axis=0)], np.float64)
+            apart = self.network_.synchronization(*pair)[0]
+        longest = max(len(as_single_sequence(side, name)[0]) for side, name in ((x, "x"), (y, "y")))
+        return np.asarray(apart.numpy()[self._pooling_matrix(longest).argmax(axis=0)], np.float64)
 
     def coupling(self, x: Any, y: Any) -> float:
         """The mean gate of two sequences: 0 is no coupling, ½ the strongest, in which both have the same new state."""

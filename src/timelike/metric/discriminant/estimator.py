@@ -7,13 +7,13 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.parameters import format_value, store_parameters
+from ...core.parameters import store_parameters
 from ...core.random import check_random_state
 from ...encode.base import Encoder
 from ...models import options, schema
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ..pair_labels import validate_pair_labels
+from ..targets import encode_classes, validate_pair_labels
 from .model_selection import DiscriminantOptions, option_grid, select_options
 from .principal_axes import Floats, PrincipalBasis
 from .projected_encoder import ProjectedEncoder
@@ -148,18 +148,8 @@ class Discriminant(ProjectedEncoder):
     def _class_codes(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
         """The class of every sequence, as a number."""
         labels = self._validate_classes(sequences, y, "use EmbeddingRegressor")
-        self.classes_, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-        if len(counts) < 2:
-            raise ValueError(
-                f"y holds one class, {format_value(self.classes_.tolist()[0])}: a discriminant tells two or more "
-                "apart; WhitenedCosine learns without classes, and fit_pairs(X, pairs, same) from pairs"
-            )
-        if counts.max() < 2:
-            raise ValueError(
-                f"every class has one member only ({len(counts)} classes): nothing says what alike means; give some "
-                "class two members or more, or use WhitenedCosine, which learns without classes"
-            )
-        return codes.astype(np.int64)
+        self.classes_, codes = encode_classes(labels, "; WhitenedCosine learns without classes, fit_pairs from pairs")
+        return codes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

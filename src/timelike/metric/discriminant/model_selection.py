@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from scipy.stats import rankdata
 
+from ..targets import balanced_subset
 from .principal_axes import Floats
 from .scatter import all_directions, class_center, class_directions, class_scatter, normalize_rows
 
@@ -75,7 +76,7 @@ def _score_options(
     most: int,
 ) -> list[float]:
     """The area under the curve of each choice, learned from known classes, in pairs of the others."""
-    keep, ask = (_balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
+    keep, ask = (balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
     along, asked = _project_principal(known[keep], held[ask])
     kept_codes = np.unique(codes[keep], return_inverse=True)[1]
     scatter = class_scatter(along, kept_codes)
@@ -89,15 +90,6 @@ def _score_options(
         directions = all_directions(variances, scatter, shrinkage, most)
         by_all[shrinkage] = pdist(normalize_rows(asked[:, : len(directions)] @ directions), "sqeuclidean")
     return [pair_auc(c.share * by_class + (1 - c.share) * by_all[c.shrinkage], same) for c in every]
-
-
-def _balanced_subset(codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Positions of at most so many, two of each class before the third of any: there must be pairs that are alike."""
-    rank = np.empty(len(codes), np.int64)
-    for kind in np.unique(codes):
-        members = np.flatnonzero(codes == kind)
-        rank[members] = np.arange(len(members)) // 2
-    return np.sort(np.lexsort((codes, rank))[:most])
 
 
 def _project_principal(known: Floats, others: Floats) -> tuple[Floats, Floats]:

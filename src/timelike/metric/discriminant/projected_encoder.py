@@ -37,7 +37,7 @@ def _default_encoder(word: Any) -> Any:
 class ProjectedEncoder(Encoder):
     """The vectors of an encoder, standardized and projected: parts of length 1, the squares of whose distances add up.
 
-    A subclass learns `basis_`, `shares_` and `maps_`, for each part its share and a map (axis, dimension).
+    A subclass learns `mean_`, `weight_`, `shares_` and `projections_`: a share and a projection for each part.
     """
 
     encoder = options.Option(_check_encoder, from_word=_default_encoder)

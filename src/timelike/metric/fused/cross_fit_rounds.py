@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..targets import balanced_subset
+
 Ids = NDArray[np.int64]
 
 N_CLASS_ROUNDS = 6  # in which two classes are held out
@@ -45,7 +47,7 @@ def _class_splits(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, I
     ]
     for two in pairs[:N_CLASS_ROUNDS]:
         held = np.isin(codes, two)
-        yield np.flatnonzero(~held), balanced_subset(np.flatnonzero(held), codes)
+        yield np.flatnonzero(~held), limit_held_out(np.flatnonzero(held), codes)
 
 
 def _member_splits(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids]]:
@@ -60,16 +62,12 @@ def _member_splits(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, 
         left = np.bincount(codes[known]) if len(known) else np.zeros(1, np.int64)
         counts = np.bincount(codes[held]) if len(held) else np.zeros(1, np.int64)
         if (left > 0).sum() > 1 and left.max() > 1 and (counts > 0).sum() > 1 and counts.max() > 1:
-            yield known, balanced_subset(held, codes)
+            yield known, limit_held_out(held, codes)
 
 
-def balanced_subset(held: Ids, codes: Ids) -> Ids:
-    """At most so many of them, two of each class before the third of any: there must be pairs that are alike."""
-    order = np.empty(len(held), np.int64)
-    for kind in np.unique(codes[held]):
-        own = np.flatnonzero(codes[held] == kind)
-        order[own] = np.arange(len(own)) // 2
-    return np.sort(held[np.lexsort((codes[held], order))[:_MAX_HELD_OUT]])
+def limit_held_out(held: Ids, codes: Ids) -> Ids:
+    """At most as many of them, in order, as all pairs can be compared between."""
+    return held[balanced_subset(codes[held], _MAX_HELD_OUT)]
 
 
 def pair_rounds(pairs: Ids, same: NDArray[np.bool_], rng: np.random.Generator) -> list[tuple[Ids, Ids]]:

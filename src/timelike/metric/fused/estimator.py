@@ -16,7 +16,7 @@ from ...encode.base import Encoder
 from ...models import Model, components, options, schema
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ..pair_labels import validate_pair_labels
+from ..targets import validate_pair_labels
 from .bounded_search import PrecomputedItems, nearest_by_bounds
 from .calibration import Floats, FusionWeights, HeldOutPairs, fit_fusion_weights
 from .cross_fit_rounds import Ids, count_groups, label_rounds, pair_rounds
@@ -223,8 +223,7 @@ def _class_codes(labels: NDArray[Any]) -> Ids:
     if len(kinds) < 2:
         raise ValueError(
             f"y holds one class, {format_value(kinds.tolist()[0])}: metrics are weighed by pairs of two or more; "
-            "without "
-            "classes, fit_pairs(X, pairs, same) learns from pairs"
+            "without classes, fit_pairs(X, pairs, same) learns from pairs"
         )
     return codes.astype(np.int64)
 

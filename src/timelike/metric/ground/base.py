@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ...align import DTW, OPW, Aligner
+from ...align import DTW, OPW, Aligner, FittedMetric
 from ...align.distance_matrix import ProgressCallback
 from ...core.parameters import check_choice
 from ...core.threads import check_n_jobs
-from ...models import Model, options
+from ...models import Model, options, schema
 from ...sequences import Sequences
-from ...train import DivergenceError, Objective
+from ...sequences.validation import validate_targets
+from ...train import DivergenceError, Objective, Trained
 from ...train.base import double_precision_copy, torch_threads
-from ..base import MetricEstimator
+from ..targets import encode_classes
 
 _BLOCK_STEPS = 1 << 13  # between two looks for Ctrl-C
 _N_CHECKED_SEQUENCES = 4
@@ -29,10 +30,33 @@ def _check_aligner(value: Any, name: str) -> Aligner:
     return DTW() if check_choice(value, name, ("dtw", "opw")) == "dtw" else OPW()
 
 
-class GroundMetric(MetricEstimator):
-    """Frames mapped by what was learned, then compared by an aligner that learns nothing."""
+class GroundMetric(Trained, FittedMetric):
+    """Frames mapped by what was learned from classes, then compared by an aligner that learns nothing."""
 
     aligner = options.Option(_check_aligner)
+
+    classes_: NDArray[Any] = schema.labels("class")
+
+    _fit_call = "fit(X, y)"
+    _validation_scores = ()  # no sequences are held out
+    _unused_trainer_fields: ClassVar[tuple[str, ...]] = ()  # that mean nothing to the method
+
+    def _refuse_options(self) -> None:
+        super()._refuse_options()
+        given = {} if self.trainer is None else self.trainer.given_fields()
+        for name in self._unused_trainer_fields:
+            if name in given:
+                raise ValueError(f"trainer.{name}={given[name]!r}: {type(self).__name__} has no use for it")
+
+    def _validate_targets(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
+        """The class of every sequence, as a number."""
+        self.classes_, codes = encode_classes(validate_targets(self, sequences, y, "class"))
+        return codes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         super()._train(objective, sequences, targets)
@@ -55,6 +79,8 @@ class GroundMetric(MetricEstimator):
 
     def _validate_sides(self, x: Sequences, y: Sequences | None, names: tuple[str, str]) -> None:
         super()._validate_sides(x, y, names)
+        self.scaler_.refuse_too_large(x, names[0])
+        self.scaler_.refuse_too_large(y, names[1])
         self._resolve_aligner()._validate_sides(x, y, names)  # lengths, which are the same after the map
 
     def _resolve_aligner(self) -> Aligner:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ...align import Aligner
-from ...core.parameters import store_parameters
+from ...core.parameters import INT64_MAX, store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ...train import Batch, Objective, shuffled_batches
+from ...train import Batch, Objective, Trainer, shuffled_batches
 from ...train.base import double_precision_copy
-from ...train.processes import Accelerator, Precision
+from ...train.budget import DefaultBudget
+from ...train.optimizers import make_optimizer
 from ..frame_transform import make_mlp
 from .base import GroundMetric, apply_to_frames
 from .rvsml import VirtualSequences
@@ -34,9 +34,12 @@ class DeepRVSML(GroundMetric):
         As for `RVSML`.
     hidden : int
         Units of both hidden layers.
-    max_epochs : int
-        Passes over the frames; alignments are made anew before each.
-    learning_rate, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+    max_steps, max_time : optional
+        When to stop: after so many steps or seconds, whatever comes first. If neither they nor the trainer's
+        `max_epochs` are given, after 20 passes over the frames; alignments are made anew before each.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=256` frames, `learning_rate=1e-4`, `weight_decay=1e-4`.
+    standardize, progress, random_state
         As for `SiameseGRU`.
 
     Examples
@@ -44,15 +47,16 @@ class DeepRVSML(GroundMetric):
     >>> import numpy as np
     >>> import timelike as tl
     >>> X = np.random.default_rng(0).standard_normal((6, 10, 2))
-    >>> metric = tl.metric.DeepRVSML(hidden=8, max_epochs=1, random_state=0).fit(X, [0, 0, 0, 1, 1, 1])
+    >>> metric = tl.metric.DeepRVSML(hidden=8, max_steps=1, random_state=0).fit(X, [0, 0, 0, 1, 1, 1])
     >>> metric.pairwise(X).shape
     (6, 6)
     """
 
     n_virtual_frames = options.width(1)
     hidden = options.width(1)
-    learning_rate = options.real(above=0, role="free")
-    max_epochs = options.integer(1, "free")
+
+    _default_budget = DefaultBudget(step_range=(1, INT64_MAX), seconds=None)
+    _own_trainer = Trainer(batch_size=256, learning_rate=1e-4, weight_decay=1e-4)
 
     def __init__(
         self,
@@ -60,14 +64,11 @@ class DeepRVSML(GroundMetric):
         aligner: Any = "dtw",
         n_virtual_frames: int = 4,
         hidden: int = 1024,
-        learning_rate: float = 1e-4,
-        max_epochs: int = 20,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        trainer: Trainer | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -77,25 +78,27 @@ class DeepRVSML(GroundMetric):
 
     def _make_objective(self, ready: Sequences, targets: NDArray[np.int64]) -> Objective:
         virtual = VirtualSequences(ready, targets, self.n_virtual_frames)
-        return _VirtualRegressionObjective(self.network_, ready, virtual, self._resolve_aligner(), self.learning_rate)
-
-    def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        return {"max_epochs": self.max_epochs}
+        return _VirtualRegressionObjective(self.network_, ready, virtual, self._resolve_aligner(), self.trainer_)
 
 
 class _VirtualRegressionObjective(Objective):
     """Frames to their virtual ones, which are looked for anew before every epoch."""
 
     def __init__(
-        self, network: nn.Module, ready: Sequences, virtual: VirtualSequences, aligner: Aligner, rate: float
+        self, network: nn.Module, ready: Sequences, virtual: VirtualSequences, aligner: Aligner, trainer: Trainer
     ) -> None:
-        self.module, self.ready, self.virtual, self.aligner, self.rate = network, ready, virtual, aligner, rate
+        self.module, self.ready, self.virtual, self.aligner, self.trainer = network, ready, virtual, aligner, trainer
+        self.batch_size = trainer.batch_size or len(ready.values)
         self.sequence_positions = np.repeat(np.arange(len(ready)), ready.lengths)
         self.aligned_epoch = 0  # the epoch whose alignments these are
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """Adam."""
-        return torch.optim.Adam(self.module.parameters(), lr=self.rate, weight_decay=1e-4)
+        """That of the trainer."""
+        return make_optimizer(self.module.parameters(), self.trainer)
+
+    def n_batches(self) -> float:
+        """As many as it takes to show every frame once."""
+        return math.ceil(len(self.ready.values) / self.batch_size)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Frames in any order."""
@@ -106,7 +109,7 @@ class _VirtualRegressionObjective(Objective):
             self.aligned_epoch = epoch  # not before: Ctrl-C may give them up, and a checkpoint is written then
         targets, frames = self.virtual.targets().astype(np.float32), self.ready.values
         total = self.virtual.weights.sum(axis=1).astype(np.float32)
-        for ids in shuffled_batches(len(frames), 256, rng):
+        for ids in shuffled_batches(len(frames), self.batch_size, rng):
             yield Batch(self.sequence_positions[ids], x=frames[ids], targets=targets[ids], total=total[ids])
 
     def loss(self, batch: Batch) -> Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from ...core.parameters import store_parameters
 from ...models import options
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ...train import Batch, Objective, class_batches
-from ...train.processes import Accelerator, Precision
+from ...train import Batch, Objective, Trainer, class_batches
+from ...train.budget import DefaultBudget
+from ...train.optimizers import make_optimizer
 from .. import losses
 from ..frame_transform import make_mlp, paired_frame_distances
 from ..losses.registry import loss_option
@@ -39,9 +39,12 @@ class ElementWise(GroundMetric):
         Units of both hidden layers.
     n_per_class : int
         Frames of each class in a batch.
-    max_steps : int
-        Batches.
-    learning_rate, standardize, checkpoint, progress, accelerator, devices, precision, random_state
+    max_steps, max_time : optional
+        When to stop: after so many steps or seconds, whatever comes first. If neither they nor the trainer's
+        `max_epochs` are given, after 2000 steps.
+    trainer : Trainer or None
+        How to train. Its own choices: `learning_rate=1e-4`, `weight_decay=1e-4`. A batch has frames of all classes.
+    standardize, progress, random_state
         As for `SiameseGRU`.
 
     Examples
@@ -57,8 +60,10 @@ class ElementWise(GroundMetric):
     loss = loss_option()
     hidden = options.width(1)
     n_per_class = options.integer(2, "training")
-    learning_rate = options.real(above=0, role="free")
-    max_steps = options.integer(1, "free")
+
+    _default_budget = DefaultBudget(step_range=(2000, 2000), seconds=None)
+    _own_trainer = Trainer(learning_rate=1e-4, weight_decay=1e-4)
+    _unused_trainer_fields = ("batch_size",)
 
     def __init__(
         self,
@@ -67,14 +72,11 @@ class ElementWise(GroundMetric):
         loss: Any = "triplet",
         hidden: int = 1024,
         n_per_class: int = 6,
-        learning_rate: float = 1e-4,
-        max_steps: int = 2000,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        trainer: Trainer | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -90,11 +92,8 @@ class ElementWise(GroundMetric):
             targets,
             losses.resolve_loss(self.loss),
             n_per_class=self.n_per_class,
-            learning_rate=self.learning_rate,
+            trainer=self.trainer_,
         )
-
-    def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        return {"max_steps": self.max_steps}
 
 
 class L2Normalize(nn.Module):
@@ -116,17 +115,17 @@ class _FrameObjective(Objective):
         criterion: losses.Loss,
         *,
         n_per_class: int,
-        learning_rate: float,
+        trainer: Trainer,
     ) -> None:
         self.module, self.frames, self.criterion = network, ready.values, criterion
-        self.n_per_class, self.learning_rate = n_per_class, learning_rate
+        self.n_per_class, self.trainer = n_per_class, trainer
         self.classes, self.sequence_positions = (
             np.repeat(each, ready.lengths) for each in (classes, np.arange(len(ready)))
         )
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """Adam."""
-        return torch.optim.Adam(self.module.parameters(), lr=self.learning_rate, weight_decay=1e-4)
+        """That of the trainer."""
+        return make_optimizer(self.module.parameters(), self.trainer)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Some frames of each class."""

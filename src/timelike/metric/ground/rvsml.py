@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from ...core.parameters import store_parameters
 from ...models import options, schema
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
-from ...train import Batch, Callback, Objective, OptimizerStep, TrainingRun
-from ...train.processes import Accelerator, Precision
+from ...train import Batch, Callback, Objective, OptimizerStep, Trainer, TrainingRun
+from ...train.budget import DefaultBudget
 from .base import GroundMetric
 
 Floats = NDArray[np.float64]
@@ -87,12 +86,15 @@ class RVSML(GroundMetric):
         Frames of a virtual sequence.
     regularization : float or None
         λ; None for the authors' 5e-4 with DTW and 5e-5 otherwise.
-    max_iterations : int
-        Turns, at most.
-    standardize, checkpoint, progress, random_state
-        As for `SiameseGRU`; a step of training is a turn, and nothing is drawn at random.
-    accelerator, devices, precision
-        Of the loop alone: regressions are computed on the CPU, in float64.
+    max_steps, max_time : optional
+        When to stop: after so many turns or seconds, whatever comes first; after 20 turns unless given. It stops
+        earlier if a turn gains nothing.
+    trainer : Trainer or None
+        How to train. Its own choices: none. Only `max_epochs`, which counts turns too, `checkpoint`, `accelerator`,
+        `devices` and `precision` have a meaning, and the last three for the loop alone: regressions are computed on
+        the CPU, in float64.
+    standardize, progress, random_state
+        As for `SiameseGRU`; nothing is drawn at random.
 
     Attributes
     ----------
@@ -112,9 +114,13 @@ class RVSML(GroundMetric):
 
     n_virtual_frames = options.width(1)
     regularization = options.nullable(options.real(above=0))
-    max_iterations = options.integer(1, "free")
 
     errors_: Floats = schema.array("iteration", finite=False)
+
+    _default_budget = DefaultBudget(step_range=(20, 20), seconds=None)
+    _unused_trainer_fields = (
+        *("batch_size", "learning_rate", "optimizer", "betas", "weight_decay", "gradient_clip", "schedule"),
+    )
 
     def __init__(
         self,
@@ -122,13 +128,11 @@ class RVSML(GroundMetric):
         aligner: Any = "dtw",
         n_virtual_frames: int = 4,
         regularization: float | None = None,
-        max_iterations: int = 20,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        trainer: Trainer | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -145,7 +149,7 @@ class RVSML(GroundMetric):
         )
 
     def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        return {"max_steps": self.max_iterations, "callbacks": [_StopWhenConverged()]}
+        return super()._fit_options(objective) | {"callbacks": [_StopWhenConverged()]}
 
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
         assert isinstance(objective, _AlternatingObjective)

@@ -1,4 +1,4 @@
-"""`Loss`, the base class of losses on distances, and the pairs of a batch that they use."""
+"""`Loss` and `ThresholdLoss`, the base classes of losses on distances, and the pairs of a batch that they use."""
 
 from __future__ import annotations
 
@@ -61,6 +61,24 @@ class Loss(abc.ABC):
             f"{type(self).__name__} compares a query's positives with its negatives, so it cannot learn from single "
             f"pairs: use loss={words}"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdLoss(Loss):
+    """A loss on hard pairs that should be nearer than a threshold, or farther."""
+
+    alpha: float
+    beta: float
+    margin: float | None = 0.1
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_loss_options(self.alpha, self.beta, self.margin)
+        check_float(self.threshold, "threshold")
+
+    def valid_queries(self, pairs: BatchPairs) -> Tensor:
+        """Without mining one kind of pair is enough."""
+        return pairs.has_any if self.margin is None else pairs.has_both
 
 
 def validate_single_pairs(distances: Tensor, same: Tensor) -> tuple[Tensor, Tensor, Tensor]:

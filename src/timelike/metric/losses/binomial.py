@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
-from .base import BatchPairs, masked_mean, validate_single_pairs
-from .threshold_loss import ThresholdLoss
+from .base import BatchPairs, ThresholdLoss, masked_mean, validate_single_pairs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .base import BatchPairs, masked_logsumexp
-from .threshold_loss import ThresholdLoss
+from .base import BatchPairs, ThresholdLoss, masked_logsumexp
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,25 +1,23 @@
-"""`MetricObjective`, the base class of objectives that train a `DistanceNetwork`."""
+"""`MetricObjective`, the base class of objectives that train a `DistanceNetwork`, and what it holds out."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import nn
 from torch.optim import Optimizer
 
 from ...models import fingerprint
 from ...sequences import Sequences
-from ...train import Batch, Objective
+from ...train import Batch, Objective, Trainer
 from ...train.objective import FORWARD_SHARE
 from ...train.optimizer_step import NotFiniteError
-from ..distance_network import DistanceNetwork, Features
-from ..pairwise import fill_distances
+from ...train.optimizers import make_optimizer
+from ..distance_network import DistanceNetwork, Features, fill_distances
 
-OptimizerName = Literal["adam", "adamw"]
 _CHECKED_SEQUENCES = 8, 50  # sequences at least and at most whose distances are looked at after a training
 _PAIR_FACTOR = 4  # times as many pairs as a step has are looked at, if that is enough
 _MIN_RELATIVE_DEVIATION = 1e-3  # deviation of distances, as a share of their mean, below which all are the same
@@ -27,24 +25,17 @@ VALIDATION_SIZES = 500, 1000  # sequences held out and others that a validation 
 
 
 class MetricObjective(Objective):
-    """Base class: a distance network, sequences of flat frames, Adam with weight decay."""
+    """Base class: a distance network, sequences of flat frames, and a `Trainer` for batches and the optimizer."""
 
     module: DistanceNetwork
     supervision: ClassVar[str]
     """What is learned from, in a word."""
+    own_trainer: ClassVar[Trainer] = Trainer(batch_size=64, learning_rate=1e-4, optimizer="adam", weight_decay=1e-4)
+    """What the fields of `trainer` are that are None."""
 
-    def __init__(
-        self,
-        module: DistanceNetwork,
-        sequences: Sequences,
-        *,
-        batch_size: int,
-        learning_rate: float,
-        weight_decay: float,
-        optimizer: str = "adam",
-    ) -> None:
-        self.module, self.sequences, self.optimizer = module, sequences, optimizer
-        self.batch_size, self.learning_rate, self.weight_decay = batch_size, learning_rate, weight_decay
+    def __init__(self, module: DistanceNetwork, sequences: Sequences, trainer: Trainer | None) -> None:
+        self.module, self.sequences, self.trainer = module, sequences, self.own_trainer.replace(trainer)
+        self.batch_size = self.trainer.batch_size or 1
         self.source_positions = np.arange(len(sequences))
         """Where the sequences are in what the caller gave, of which they may be a part."""
 
@@ -52,7 +43,8 @@ class MetricObjective(Objective):
         """How and what is learned from, and what decides about batches: what others follow from comes first."""
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         common: dict[str, str | int] = {"supervision": self.supervision, "sequences": data}
-        how = {} if self.optimizer == "adam" else {"optimizer": self.optimizer}
+        optimizer = self.trainer.optimizer
+        how: dict[str, str | int] = {} if optimizer in (None, "adam") else {"optimizer": str(optimizer)}
         return common | self._extra_identity() | {"batch_size": self.batch_size} | how
 
     def n_batches(self) -> float:
@@ -64,9 +56,8 @@ class MetricObjective(Objective):
         return {}
 
     def optimizers(self) -> Optimizer:
-        """Adam, as in the papers, or AdamW, whose weight decay is no part of the gradient."""
-        kind = torch.optim.AdamW if self.optimizer == "adamw" else torch.optim.Adam
-        return kind(self._parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        """The optimizer of the trainer; the papers use Adam."""
+        return make_optimizer(self._parameters(), self.trainer)
 
     def step_pairs(self) -> int:
         """How many pairs of sequences a step compares."""
@@ -100,8 +91,8 @@ class MetricObjective(Objective):
         if not len(apart) or apart.std() > _MIN_RELATIVE_DEVIATION * np.abs(apart).mean():
             return None
         return (
-            f"the distances of all sequences are about {apart.mean():.3g}; lower learning_rate, or look whether the "
-            "sequences differ at all"
+            f"the distances of all sequences are about {apart.mean():.3g}; lower trainer.learning_rate, or "
+            "check whether the sequences differ at all"
         )
 
     def _parameters(self) -> list[nn.Parameter]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.optim import Optimizer
 
 from ...models import fingerprint
 from ...sequences import Sequences
-from ...train import Batch
+from ...train import Batch, Trainer
 from ...train.objective import FORWARD_SHARE
 from ..distance_network import DistanceNetwork, Features
 from ..label_signal import describe_missing_signal
@@ -27,10 +25,11 @@ class EpisodeObjective(MetricObjective):
     """Few-shot tasks: each query is to be nearest to the support of its class (Su & Wen, ICLR 2022, eq. 8–9).
 
     A batch is one task, and an epoch `n_episodes` of them. `dual=False` compares from the query to the support only.
-    The paper trains with SGD at 1e-3, from a pretrained network for frames: `optimizer="sgd"`.
+    The paper trains with SGD at 1e-3, from a pretrained network for frames: `trainer=Trainer(optimizer="sgd")`.
     """
 
     supervision = "episodes"
+    own_trainer = Trainer(learning_rate=1e-3, optimizer="adam", weight_decay=0.0)
 
     def __init__(
         self,
@@ -43,32 +42,23 @@ class EpisodeObjective(MetricObjective):
         n_query: int = 5,
         n_episodes: int = 100,
         dual: bool = True,
-        optimizer: Literal["adam", "adamw", "sgd"] = "adam",
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
+        trainer: Trainer | None = None,
     ) -> None:
-        super().__init__(
-            module, sequences, batch_size=n_way * n_query, learning_rate=learning_rate, weight_decay=weight_decay
-        )
+        super().__init__(module, sequences, trainer)
+        self.batch_size = n_way * n_query
         codes = np.unique(np.asarray(labels), return_inverse=True)[1]
         self.codes = codes.astype(np.int64)
         self.numbered_sequences = sequences.replace(labels=codes, ids=np.arange(len(sequences)))
         self.n_way, self.k_shot, self.n_query, self.n_episodes = n_way, k_shot, n_query, n_episodes
-        self.dual, self.optimizer = dual, optimizer
+        self.dual = dual
 
     def _extra_identity(self) -> dict[str, str | int]:
         task = {"n_way": self.n_way, "k_shot": self.k_shot, "n_query": self.n_query, "n_episodes": self.n_episodes}
-        return {"labels": fingerprint(self.codes), "optimizer": self.optimizer, "dual": repr(self.dual), **task}
+        return {"labels": fingerprint(self.codes), "dual": repr(self.dual), **task}
 
     def n_batches(self) -> float:
         """The tasks of an epoch."""
         return self.n_episodes
-
-    def optimizers(self) -> Optimizer:
-        """Adam or AdamW, or SGD as in the paper."""
-        if self.optimizer != "sgd":
-            return super().optimizers()
-        return torch.optim.SGD(self._parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
         """Tasks; both parts go class by class, so the classes are known by their places."""

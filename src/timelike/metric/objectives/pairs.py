@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,11 +11,11 @@ from torch import Tensor
 
 from ...models import fingerprint
 from ...sequences import Sequences
-from ...train import Batch, shuffled_batches
+from ...train import Batch, Trainer, shuffled_batches
 from ..distance_network import DistanceNetwork
 from ..losses import Loss
 from ..losses.registry import describe_loss
-from .base import MetricObjective, OptimizerName
+from .base import MetricObjective
 from .perturbation import BatchPerturbation
 
 
@@ -24,6 +23,7 @@ class PairObjective(MetricObjective):
     """Given pairs, of which it is known whether the two are the same: weak supervision."""
 
     supervision, item = "pairs", "pair"
+    own_trainer = Trainer(batch_size=32, learning_rate=1e-3, optimizer="adam", weight_decay=1e-4)
 
     def __init__(
         self,
@@ -33,20 +33,15 @@ class PairObjective(MetricObjective):
         same: NDArray[np.bool_],
         loss: Loss,
         *,
-        batch_size: int = 32,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-4,
-        optimizer: OptimizerName = "adam",
         perturbation: BatchPerturbation | None = None,
+        trainer: Trainer | None = None,
     ) -> None:
-        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
-        super().__init__(module, sequences, batch_size=batch_size, **rates)
+        super().__init__(module, sequences, trainer)
         self.pairs, self.same, self.metric_loss, self.perturbation = pairs, same, loss, perturbation
 
     def _extra_identity(self) -> dict[str, str | int]:
-        known = (
-            self.perturbation is None or "perturb" in self.checkpoint_settings
-        )  # an estimator says it in the words of its options
+        # an estimator says it in the words of its options
+        known = self.perturbation is None or "perturb" in self.checkpoint_settings
         changed = {} if known else {"perturbation": repr(self.perturbation)}
         return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **changed}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -74,19 +73,3 @@ class PerItemAugmentation:
 
 
 BatchPerturbation = Perturbation | PerItemAugmentation
-
-
-def check_perturb(value: Any, name: str) -> bool | Augmentation:
-    """Whether sequences are changed, or by what.
-
-    >>> check_perturb("yes", "perturb")
-    Traceback (most recent call last):
-        ...
-    TypeError: perturb='yes': expected True, False, or an augmentation of timelike.sequences.augment, such as Jitter()
-    """
-    if isinstance(value, Augmentation):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    words = "an augmentation of timelike.sequences.augment, such as Jitter()"
-    raise TypeError(f"{name}={value!r}: expected True, False, or {words}")

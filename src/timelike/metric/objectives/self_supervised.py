@@ -12,15 +12,13 @@ from torch import Tensor, nn
 
 from ...models import fingerprint
 from ...sequences import Sequences
-from ...sequences.augment import Augmentation, Blur, Merge, RandomChoice, choose
+from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState, check_random_state
-from ...train import Batch, shuffled_batches
+from ...train import Batch, Trainer, shuffled_batches
 from ...train.objective import FORWARD_SHARE
 from ..distance_network import AlignmentNetwork, DistanceNetwork, Features
-from .base import VALIDATION_SIZES, MetricObjective, OptimizerName, sample_positions, weighted_mean
-
-BLUR_OR_MERGE: RandomChoice = choose([Blur(), Merge()])
-"""TAP's augmentation: one of the two, drawn anew for every sequence (Su & Wen, ICLR 2022, appendix A.1)."""
+from ..supervision import BLUR_OR_MERGE
+from .base import VALIDATION_SIZES, MetricObjective, sample_positions, weighted_mean
 
 
 class SelfSupervisedObjective(MetricObjective):
@@ -43,13 +41,9 @@ class SelfSupervisedObjective(MetricObjective):
         alignment: float = 1.0,
         dual: bool = True,
         joint: bool = False,
-        batch_size: int = 64,
-        learning_rate: float = 1e-4,
-        weight_decay: float = 1e-4,
-        optimizer: OptimizerName = "adam",
+        trainer: Trainer | None = None,
     ) -> None:
-        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
-        super().__init__(module, sequences, batch_size=batch_size, **rates)
+        super().__init__(module, sequences, trainer)
         self.augmentation, self.joint = augmentation, joint
         self.weights: dict[str, Any] = {"distance": distance, "alignment": alignment, "dual": dual}
 

@@ -4,49 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...core.parameters import check_float
 from ...models import fingerprint
 from ...score import average_precision, mean_average_precision
 from ...sequences import Sequences
 from ...sequences.augment import Augmentation
-from ...train import Batch, class_batches, shuffled_batches
+from ...train import Batch, Trainer, class_batches, shuffled_batches
 from ...train.batches import count_epoch_batches
 from ...train.optimizer_step import NotFiniteError
-from ..distance_network import DistanceNetwork
+from ...train.trainer import ValidationScore
+from ..distance_network import DistanceNetwork, fill_distances
 from ..label_signal import describe_missing_signal
 from ..losses import Loss
 from ..losses.registry import describe_loss
-from ..pairwise import fill_distances
-from .base import VALIDATION_SIZES, MetricObjective, OptimizerName, sample_positions
+from ..supervision import BLUR_OR_MERGE, ConsistencyWeight, check_consistency_weight
+from .base import VALIDATION_SIZES, MetricObjective, sample_positions
 from .perturbation import BatchPerturbation
-from .self_supervised import BLUR_OR_MERGE, add_augmentation, consistency_loss
+from .self_supervised import add_augmentation, consistency_loss
 
-ConsistencyWeight = float | Literal["paper"]
 _MIN_GAIN = 0.1  # of what there is between chance and 1, which is not much
 _N_SHUFFLES = 199  # orders of labels that a score is compared with
 _LEVEL = 0.05  # the share of them that may do as well
-
-
-def check_consistency_weight(value: Any, name: str) -> ConsistencyWeight:
-    """A weight of eq. 10: a number of at least 0, or "paper".
-
-    >>> check_consistency_weight("papre", "consistency")
-    Traceback (most recent call last):
-        ...
-    ValueError: consistency='papre': expected a number of at least 0, or 'paper'
-    """
-    if not isinstance(value, str):
-        return check_float(value, name, 0)
-    if value != "paper":
-        raise ValueError(f"{name}={value!r}: expected a number of at least 0, or 'paper'")
-    return "paper"
 
 
 class SupervisedObjective(MetricObjective):
@@ -58,8 +42,8 @@ class SupervisedObjective(MetricObjective):
     batch; in the paper eq. 4–7 are sums and eq. 10 is a mean, so that it weighs 1 / B of ours in a batch of B:
     `consistency="paper"`. With `augmentation=None` (table 8, w/o DA) the sequences are compared with each other, none
     with itself, and nothing is added. `perturbation` is made of the sequences of a batch before anything else.
-    `n_per_class` draws batches with that many of every class in place of random ones; `batch_size` then says how many
-    classes there are in one.
+    `n_per_class` draws batches with that many of every class in place of random ones; the batch size of the trainer
+    then says how many classes there are in one, two at least.
 
     >>> import timelike as tl
     >>> from timelike.metric import AlignedFramesNetwork
@@ -69,7 +53,7 @@ class SupervisedObjective(MetricObjective):
     ...     return distances[same].mean() - distances[~same].mean()
     >>> X = tl.Sequences([[[0.0, 1.0]] * n for n in (4, 5, 6)] + [[[1.0, 0.0]] * n for n in (4, 5, 6)])
     >>> network = AlignedFramesNetwork(2, aligner="tap", hidden=8)
-    >>> objective = SupervisedObjective(network, X, [0, 0, 0, 1, 1, 1], contrast, batch_size=6)
+    >>> objective = SupervisedObjective(network, X, [0, 0, 0, 1, 1, 1], contrast, trainer=tl.Trainer(batch_size=6))
     >>> fit(objective, max_steps=3, random_state=0).n_steps
     3
     """
@@ -89,13 +73,9 @@ class SupervisedObjective(MetricObjective):
         dual: bool = True,
         n_per_class: int | None = None,
         perturbation: BatchPerturbation | None = None,
-        batch_size: int = 64,
-        learning_rate: float = 1e-4,
-        weight_decay: float = 1e-4,
-        optimizer: OptimizerName = "adam",
+        trainer: Trainer | None = None,
     ) -> None:
-        rates: dict[str, Any] = {"learning_rate": learning_rate, "weight_decay": weight_decay, "optimizer": optimizer}
-        super().__init__(module, sequences, batch_size=batch_size, **rates)
+        super().__init__(module, sequences, trainer)
         self.classes, self.codes = np.unique(np.asarray(labels), return_inverse=True)
         self.labels = self.codes
         """Of all sequences, where these are a part of them."""
@@ -120,8 +100,8 @@ class SupervisedObjective(MetricObjective):
         return count_epoch_batches(self.codes, self.n_per_class, self._classes_per_batch(self.n_per_class))
 
     def _classes_per_batch(self, n_per_class: int) -> int:
-        """How many classes a batch has, with so many sequences of each."""
-        return min(max(1, self.batch_size // n_per_class), len(self.classes))
+        """How many classes a batch has, with so many sequences of each: one alone would have no negatives."""
+        return min(max(2, self.batch_size // n_per_class), len(self.classes))
 
     def step_sequences(self) -> int:
         """Those of a batch, however small classes are."""
@@ -180,7 +160,10 @@ class SupervisedObjective(MetricObjective):
 
 
 class ValidatedSupervisedObjective(SupervisedObjective):
-    """Supervised learning, validated by retrieval of held-out sequences among the others."""
+    """Supervised learning, validated by held-out sequences as queries among the others.
+
+    The score is the mean average precision of the search, or the loss of the queries.
+    """
 
     learning_check_validations = 1  # `failure_reason` compares what is held out once more
 
@@ -192,10 +175,13 @@ class ValidatedSupervisedObjective(SupervisedObjective):
         held_out: NDArray[np.int64],
         loss: Loss,
         rng: np.random.Generator,
+        *,
+        score: ValidationScore = "average_precision",
         **options: Any,
     ) -> None:
         used = np.setdiff1d(np.arange(len(sequences)), held_out)
         super().__init__(module, sequences[used], classes[used], loss, **options)
+        self.score, self.higher_is_better = score, score == "average_precision"
         queries, gallery = (
             sample_positions(ids, most, rng) for ids, most in zip((held_out, used), VALIDATION_SIZES, strict=True)
         )
@@ -204,7 +190,7 @@ class ValidatedSupervisedObjective(SupervisedObjective):
         self.query_classes, self.gallery_classes = classes[queries], classes[gallery]
 
     def _extra_identity(self) -> dict[str, str | int]:
-        return super()._extra_identity() | {"score": "map"}
+        return super()._extra_identity() | {"score": self.score}
 
     def find_data_issue(self) -> str | None:
         """Nothing: sequences held out show whether labels can be learned."""
@@ -230,12 +216,18 @@ class ValidatedSupervisedObjective(SupervisedObjective):
         return self.estimate_steps(len(self.queries), len(self.gallery))
 
     def validate(self) -> float:
-        """Mean average precision of those held out among the others.
+        """Mean average precision of those held out among the others, or their loss.
 
         Not the accuracy of nearest neighbours: of a few sequences it is soon 1, and what is learned after that would be
         thrown away.
         """
-        return mean_average_precision(self._held_out_distances(), self.query_classes, self.gallery_classes)
+        distances = self._held_out_distances()
+        if self.score == "average_precision":
+            return mean_average_precision(distances, self.query_classes, self.gallery_classes)
+        loss = float(self.metric_loss(*map(torch.from_numpy, (distances, self.query_classes, self.gallery_classes))))
+        if not math.isfinite(loss):
+            raise NotFiniteError("the loss of a validation is not finite")
+        return loss
 
     def _held_out_distances(self) -> NDArray[np.float64]:
         distances = np.empty((len(self.queries), len(self.gallery)))

@@ -21,19 +21,19 @@ from ...encode.onnx.graph import OnnxGraph, export_encoder
 from ...models import options
 from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
+from ...train import Trainer
 from ...train.base import double_precision_copy
-from ...train.processes import Accelerator, Precision
 from ...train.seeds import use_seed
-from ..base import RecurrentMetric
+from ..base import LearnedMetric
+from ..coupled.estimator import PAPER_PRESET
 from ..distance_network import DistanceNetwork
-from ..readout import POOLINGS, Pooling
 from ..strided_convolutions import choose_strides
-from .network import SiameseBranch, SiameseNetwork
+from .network import POOLINGS, Pooling, SiameseBranch, SiameseNetwork
 from .onnx_graph import add_siamese_network
 from .stream import SiameseStream
 
 
-class SiameseGRU(RecurrentMetric):
+class SiameseGRU(LearnedMetric):
     """The distance of the vectors that one recurrent network makes of both sequences.
 
     Strided convolutions read a sequence, a GRU reads what they found, the mean and the maximum of its states go through
@@ -62,41 +62,28 @@ class SiameseGRU(RecurrentMetric):
         Whether vectors have length 1.
     loss : str or loss of `timelike.metric.losses`
         What is minimised over all pairs of a batch.
-    n_per_class : int
-        Members of each class in a batch, of up to 64 sequences in all.
+    n_per_class : int or None
+        Members of each class in a batch, which has two classes or more; None draws batches at random.
     perturb : bool or augmentation
         Whether sequences are changed a little before every step (stretches, sizes, and noise if channels are
         standardized), or by which of `timelike.sequences.augment`.
     max_frames : int or None
         Longer sequences are averaged over stretches of time, the same for all, until nine in ten have so many frames;
         None leaves them as they are.
-    learning_rate, weight_decay : float
-        Of the optimizer.
-    optimizer : {"adamw", "adam"}
-        The papers take Adam.
-    schedule : {"one_cycle", "plateau", "constant"}
-        What becomes of the learning rate: up and down once; halved after 10 epochs in which the loss does not fall; or
-        nothing.
-    max_steps, max_epochs, max_time : optional
-        When to stop: after so many steps, epochs or seconds, whatever comes first. If none is given, 20 passes through
-        the data, but 500 steps at least and 2000 at most, and two minutes. Where `max_time` ends a training, a faster
-        machine does more steps, and the result is another.
-    patience : int or None
-        Steps without a better score before training stops; epochs, where `max_epochs` is the budget.
-    validation : float or None
-        Share of the sequences, or of their groups, by which the weights to keep are chosen; 0 keeps the last. None:
-        a tenth of 400 sequences or more, nothing of fewer; a fifth where `max_epochs` is the budget, or `patience` is
-        given.
     standardize : bool
         Whether channels are brought to mean 0 and deviation 1, as they are in the sequences fitted on.
-    checkpoint : path or None
-        A folder to continue from after a pause. A training that is at its end there is returned as it is, also if
-        `learning_rate` is another now or `max_steps` smaller.
+    max_steps, max_time : optional
+        When to stop: after so many steps or seconds, whatever comes first. If neither they nor the trainer's
+        `max_epochs` are given, 20 passes through the data, but 500 steps at least and 2000 at most, and two minutes.
+        Where `max_time` ends a training, a faster machine does more steps, and the result is another.
+    trainer : Trainer or None
+        How to train. Its own choices: `batch_size=64`, `learning_rate=3e-3`, `optimizer="adamw"`, `weight_decay=1e-3`,
+        `schedule="one_cycle"`, `gradient_clip=6.0`. Held out for validation are, unless it says which share, a tenth of
+        400 sequences or more and nothing of fewer; a fifth if it has `patience`, or `max_epochs` and there is no
+        `max_steps`. The score is the average precision of a search, or the loss.
     progress : bool or None
         Whether a bar shows how far the training is. None says at the start how long it will take, if that is more than
         ten seconds, and draws the bar on a terminal, where it takes over two.
-    accelerator, devices, precision
-        Where and how training computes, as for `timelike.train.fit`; distances are computed on the CPU, in float32.
     random_state : int, Generator or None
         Repeats initial weights and training.
 
@@ -104,7 +91,7 @@ class SiameseGRU(RecurrentMetric):
     ----------
     network_ : SiameseNetwork
         The torch module.
-    coarse_, strides_
+    time_pool_, strides_
         Of how many steps a frame is the mean, and which of the frames convolutions leave.
     history_ : History
         Losses and validation scores, steps, seconds and why the training ended.
@@ -128,8 +115,11 @@ class SiameseGRU(RecurrentMetric):
 
     network_: SiameseNetwork
 
+    _own_trainer = Trainer(
+        batch_size=64, learning_rate=3e-3, optimizer="adamw", weight_decay=1e-3, schedule="one_cycle", gradient_clip=6.0
+    )
     _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"paper": RecurrentMetric.PAPER_PRESET | {"readout": "last", "n_outputs": None, "normalize": False}}
+        {"paper": PAPER_PRESET | {"readout": "last", "n_outputs": None, "normalize": False}}
     )
 
     def __init__(
@@ -142,24 +132,14 @@ class SiameseGRU(RecurrentMetric):
         n_outputs: int | None = 64,
         normalize: bool = True,
         loss: Any = "supervised-contrastive",
-        n_per_class: int = 6,
+        n_per_class: int | None = 6,
         perturb: bool | Augmentation = True,
         max_frames: int | None = 256,
-        learning_rate: float = 3e-3,
-        weight_decay: float = 1e-3,
-        optimizer: Literal["adamw", "adam"] = "adamw",
-        schedule: Literal["one_cycle", "plateau", "constant"] = "one_cycle",
-        max_steps: int | None = None,
-        max_epochs: int | None = None,
-        max_time: float | None = None,
-        patience: int | None = None,
-        validation: float | None = None,
         standardize: bool = True,
-        checkpoint: str | Path | None = None,
+        max_steps: int | None = None,
+        max_time: float | None = None,
+        trainer: Trainer | None = None,
         progress: bool | None = None,
-        accelerator: Accelerator = "cpu",
-        devices: int = 1,
-        precision: Precision = "32-true",
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
@@ -202,12 +182,12 @@ class SiameseGRU(RecurrentMetric):
 
     def encode(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """The vectors (item, feature) whose Euclidean distances are those of the metric."""
-        asked = self._validate_predict_input(X)
-        known = self._precompute_items(asked, check_n_jobs(n_jobs))
-        found = np.empty((len(asked), known[0].features.values.shape[2]), np.float32)
-        for part in known:
-            found[part.ids] = part.features.values[:, 0].numpy()
-        return found
+        sequences = self._validate_predict_input(X)
+        parts = self._precompute_items(sequences, check_n_jobs(n_jobs))
+        vectors = np.empty((len(sequences), parts[0].features.values.shape[2]), np.float32)
+        for part in parts:
+            vectors[part.ids] = part.features.values[:, 0].numpy()
+        return vectors
 
     def stream(self) -> SiameseStream:
         """One new sample in, the vector of everything so far out, at a cost that does not grow.

@@ -1,4 +1,4 @@
-"""`SiameseNetwork`: the distance of the vectors that one recurrent network makes of two sequences."""
+"""`SiameseNetwork`: the distance of the vectors that one recurrent network makes of two sequences, and its readout."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from ...core.validation.tensors import valid_mask, validate_lengths, validate_ne
 from ...native.recurrent import autograd as recurrent
 from ..distance_network import DistanceNetwork, Features
 from ..frame_transform import to_full_precision
-from ..readout import POOLINGS, Pooling, Readout
 from ..strided_convolutions import make_front
 
 RecurrentCellName = Literal["gru", "lstm"]
+Pooling = Literal["last", "mean", "max", "mean+max", "attention"]
+POOLINGS = "last", "mean", "max", "mean+max", "attention"
 
 
 class SiameseNetwork(DistanceNetwork):
@@ -31,6 +32,27 @@ class SiameseNetwork(DistanceNetwork):
     `StridedConvolutions`), `readout` takes more than the last state, `n_outputs` maps it, and `normalize` gives it
     length 1.
 
+    Parameters
+    ----------
+    n_channels : int
+        Channels of a sequence.
+    hidden, n_layers : int
+        Units of a layer, and layers.
+    cell : {"gru", "lstm"}
+        The recurrent cell.
+    front : "strided" or None
+        Convolutions before the cells.
+    strides : tuple of two int
+        Steps between two outputs of each convolution.
+    readout : {"last", "mean", "max", "mean+max", "attention"}
+        How the states over time become one vector.
+    n_outputs : int or None
+        Size of the vectors, by a linear map; None for the readout itself.
+    normalize : bool
+        Whether vectors have length 1.
+
+    Examples
+    --------
     >>> import torch
     >>> network = SiameseNetwork(3, hidden=8)
     >>> walks = network.features(torch.randn(4, 10, 3).cumsum(1), torch.tensor([10, 7, 1, 9]))
@@ -100,6 +122,43 @@ class SiameseNetwork(DistanceNetwork):
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
         """One number for a pair, and as much for its gradient."""
         return 2
+
+
+class Readout(nn.Module):
+    """One vector of the states of each sequence: the last, their mean, maximum, both, or a learned weighing.
+
+    Twenty units that have read a thousand steps remember the last ones; a mean and a maximum remember what was seen
+    anywhere. States past a length have no share.
+
+    >>> states = torch.tensor([[[1.0], [3.0], [9.0]]])
+    >>> Readout("mean+max", 1)(states, torch.tensor([2]))
+    tensor([[2., 3.]])
+    """
+
+    def __init__(self, pooling: Pooling, hidden: int) -> None:
+        super().__init__()
+        self.pooling: str = check_choice(pooling, "pooling", POOLINGS)
+        hidden = check_int(hidden, "hidden", 1)
+        self.n_outputs = 2 * hidden if pooling == "mean+max" else hidden
+        if pooling == "attention":
+            self.weigh = nn.Linear(hidden, 1)
+
+    def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """(item, time, hidden) and lengths (item,) → (item, output)."""
+        own = lengths.to(states.device)
+        if self.pooling == "last":
+            return states[torch.arange(len(states), device=states.device), own - 1]
+        inside = valid_mask(own, states.shape[1], states.device)[..., None]
+        if self.pooling == "attention":
+            weights = self.weigh(states).masked_fill(~inside, -torch.inf).softmax(1)
+            weighed: Tensor = (weights * torch.where(inside, states, 0)).sum(1)
+            return weighed
+        found = []
+        if self.pooling != "max":
+            found.append(torch.where(inside, states, 0).sum(1) / own[:, None])
+        if self.pooling != "mean":
+            found.append(states.masked_fill(~inside, -torch.inf).amax(1))
+        return torch.cat(found, -1)
 
 
 class SiameseBranch(nn.Module):

@@ -10,9 +10,8 @@ import torch
 from ...encode.onnx.graph import OnnxGraph
 from ...encode.onnx.layers import add_linear, add_recurrent, to_numpy
 from ...sequences.time_pool import UNLIMITED, TimePool
-from ..readout import Readout
 from ..strided_convolutions import MaskedBatchNorm, StridedConvolutions
-from .network import SiameseNetwork
+from .network import Readout, SiameseNetwork
 
 
 def add_siamese_network(graph: OnnxGraph, x: str, network: SiameseNetwork, coarse: TimePool) -> str:

@@ -56,8 +56,7 @@ class SiameseStream(StandardizedStream):
         if self.n_samples >= self._time_pool.max_frames * self._time_pool.factor:
             raise ValueError(
                 f"the stream has {self.n_samples + 1} samples, and frames of {self._time_pool.factor:g} steps are for "
-                "at "
-                f"most {self._time_pool.max_frames} of them: fit with max_frames=None to go on without end"
+                f"at most {self._time_pool.max_frames} of them: fit with max_frames=None to go on without end"
             )
         # how much of this step is in the frame under way; the rest, of a step on the border, is in the next
         here = min(1.0, (self._frames + 1) * self._time_pool.factor - self.n_samples)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ...core.parameters import check_bool, check_choice, check_int
 from ...native.convolve import ConvolutionStack, PairTables
 from ...native.convolve.autograd import convolve_tables, is_kernel_supported
-from ..distance_network import AlignmentNetwork, Features
+from ..distance_network import AlignmentNetwork, Features, compute_in_tiles
 from ..frame_transform import (
     FramePairTable,
     FrameTransform,
@@ -21,7 +21,6 @@ from ..frame_transform import (
     pairwise_frame_distances,
     sum_dtype,
 )
-from ..pairwise import compute_in_tiles
 
 STRIPE_NUMBERS = 1 << 26  # numbers of a stripe of a long pair, without gradients
 TILE_NUMBERS = 1 << 23  # numbers of a tile: every call transforms the weights, so that it should not be for one pair

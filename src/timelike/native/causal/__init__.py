@@ -1,4 +1,4 @@
-"""Causal networks over sequences of any lengths, and the maximum over time: values and gradients, of arrays.
+"""Causal networks with a maximum over time, for sequences of any length: values and gradients, on arrays.
 
 `autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
@@ -17,15 +17,16 @@ Values = TypeVar("Values")
 
 Arrays = NDArray[Any]
 
-# numbers of activations at most, a gigabyte; what is beyond is computed again for the gradients
+# maximum number of stored activations, a gigabyte; the backward pass recomputes the rest
 _MAX_ACTIVATIONS = 1 << 28
 
 
 class CausalWeights(NamedTuple, Generic[Values]):
-    """Blocks of dilations 1, 2, 4, …: of each two convolutions with leaky ReLUs, and a shortcut.
+    """Blocks with dilations 1, 2, 4, …, each with two convolutions, leaky ReLUs and a shortcut.
 
-    `weights` (tap, input, output) and `biases` of two convolutions for each block, tap 0 being now; `shortcuts`
-    (output, input) and `shortcut_biases` one for each, empty where the input itself is added. float32 for the kernels.
+    `weights` (tap, input, output) and `biases` are those of the two convolutions of each block; tap 0 is the present
+    step. Each block has one of `shortcuts` (output, input) and `shortcut_biases`, empty if the input itself is added.
+    float32 for the kernels.
     """
 
     weights: list[Values]
@@ -43,7 +44,7 @@ class PackedRows(NamedTuple):
 
 
 class CausalActivations(NamedTuple):
-    """What the gradients need of the values: activations, from `starts` on for each item, -1 for those not kept."""
+    """Activations stored for the backward pass, from `starts` on for each item; -1 for items that are not stored."""
 
     values: Arrays
     starts: NDArray[np.int64]
@@ -52,9 +53,9 @@ class CausalActivations(NamedTuple):
 def forward(
     network: CausalWeights[Arrays], slope: float, steps: PackedRows, *, keep: bool, threads: int
 ) -> tuple[Arrays, NDArray[np.int64], CausalActivations | None]:
-    """The maxima (item, output), where they are, and what `backward` needs, if it is kept.
+    """The maxima (item, output), their positions and, if requested, the data for `backward`.
 
-    Of each maximum twice the first step that has it, plus one where the sums before the last leaky ReLU are positive.
+    A position is twice the first step with the maximum, plus one if the sum before the last leaky ReLU is positive.
     """
     shape = len(steps.lengths), network.weights[-1].shape[2]
     out, where = np.empty(shape, np.float32), np.empty(shape, np.int64)
@@ -86,9 +87,9 @@ def backward(
     wanted: bool,
     threads: int,
 ) -> tuple[Arrays | None, CausalWeights[Arrays]]:
-    """From gradients of the maxima, those of the rows, if they are wanted, and of the network."""
+    """The gradients of the rows, if requested, and of the network, from the gradients of the maxima."""
     out = np.zeros_like(steps.rows) if wanted else None
-    found = CausalWeights(*([np.empty_like(one) for one in part] for part in network))
+    weight_gradients = CausalWeights(*([np.empty_like(one) for one in part] for part in network))
     kernels.causal_backward(
         *network,
         slope,
@@ -98,9 +99,9 @@ def backward(
         gradient,
         threads=threads,
         out=out,
-        to_weights=found.weights,
-        to_biases=found.biases,
-        to_shortcuts=found.shortcuts,
-        to_shortcut_biases=found.shortcut_biases,
+        to_weights=weight_gradients.weights,
+        to_biases=weight_gradients.biases,
+        to_shortcuts=weight_gradients.shortcuts,
+        to_shortcut_biases=weight_gradients.shortcut_biases,
     )
-    return out, found
+    return out, weight_gradients

@@ -1,4 +1,4 @@
-"""The causal network, tensors in and tensors out: the kernels where they apply, else the fallback."""
+"""The causal network on tensors: the kernels where they apply, otherwise the fallback."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from . import CausalActivations, CausalWeights, PackedRows, fallback
 
 
 def maxima(network: CausalWeights[Tensor], slope: float, x: Tensor, lengths: Tensor | None) -> Tensor:
-    """The greatest output of each channel over time, (item, output), of x (item, time, channel) with lengths (item,).
+    """The largest output of each channel over time, (item, output), for x (item, time, channel), lengths (item,).
 
-    All items are as long as x where `lengths` is None; what is beyond a length is not even read.
+    If `lengths` is None, all items have the length of x. Values beyond a length are not read.
     """
     layers = [one for part in network for one in part]
     if not is_kernel_supported(x, *layers):
         return fallback.maxima(network, slope, x, _valid_mask(x, lengths))
     if not torch.is_grad_enabled() or not any(part.requires_grad for part in (x, *layers)):
         arrays, steps = _to_arrays(network, x, lengths)
-        found, _, _ = causal.forward(arrays, slope, steps, keep=False, threads=torch.get_num_threads())
-        return torch.from_numpy(found)
+        maxima_array, _, _ = causal.forward(arrays, slope, steps, keep=False, threads=torch.get_num_threads())
+        return torch.from_numpy(maxima_array)
     graded: Tensor = _Maxima.apply(slope, x, lengths, *layers)[0]  # type: ignore[no-untyped-call]
     return graded
 
 
 def is_kernel_supported(*tensors: Tensor) -> bool:
-    """Whether the kernels take such tensors: float32 on the CPU, no mixed precision, and numbers, not their names.
+    """Whether the kernels support such tensors: float32 on the CPU, without mixed precision, tracing or compilation.
 
-    What traces or compiles a network looks for operations of torch.
+    Tracing and compilation of a network need torch operations.
     """
     plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in tensors)
     real = all(type(part) in (Tensor, torch.nn.Parameter) for part in tensors)
@@ -47,9 +47,11 @@ class _Maxima(torch.autograd.Function):
     @staticmethod
     def forward(slope: float, x: Tensor, lengths: Tensor | None, *layers: Tensor) -> tuple[Tensor, ...]:
         given = _to_arrays(_from_flat(layers), x, lengths)
-        found, where, kept = causal.forward(given[0], slope, given[1], keep=True, threads=torch.get_num_threads())
+        maxima_array, where, kept = causal.forward(
+            given[0], slope, given[1], keep=True, threads=torch.get_num_threads()
+        )
         assert kept is not None
-        return torch.from_numpy(found), *map(torch.from_numpy, (where, *kept))
+        return torch.from_numpy(maxima_array), *map(torch.from_numpy, (where, *kept))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -71,7 +73,7 @@ class _Maxima(torch.autograd.Function):
             CausalActivations(values.numpy(), starts.numpy()),
             np.ascontiguousarray(gradient.numpy(force=True)),
         )
-        rows, found = causal.backward(
+        rows, weight_gradients = causal.backward(
             arrays,
             ctx.slope,
             steps,
@@ -82,7 +84,7 @@ class _Maxima(torch.autograd.Function):
             threads=torch.get_num_threads(),
         )
         by_x = None if rows is None else torch.from_numpy(rows).view(x.shape)
-        return None, by_x, None, *(torch.from_numpy(one) for part in found for one in part)
+        return None, by_x, None, *(torch.from_numpy(one) for part in weight_gradients for one in part)
 
 
 def _from_flat(layers: Any) -> CausalWeights[Tensor]:
@@ -98,12 +100,12 @@ def _gradients_by_fallback(
     with torch.enable_grad():
         # views, because one tensor may be given twice
         given = [part.view_as(part) for part in (x, *layers)]
-        found = fallback.maxima(_from_flat(given[1:]), ctx.slope, given[0], _valid_mask(x, lengths))
+        outputs = fallback.maxima(_from_flat(given[1:]), ctx.slope, given[0], _valid_mask(x, lengths))
         needed = [ctx.needs_input_grad[1], *ctx.needs_input_grad[3:]]
-        asked = [part for part, wanted in zip(given, needed, strict=True) if wanted and part.numel()]
-        by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=True))
+        differentiated = [part for part, wanted in zip(given, needed, strict=True) if wanted and part.numel()]
+        gradients = iter(torch.autograd.grad(outputs, differentiated, gradient, create_graph=True))
     by_x, *by_layers = (
-        next(by_asked) if wanted and part.numel() else None for part, wanted in zip(given, needed, strict=True)
+        next(gradients) if wanted and part.numel() else None for part, wanted in zip(given, needed, strict=True)
     )
     return None, by_x, None, *by_layers
 
@@ -119,6 +121,8 @@ def _to_arrays(
         return np.ascontiguousarray(part.numpy(force=True))
 
     items, time, channels = x.shape
-    known = np.full(items, time) if lengths is None else np.ascontiguousarray(lengths.numpy(force=True), np.int64)
-    steps = PackedRows(plain(x).reshape(-1, channels), np.arange(items) * time, known)
+    item_lengths = (
+        np.full(items, time) if lengths is None else np.ascontiguousarray(lengths.numpy(force=True), np.int64)
+    )
+    steps = PackedRows(plain(x).reshape(-1, channels), np.arange(items) * time, item_lengths)
     return CausalWeights(*([plain(one) for one in part] for part in network)), steps

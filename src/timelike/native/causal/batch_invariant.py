@@ -1,4 +1,4 @@
-"""Products of matrices that round every row alike, whatever rows are beside it."""
+"""Matrix products whose rows do not depend on the other rows, bit for bit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# for every thread so many rows at least, and a multiple of so many columns: see `matmul_with_bias`
+# for every thread this many rows at least, and a multiple of this many columns: see `matmul_with_bias`
 _ROWS, _COLUMNS = 64, 8
 
 
 def matmul_with_bias(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """b + x W of rows x (row, input) and W (input, output), every row rounded alike whatever rows are beside it.
+    """b + x W for rows x (row, input) and W (input, output); the bits of a row do not depend on the other rows.
 
-    Libraries have kernels of their own for few rows and for odd numbers of columns, which round otherwise: zeros are
-    added until there are enough of both. `is_batch_invariant` looks whether that is enough.
+    Libraries use special kernels for few rows and for odd numbers of columns, which round differently, so zeros are
+    added until there are enough of both. `is_batch_invariant` checks that this is enough.
     """
     n_rows, n_columns = len(x), len(bias)
     lacking, odd = _ROWS * torch.get_num_threads() - n_rows, -n_columns % _COLUMNS
@@ -27,5 +27,5 @@ def matmul_with_bias(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """b + x Wᵀ of x (…, input) and W (output, input), as a linear layer has it."""
-    found = matmul_with_bias(x.reshape(-1, x.shape[-1]), weight.T, bias)
-    return found.reshape(*x.shape[:-1], len(bias))
+    rows = matmul_with_bias(x.reshape(-1, x.shape[-1]), weight.T, bias)
+    return rows.reshape(*x.shape[:-1], len(bias))

@@ -1,4 +1,4 @@
-"""The causal network in plain torch: on any device, in any precision, differentiable as often as one likes."""
+"""The causal network in plain torch: any device, any precision, differentiable any number of times."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _BLOCK_STEPS = 4096  # steps whose taps are laid side by side at once: a megabyt
 
 
 def maxima(network: CausalWeights[Tensor], slope: float, x: Tensor, inside: Tensor | None) -> Tensor:
-    """The greatest output of each channel over time, (item, output), of x (item, time, channel).
+    """The largest output of each channel over time, (item, output), for x (item, time, channel).
 
-    `inside` (item, time) is where the items have steps, None where all of it is. Of equal steps the first is meant, as
-    in the original: its gradient is not shared out.
+    `inside` (item, time) is the mask of steps, or None without padding. The first of equal steps gets the whole
+    gradient, as in the original.
     """
     if inside is None:
         return block_outputs(network, slope, x).max(dim=1).values
     beyond = ~inside[..., None]
     # a NaN in the padding reaches no value, but its product with a gradient of zero would be NaN
-    found = block_outputs(network, slope, x.masked_fill(beyond, 0.0)).masked_fill(beyond, -torch.inf)
-    return found.max(dim=1).values
+    outputs = block_outputs(network, slope, x.masked_fill(beyond, 0.0)).masked_fill(beyond, -torch.inf)
+    return outputs.max(dim=1).values
 
 
 def block_outputs(network: CausalWeights[Tensor], slope: float, x: Tensor) -> Tensor:
-    """What comes out of the last block, (item, time, output)."""
+    """The output of the last block, (item, time, output)."""
     for number, (weight, bias) in enumerate(zip(network.shortcuts, network.shortcut_biases, strict=True)):
         inner = x
         for layer in (2 * number, 2 * number + 1):
@@ -41,17 +41,17 @@ def block_outputs(network: CausalWeights[Tensor], slope: float, x: Tensor) -> Te
 def causal_convolution(x: Tensor, weight: Tensor, bias: Tensor, dilation: int, slope: float) -> Tensor:
     """leaky_relu(b + Σ_k W_k x_{t − k·dilation}) of x (item, time, input) and W (tap, input, output).
 
-    A tap that lies before the start for every t is left out: with dilations up to 1024 a short series would mostly
-    multiply zeros. The others are laid side by side, so that all of it is one matrix product.
+    A tap that lies before the start for every t is skipped: with dilations up to 1024 a short series would mostly
+    multiply zeros. The other taps are placed side by side, for a single matrix product.
     """
     reached = (x.shape[1] - 1) // dilation + 1
     given = x.contiguous().to(bias.dtype), weight[:reached], bias, dilation, slope
-    found: Tensor = _CausalConvolutionFunction.apply(*given)  # type: ignore[no-untyped-call]
-    return found
+    convolved: Tensor = _CausalConvolutionFunction.apply(*given)  # type: ignore[no-untyped-call]
+    return convolved
 
 
 class _CausalConvolutionFunction(torch.autograd.Function):
-    """Keeps the input and the output, which the next layer keeps anyway; taps side by side are made again backwards."""
+    """Stores the input and the output, which the next layer stores anyway; the backward pass rebuilds the taps."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, dilation: int, slope: float) -> Tensor:
@@ -95,9 +95,9 @@ def _differentiable_gradients(
     """The same in steps that torch can differentiate again, of which it keeps each: for gradients of gradients."""
     x, weight = x.view_as(x), weight.view_as(weight)
     shifted = (F.pad(x, (0, 0, k * dilation, 0))[:, : x.shape[1]] for k in range(len(weight)))
-    found = torch.stack([seen @ weight[k] for k, seen in enumerate(shifted)]).sum(0)
+    products = torch.stack([seen @ weight[k] for k, seen in enumerate(shifted)]).sum(0)
     wanted = [part for part, needed in zip((x, weight), ctx.needs_input_grad, strict=False) if needed]
-    given = iter(torch.autograd.grad(found, wanted, inner, create_graph=True) if wanted else ())
+    given = iter(torch.autograd.grad(products, wanted, inner, create_graph=True) if wanted else ())
     by_x, by_weight = (next(given) if needed else None for needed in ctx.needs_input_grad[:2])
     return by_x, by_weight, inner.sum((0, 1)), None, None
 

@@ -5,11 +5,11 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "causal/packed.hpp"
+#include "causal/packed_weights.hpp"
 #include "machine/host.hpp"
 #include "machine/memory.hpp"
 #include "machine/pool.hpp"
-#include "machine/shelf.hpp"
+#include "machine/scratch_buffer.hpp"
 
 namespace timelike {
 namespace {
@@ -19,7 +19,7 @@ const CausalTable* const built[] = TIMELIKE_TABLES(causal_table);
 constexpr int64_t least_together = 512, most_groups = 16;  // steps, and groups, whose gradients are summed apart
 
 // Products in bfloat16, if the processor and the instruction set that is meant have them.
-const CausalRough* rough_for(const Isa& isa) {
+const CausalBfloat16* rough_for(const Isa& isa) {
 #if defined(TIMELIKE_HAS_bfloat16)
     if (place_of(isa) == place_of("v4") && has_bfloat16()) return &causal_rough;
 #else
@@ -28,14 +28,14 @@ const CausalRough* rough_for(const Isa& isa) {
     return nullptr;
 }
 
-std::vector<Buffer<float>> desks(int64_t size, int threads) {
+std::vector<Buffer<float>> make_workspaces(int64_t size, int threads) {
     std::vector<Buffer<float>> all;
     for (int w = 0; w < std::max(1, threads); w++) all.push_back(buffer<float>(size));
     return all;
 }
 
 // The longest first: threads end at about the same time. No answer depends on it.
-std::vector<int64_t> longest_first(const Collection<float>& x) {
+std::vector<int64_t> longest_first(const PackedSequences<float>& x) {
     std::vector<int64_t> order(size_t(x.count), 0);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x.lengths[a] > x.lengths[b]; });
@@ -43,26 +43,26 @@ std::vector<int64_t> longest_first(const Collection<float>& x) {
 }
 
 // For any of the sequences: a shorter one may go another way and need more than the longest.
-int64_t most_scratch(const CausalTable& kernels, const CausalStack& stack, const Collection<float>& x, bool gradients) {
+int64_t most_scratch(const CausalTable& kernels, const CausalStack& stack, const PackedSequences<float>& x, bool gradients) {
     int64_t most = 0;
     for (int64_t item = 0; item < x.count; item++) most = std::max(most, kernels.scratch(stack, x.lengths[item], gradients));
     return most;
 }
 
-const float* steps_of(const Collection<float>& x, int64_t item) { return x.values + x.starts[item] * x.channels; }
+const float* steps_of(const PackedSequences<float>& x, int64_t item) { return x.values + x.starts[item] * x.channels; }
 
 // `keep_at` is where each sequence's activations are kept in `keep`, negative for those that are made again.
-struct Keeping {
+struct ActivationStore {
     float* keep;
     const int64_t* at;
 
     float* of(int64_t item) const { return keep && at[item] >= 0 ? keep + at[item] : nullptr; }
 };
 
-void forward(const CausalTable& kernels, const CausalStack& stack, const Collection<float>& x, const Keeping& kept, float* out,
+void forward(const CausalTable& kernels, const CausalStack& stack, const PackedSequences<float>& x, const ActivationStore& kept, float* out,
              int64_t* where, int threads, const Poll& poll) {
     const int64_t outputs = stack.blocks[stack.count - 1].second.outputs;
-    const std::vector<Buffer<float>> all = desks(most_scratch(kernels, stack, x, false), threads);
+    const std::vector<Buffer<float>> all = make_workspaces(most_scratch(kernels, stack, x, false), threads);
     const std::vector<int64_t> order = longest_first(x);
     volatile bool stop = false;
     const auto work = [&](int64_t task, int worker) {
@@ -74,7 +74,7 @@ void forward(const CausalTable& kernels, const CausalStack& stack, const Collect
 }
 
 // Groups of sequences, the same for any number of threads: the gradients of each are summed apart, and then in turn.
-std::vector<std::vector<int64_t>> grouped(const Collection<float>& x) {
+std::vector<std::vector<int64_t>> grouped(const PackedSequences<float>& x) {
     const int64_t steps = std::accumulate(x.lengths, x.lengths + x.count, int64_t(0));
     // in twos, so that two threads have as much to do
     const int64_t wanted = std::min(most_groups, (steps / least_together + 1) / 2 * 2);
@@ -89,19 +89,19 @@ std::vector<std::vector<int64_t>> grouped(const Collection<float>& x) {
     return groups;
 }
 
-void backward(const CausalTable& kernels, const CausalPacked& packed, const Collection<float>& x, const int64_t* where, const float* gradient,
-              const Keeping& kept, float* to_x, const std::vector<WantedBlock>& wanted, int threads, const Poll& poll) {
+void backward(const CausalTable& kernels, const CausalPackedWeights& packed, const PackedSequences<float>& x, const int64_t* where, const float* gradient,
+              const ActivationStore& kept, float* to_x, const std::vector<BlockGradientOutputs>& wanted, int threads, const Poll& poll) {
     const CausalStack& stack = packed.stack;
     const int64_t outputs = stack.blocks[stack.count - 1].second.outputs, room = most_scratch(kernels, stack, x, true);
     int64_t made_again = 0;
     for (int64_t item = 0; item < x.count; item++)
         if (!kept.of(item)) made_again = std::max(made_again, kernels.kept(stack, x.lengths[item]));
-    const std::vector<Buffer<float>> all = desks(room + made_again, threads);
+    const std::vector<Buffer<float>> all = make_workspaces(room + made_again, threads);
     const std::vector<std::vector<int64_t>> groups = grouped(x);
-    const int64_t size = CausalAdded::size(stack);
-    const Room memory(groups.size() * size_t(size) * sizeof(float));
+    const int64_t size = CausalGradientSums::size(stack);
+    const ScratchBuffer memory(groups.size() * size_t(size) * sizeof(float));
     float* const numbers = static_cast<float*>(memory.memory());
-    std::vector<CausalAdded> added;
+    std::vector<CausalGradientSums> added;
     for (size_t g = 0; g < groups.size(); g++) added.emplace_back(stack, numbers + int64_t(g) * size);
     volatile bool stop = false;
     const auto work = [&](int64_t group, int worker) {
@@ -151,11 +151,11 @@ static std::vector<GivenBlock> blocks_of(const Matrices& weights, const Vectors&
 }
 
 // Steps are counted twice over in 32 bits.
-static Collection<float> sequences_of(const Array2<const float>& x, const Ids& starts, const Ids& lengths) {
+static PackedSequences<float> sequences_of(const Array2<const float>& x, const Ids& starts, const Ids& lengths) {
     for (size_t i = 0; i < lengths.size(); i++)
         if (lengths.data()[i] < 1 || lengths.data()[i] >= int64_t(1) << 30)
             throw std::invalid_argument("sequences must have from one to 2^30 - 1 steps");
-    return collection(x, starts, lengths);
+    return packed_sequences(x, starts, lengths);
 }
 
 void define_causal(nb::module_& module) {
@@ -164,7 +164,7 @@ void define_causal(nb::module_& module) {
         [](Matrices weights, Vectors biases, Shortcuts shortcuts, Vectors shortcut_biases, Ids lengths, Array1<int64_t> out, Isa isa) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, 0, Purpose::sizes);
+            const CausalPackedWeights packed(kernels, given, 0, Purpose::sizes);
             for (size_t i = 0; i < lengths.size(); i++) out.data()[i] = kernels.kept(packed.stack, lengths.data()[i]);
         },
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert(), nb::kw_only(), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
@@ -175,9 +175,9 @@ void define_causal(nb::module_& module) {
            Isa isa, bool screen) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, slope, Purpose::values, screen ? rough_for(isa) : nullptr);
-            const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
-            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+            const CausalPackedWeights packed(kernels, given, slope, Purpose::values, screen ? rough_for(isa) : nullptr);
+            const ActivationStore keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
                 forward(kernels, packed.stack, sequences_of(x, starts, lengths), keeping, out.data(), where.data(), threads, poll);
             });
         },
@@ -193,13 +193,13 @@ void define_causal(nb::module_& module) {
            Isa isa) {
             const CausalTable& kernels = table_for(isa, built);
             const auto given = blocks_of(weights, biases, shortcuts, shortcut_biases);
-            const CausalPacked packed(kernels, given, slope, Purpose::gradients, rough_for(isa));
-            const Keeping keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
-            std::vector<WantedBlock> wanted;
+            const CausalPackedWeights packed(kernels, given, slope, Purpose::gradients, rough_for(isa));
+            const ActivationStore keeping{kept ? kept->data() : nullptr, kept ? kept_at->data() : nullptr};
+            std::vector<BlockGradientOutputs> wanted;
             for (size_t b = 0; b < given.size(); b++)
                 wanted.push_back({to_weights[2 * b].data(), to_biases[2 * b].data(), to_weights[2 * b + 1].data(), to_biases[2 * b + 1].data(),
                                   to_shortcuts[b].data(), to_shortcut_biases[b].data()});
-            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
                 backward(kernels, packed, sequences_of(x, starts, lengths), where.data(), gradient.data(), keeping,
                          out ? out->data() : nullptr, wanted, threads, poll);
             });

@@ -7,11 +7,11 @@ namespace {
 
 // What the gradients need of every block but the last: both its activations, and which sums before the second leaky ReLU
 // are positive (what comes after has the shortcut added and does not tell).
-struct Kept {
+struct SavedActivations {
     float *hidden, *output;
     uint8_t* signs;
 
-    Kept(const CausalBlock& block, int64_t length, Memory& memory) {
+    SavedActivations(const CausalBlock& block, int64_t length, Memory& memory) {
         const int64_t width = block.second.width();
         hidden = memory.take(length * width), output = memory.take(length * width);
         signs = reinterpret_cast<uint8_t*>(memory.take((length * width / unit + 3) / 4));
@@ -24,9 +24,9 @@ int64_t widest(const CausalStack& stack) {
     return width;
 }
 
-// The largest desk that a convolution of the blocks but the last needs, forwards or backwards.
-int64_t inner_desk(const CausalStack& stack) {
-    return desk_size(widest(stack), widest(stack));
+// The largest workspace that a convolution of the blocks but the last needs, forwards or backwards.
+int64_t inner_workspace_size(const CausalStack& stack) {
+    return workspace_size(widest(stack), widest(stack));
 }
 
 // The sequence itself with rows padded to units.
@@ -40,7 +40,7 @@ Plane padded(const CausalStack& stack, const float* x, int64_t length, float* in
 }
 
 struct Forward {
-    float *input, *hidden, *outputs[2], *added, *desk, *zeros;
+    float *input, *hidden, *outputs[2], *added, *workspace, *zeros;
     LastForward last;
     Screen screen;
 
@@ -49,7 +49,7 @@ struct Forward {
           hidden(memory.take(length * widest(stack))),
           outputs{memory.take(length * widest(stack)), memory.take(length * widest(stack))},
           added(memory.take(length * widest(stack))),
-          desk(memory.take(inner_desk(stack))),
+          workspace(memory.take(inner_workspace_size(stack))),
           zeros(memory.take(larger(widest(stack), stack.blocks[stack.count - 1].second.width()))),
           last(stack.blocks[stack.count - 1], length, memory),
           screen(stack, length, memory) {}
@@ -64,14 +64,14 @@ void forward(const CausalStack& stack, const float* x, int64_t length, float* ou
     const float slope = stack.slope;
     for (int64_t b = 0; b + 1 < stack.count && !*stop; b++) {
         const CausalBlock& block = stack.blocks[b];
-        const Kept room(block, length, kept);
+        const SavedActivations room(block, length, kept);
         const int64_t width = block.second.width(), units = width / unit;
         float *const hidden = keep ? room.hidden : own.hidden, *const output = keep ? room.output : own.outputs[b % 2];
         uint8_t* const signs = keep ? room.signs : nullptr;
-        convolve(block.first, Towards::past, in, own.desk, stop,
+        convolve(block.first, Towards::past, in, own.workspace, stop,
                  [&](int64_t t, int64_t u, U8 sums) { write(hidden + t * width + u * unit, leaky(sums, slope)); });
         const float* const added = shortcut_rows(block.shortcut, in, 0, length, own.added);
-        convolve(block.second, Towards::past, {hidden, width, length, own.zeros}, own.desk, stop, [&](int64_t t, int64_t u, U8 sums) {
+        convolve(block.second, Towards::past, {hidden, width, length, own.zeros}, own.workspace, stop, [&](int64_t t, int64_t u, U8 sums) {
             const int64_t at = t * width + u * unit;
             write(output + at, leaky(sums, slope) + read<U8>(added + at));
             if (signs) signs[t * units + u] = positives(sums);
@@ -86,7 +86,7 @@ void forward(const CausalStack& stack, const float* x, int64_t length, float* ou
 }
 
 struct Backward {
-    float *input, *gradient, *outer, *inner, *desk, *zeros;
+    float *input, *gradient, *outer, *inner, *workspace, *zeros;
     LastBackward last;
 
     Backward(const CausalStack& stack, int64_t length, Memory& memory)
@@ -94,13 +94,13 @@ struct Backward {
           gradient(memory.take(length * widest(stack))),
           outer(memory.take(length * widest(stack))),
           inner(memory.take(length * widest(stack))),
-          desk(memory.take(inner_desk(stack))),
+          workspace(memory.take(inner_workspace_size(stack))),
           zeros(memory.take(widest(stack))),
           last(stack.blocks[stack.count - 1], length, memory) {}
 };
 
 // From gradients of a block's output, in `own.gradient`, those of its weights; into `own.inner` those of the first sums.
-void block_gradients(const CausalBlock& block, const CausalBlock& turned, const Kept& kept, const Plane& in, float slope,
+void block_gradients(const CausalBlock& block, const CausalBlock& turned, const SavedActivations& kept, const Plane& in, float slope,
                      const CausalBlockSums& sums, const Backward& own, const volatile bool* stop) {
     const int64_t width = block.second.width(), units = width / unit, length = in.length;
     for (int64_t t = 0; t < length; t++)
@@ -110,17 +110,17 @@ void block_gradients(const CausalBlock& block, const CausalBlock& turned, const 
         }
     const Plane outer{own.outer, width, length, own.zeros}, inner{own.inner, width, length, own.zeros};
     add_rows(own.outer, width, length, units, sums.second.bias);
-    add_gradients(block.second, {kept.hidden, width, length, own.zeros}, outer, sums.second, own.desk, stop);
-    convolve(turned.second, Towards::future, outer, own.desk, stop, [&](int64_t t, int64_t u, U8 g) {
+    add_gradients(block.second, {kept.hidden, width, length, own.zeros}, outer, sums.second, own.workspace, stop);
+    convolve(turned.second, Towards::future, outer, own.workspace, stop, [&](int64_t t, int64_t u, U8 g) {
         const int64_t at = t * width + u * unit;
         write(own.inner + at, read<U8>(kept.hidden + at) > U8{} ? g : slope * g);
     });
     add_rows(own.inner, width, length, units, sums.first.bias);
-    add_gradients(block.first, in, inner, sums.first, own.desk, stop);
+    add_gradients(block.first, in, inner, sums.first, own.workspace, stop);
     if (!block.shortcut.weights) return;
     const Plane whole{own.gradient, width, length, own.zeros};
     add_rows(own.gradient, width, length, units, sums.shortcut.bias);
-    add_gradients(block.shortcut, in, whole, sums.shortcut, own.desk, stop);
+    add_gradients(block.shortcut, in, whole, sums.shortcut, own.workspace, stop);
 }
 
 // Gradients of the input of a block, from those of its first sums and its output; into `to`, rows of `stride` numbers,
@@ -134,7 +134,7 @@ void input_gradients(const CausalBlock& block, const CausalBlock& turned, const 
                  in_width);
         added = own.outer;
     }
-    convolve(turned.first, Towards::future, {own.inner, width, length, own.zeros}, own.desk, stop, [&](int64_t t, int64_t u, U8 g) {
+    convolve(turned.first, Towards::future, {own.inner, width, length, own.zeros}, own.workspace, stop, [&](int64_t t, int64_t u, U8 g) {
         const U8 found = g + read<U8>(added + t * in_width + u * unit);
         if (channels - u * unit >= unit) {
             write(to + t * stride + u * unit, found);
@@ -144,7 +144,7 @@ void input_gradients(const CausalBlock& block, const CausalBlock& turned, const 
     });
 }
 
-void backward(const CausalStack& stack, const CausalTurned& turned, const float* x, int64_t length, const int64_t* where,
+void backward(const CausalStack& stack, const CausalTransposed& turned, const float* x, int64_t length, const int64_t* where,
               const float* gradient, const float* keep, const CausalBlockSums* sums, float* to_x, float* scratch, const volatile bool* stop) {
     Memory memory{scratch};
     Backward own(stack, length, memory);
@@ -153,8 +153,8 @@ void backward(const CausalStack& stack, const CausalTurned& turned, const float*
     const int64_t last = stack.count - 1, in_width = causal_units(stack.blocks[last].first.inputs) * unit;
     const auto kept = [&](int64_t b) {
         Memory room{const_cast<float*>(keep)};
-        for (int64_t j = 0; j < b; j++) Kept(stack.blocks[j], length, room);
-        return Kept(stack.blocks[b], length, room);
+        for (int64_t j = 0; j < b; j++) SavedActivations(stack.blocks[j], length, room);
+        return SavedActivations(stack.blocks[b], length, room);
     };
     const auto input_of = [&](int64_t b) {
         return b ? Plane{kept(b - 1).output, stack.blocks[b - 1].second.width(), length, own.zeros} : sequence;
@@ -189,7 +189,7 @@ int64_t scratch(const CausalStack& stack, int64_t length, bool gradients) {
 
 int64_t kept(const CausalStack& stack, int64_t length) {
     Memory memory{nullptr};
-    for (int64_t b = 0; b + 1 < stack.count; b++) Kept(stack.blocks[b], length, memory);
+    for (int64_t b = 0; b + 1 < stack.count; b++) SavedActivations(stack.blocks[b], length, memory);
     return memory.used;
 }
 

@@ -10,7 +10,7 @@ constexpr int64_t rows_at_once = 64, tiles_at_once = 64;  // so that what is bet
 enum class Towards : int64_t { past = -1, future = 1 };  // where the taps are
 
 // Numbers that one convolution, or the gradients of one, needs beside its input and its output.
-inline int64_t desk_size(int64_t inputs, int64_t outputs) {
+inline int64_t workspace_size(int64_t inputs, int64_t outputs) {
     return (points * tiles_at_once + rows_at_once) * unit * (causal_units(inputs) + causal_units(outputs));
 }
 
@@ -19,17 +19,17 @@ inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // Σ of the taps and the bias, for every step `finish(step, unit, sums)`. Taps beyond the ends are left out.
 template <class Finish>
-void convolve(const CausalLayer& layer, Towards towards, const Plane& in, float* desk, const volatile bool* stop, const Finish& finish) {
+void convolve(const CausalLayer& layer, Towards towards, const Plane& in, float* workspace, const volatile bool* stop, const Finish& finish) {
     const int64_t units = causal_units(layer.outputs), width = units * unit, length = in.length, dilation = layer.dilation;
     if (layer.tiles && by_tiles(layer.taps, dilation, length)) {
         const Tiles tiles{length, dilation};
         const int64_t read_width = causal_units(layer.inputs) * unit, total = tiles.count();
         for (int64_t n = 0; n < total && !*stop; n += tiles_at_once) {
             const int64_t count = smaller(tiles_at_once, total - n);
-            float* const products = desk + points * count * read_width;
-            to_points(in, tiles, towards == Towards::past ? -2 : 0, n, count, read_width / unit, desk);
+            float* const products = workspace + points * count * read_width;
+            to_points(in, tiles, towards == Towards::past ? -2 : 0, n, count, read_width / unit, workspace);
             for (int64_t p = 0; p < points; p++)
-                multiply({desk + p * count * read_width, read_width, 0, 1, layer.inputs}, 1, layer.tiles + p * layer.inputs * width, nullptr,
+                multiply({workspace + p * count * read_width, read_width, 0, 1, layer.inputs}, 1, layer.tiles + p * layer.inputs * width, nullptr,
                          units, count, products + p * count * width, width);
             from_points(products, tiles, n, count, units, layer.bias, finish);
         }
@@ -44,15 +44,15 @@ void convolve(const CausalLayer& layer, Towards towards, const Plane& in, float*
         if (towards == Towards::future) same = away >= last ? away - last + 1 : away % dilation + 1;
         const int64_t count = smaller(rows_at_once, smaller(same, length - t));
         multiply({in.first + t * in.stride, in.stride, int64_t(towards) * dilation * in.stride, taps, layer.inputs}, layer.taps,
-                 layer.weights, layer.bias, units, count, desk, width);
+                 layer.weights, layer.bias, units, count, workspace, width);
         for (int64_t r = 0; r < count; r++)
-            for (int64_t u = 0; u < units; u++) finish(t + r, u, read<U8>(desk + r * width + u * unit));
+            for (int64_t u = 0; u < units; u++) finish(t + r, u, read<U8>(workspace + r * width + u * unit));
         t += count;
     }
 }
 
 // Σ over steps of what the taps see times the gradients (step, output padded), added to `sums`.
-inline void add_gradients(const CausalLayer& layer, const Plane& in, const Plane& gradients, const CausalSums& sums, float* desk,
+inline void add_gradients(const CausalLayer& layer, const Plane& in, const Plane& gradients, const CausalSums& sums, float* workspace,
                           const volatile bool* stop) {
     const int64_t units = causal_units(layer.outputs), width = units * unit, length = in.length;
     if (layer.tiles && by_tiles(layer.taps, layer.dilation, length)) {
@@ -60,11 +60,11 @@ inline void add_gradients(const CausalLayer& layer, const Plane& in, const Plane
         const int64_t read_width = causal_units(layer.inputs) * unit, total = tiles.count();
         for (int64_t n = 0; n < total && !*stop; n += tiles_at_once) {
             const int64_t count = smaller(tiles_at_once, total - n);
-            float* const back = desk + points * count * read_width;
-            to_points(in, tiles, -2, n, count, read_width / unit, desk);
+            float* const back = workspace + points * count * read_width;
+            to_points(in, tiles, -2, n, count, read_width / unit, workspace);
             to_points_back(gradients, tiles, n, count, units, back);
             for (int64_t p = 0; p < points; p++)
-                outer(desk + p * count * read_width, read_width, layer.inputs, back + p * count * width, width, units, count,
+                outer(workspace + p * count * read_width, read_width, layer.inputs, back + p * count * width, width, units, count,
                       sums.tiles + p * layer.inputs * width);
         }
         return;

@@ -104,15 +104,15 @@ inline int64_t panel_units(int64_t units, int64_t first) {
 }
 
 // What is multiplied: `taps` rows for every row of the result, `step` numbers apart, each of `inputs` numbers.
-struct Seen {
+struct InputRows {
     const float* first;
     int64_t stride, step, taps, inputs;
 
-    Seen from(int64_t row) const { return {first + row * stride, stride, step, taps, inputs}; }
+    InputRows from(int64_t row) const { return {first + row * stride, stride, step, taps, inputs}; }
 };
 
 template <int Rows, int Units>
-inline void multiply_tile(const Seen& seen, const float* weights, const float* bias, float* out, int64_t out_stride) {
+inline void multiply_tile(const InputRows& seen, const float* weights, const float* bias, float* out, int64_t out_stride) {
     Part<Units> sums[Rows], weight;
     if (bias) each<Rows>([&](auto r) TIMELIKE_INLINE { sums[r].load(bias); });
     else each<Rows>([&](auto r) TIMELIKE_INLINE { sums[r].clear(); });
@@ -127,7 +127,7 @@ inline void multiply_tile(const Seen& seen, const float* weights, const float* b
 }
 
 template <int Units>
-void multiply_panel(const Seen& seen, const float* weights, const float* bias, int64_t rows, float* out, int64_t out_stride) {
+void multiply_panel(const InputRows& seen, const float* weights, const float* bias, int64_t rows, float* out, int64_t out_stride) {
     int64_t r = 0;
     for (; r + most_rows <= rows; r += most_rows)
         multiply_tile<most_rows, Units>(seen.from(r), weights, bias, out + r * out_stride, out_stride);
@@ -136,7 +136,7 @@ void multiply_panel(const Seen& seen, const float* weights, const float* bias, i
     if (r < rows) multiply_tile<1, Units>(seen.from(r), weights, bias, out + r * out_stride, out_stride);
 }
 
-typedef void (*MultiplyPanel)(const Seen&, const float*, const float*, int64_t, float*, int64_t);
+typedef void (*MultiplyPanel)(const InputRows&, const float*, const float*, int64_t, float*, int64_t);
 constexpr MultiplyPanel multiply_panels[] = {
     multiply_panel<1>, multiply_panel<2>, multiply_panel<3>,
 #if defined(__AVX512F__)
@@ -146,7 +146,7 @@ constexpr MultiplyPanel multiply_panels[] = {
 
 // bias + Σ of what is seen times the matrix, for `rows` rows, each padded to units; no bias where it is null. The
 // matrix may have more taps than count.
-inline void multiply(const Seen& seen, int64_t taps_of_matrix, const float* matrix, const float* bias, int64_t units, int64_t rows,
+inline void multiply(const InputRows& seen, int64_t taps_of_matrix, const float* matrix, const float* bias, int64_t units, int64_t rows,
                      float* out, int64_t out_stride) {
     for (int64_t u = 0; u < units;) {
         const int64_t width = panel_units(units, u);

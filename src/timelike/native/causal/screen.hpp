@@ -4,7 +4,7 @@
 // what another reaches at least, the step has no maximum; the few that are left are computed exactly, and with the same
 // bits as if all had been. So nothing but time depends on it.
 #pragma once
-#include "causal/last.hpp"
+#include "causal/last_block.hpp"
 
 namespace timelike {
 namespace {
@@ -76,7 +76,7 @@ struct Screen {
 
 // ‖h‖ of what the taps see at each step, and the rows rounded. False where numbers are so small or so large that the bounds
 // on errors would not hold.
-inline bool prepare(const CausalRough& rough, const CausalLayer& layer, const Plane& hidden, const Screen& own) {
+inline bool prepare(const CausalBfloat16& rough, const CausalLayer& layer, const Plane& hidden, const Screen& own) {
     const int64_t width = layer.width(), length = hidden.length;
     rough.round(hidden.first, length * width, own.rounded);
     for (int64_t t = length - 1; t >= 0; t--) {
@@ -102,7 +102,7 @@ inline bool prepare(const CausalRough& rough, const CausalLayer& layer, const Pl
 }
 
 // The steps of one unit that are left, exactly.
-inline void decide(const CausalLayer& layer, const CausalRough& rough, const Plane& hidden, float slope, int64_t u, Candidates& of,
+inline void decide(const CausalLayer& layer, const CausalBfloat16& rough, const Plane& hidden, float slope, int64_t u, Candidates& of,
                    const Screen& own, const Greatest& greatest) {
     of.drop();
     const int64_t reached = smaller(layer.taps, (hidden.length - 1) / layer.dilation + 1), all = reached * layer.inputs;
@@ -126,7 +126,7 @@ inline bool screened_maxima(const CausalStack& stack, const Plane& in, const Pla
                             const volatile bool* stop) {
     const CausalBlock& block = stack.blocks[stack.count - 1];
     const CausalLayer& layer = block.second;
-    const CausalRough& rough = *stack.rough;
+    const CausalBfloat16& rough = *stack.rough;
     const int64_t width = layer.width(), units = width / unit, length = hidden.length, last_tap = (layer.taps - 1) * layer.dilation;
     const int64_t rough_width = causal_rough_units(layer.outputs) * unit;
     if (!prepare(rough, layer, hidden, own)) return false;

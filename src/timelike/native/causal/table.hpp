@@ -34,7 +34,7 @@ struct CausalBlock {
 };
 
 // Products in bfloat16, twice as fast where the processor has them, to find out where a maximum can be: see screen.hpp.
-struct CausalRough {
+struct CausalBfloat16 {
     // numbers to the nearest bfloat16, a multiple of eight of them
     void (*round)(const float* from, int64_t count, uint16_t* into);
     // sums over taps and inputs, as `multiply` in rows.hpp, of rounded rows `stride` apart, taps `step` apart
@@ -51,12 +51,12 @@ struct CausalStack {
     int64_t channels, count;  // of the input; blocks, the last of which is followed by the maximum
     const CausalBlock* blocks;
     float slope;  // of the leaky ReLUs
-    const CausalRough* rough;  // null where the processor has no bfloat16
+    const CausalBfloat16* rough;  // null where the processor has no bfloat16
 };
 
 // The same layers from outputs to inputs, for the gradients: the tap k reads k dilations later. The last block is another
-// matter, see last.hpp: its layers are plain matrices.
-struct CausalTurned {
+// matter, see last_block.hpp: its layers are plain matrices.
+struct CausalTransposed {
     const CausalBlock* blocks;  // all but the last
     const float* last_first;    // panels of output × (tap, input padded to units)
     const float* last_second;   // (output, tap, input padded to units)
@@ -83,14 +83,14 @@ struct CausalTable {
     void (*forward)(const CausalStack&, const float* x, int64_t length, float* out, int64_t* where, float* keep, float* scratch,
                     const volatile bool* stop);
     // from gradients of the maxima: those of the weights, added, and that of the sequence unless `to_x` is null
-    void (*backward)(const CausalStack&, const CausalTurned&, const float* x, int64_t length, const int64_t* where, const float* gradient,
+    void (*backward)(const CausalStack&, const CausalTransposed&, const float* x, int64_t length, const int64_t* where, const float* gradient,
                      const float* keep, const CausalBlockSums* sums, float* to_x, float* scratch, const volatile bool* stop);
 };
 
 TIMELIKE_DECLARE_TABLES(CausalTable, causal_table)
 
 #if defined(TIMELIKE_HAS_bfloat16)
-extern const CausalRough causal_rough;  // the functions alone
+extern const CausalBfloat16 causal_rough;  // the functions alone
 #endif
 
 }  // namespace timelike

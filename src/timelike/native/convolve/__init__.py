@@ -1,4 +1,4 @@
-"""Convolutions over the tables of many pairs, each at its own size: values and gradients, of arrays.
+"""Convolutions over the tables of many pairs, each at its own size: values and gradients, on arrays.
 
 `autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
@@ -21,9 +21,9 @@ KERNEL_SIZES = {5: 3, 7: 5}
 
 
 class ConvolutionStack(NamedTuple, Generic[Values]):
-    """Weights (output, input, row, column) and biases of the layers: two channels to `width`, again and again, to one.
+    """Weights (output, input, row, column) and biases of the layers: from two channels through `width` to one.
 
-    float32 for the kernels; a ReLU follows every layer but the last.
+    float32 for the kernels; a ReLU follows every layer except the last.
     """
 
     weights: list[Values]
@@ -31,7 +31,7 @@ class ConvolutionStack(NamedTuple, Generic[Values]):
 
 
 class PairTables(NamedTuple, Generic[Values]):
-    """Both channels, (pair, n, m), 0 where a pair has no step, and how many rows and columns of each pair count.
+    """Both channels, (pair, n, m), 0 in the padding, and the numbers of rows and columns of each pair.
 
     float32 and int64 for the kernels.
     """
@@ -43,7 +43,7 @@ class PairTables(NamedTuple, Generic[Values]):
 
 
 class ConvolutionActivations(NamedTuple):
-    """What the gradients need of the values: what the last layer reads, from `starts` on for each pair."""
+    """The input of the last layer, stored for the backward pass, from `starts` on for each pair."""
 
     values: NDArray[Any]
     starts: NDArray[np.int64]
@@ -66,7 +66,7 @@ def has_kernels(sizes: Sequence[int]) -> bool:
 def forward(
     stack: ConvolutionStack[Arrays], tables: PairTables[Arrays], *, keep: bool, threads: int
 ) -> tuple[Arrays, ConvolutionActivations | None]:
-    """The one channel that comes out, (pair, n, m), 0 in the padding; and what `backward` needs, if it is kept."""
+    """The output channel, (pair, n, m), 0 in the padding, and the data for `backward`, if requested."""
     out = np.zeros_like(tables.distances)
     if not keep:
         kernels.convolve_forward(*stack, *tables, None, None, threads=threads, out=out)
@@ -92,10 +92,17 @@ def backward(
     by_distances: bool = True,
     threads: int,
 ) -> tuple[Arrays | None, ConvolutionStack[Arrays]]:
-    """From the gradient of `forward`'s output, those of the distances, where they are wanted, and of the stack."""
+    """The gradients of the distances, if requested, and of the stack, from the gradient of the output of `forward`."""
     out = np.zeros_like(gradient) if by_distances else None
-    found = ConvolutionStack(*([np.empty_like(one) for one in part] for part in stack))
+    stack_gradients = ConvolutionStack(*([np.empty_like(one) for one in part] for part in stack))
     kernels.convolve_backward(
-        *stack, *tables, *kept, gradient, threads=threads, out=out, to_weights=found.weights, to_biases=found.biases
+        *stack,
+        *tables,
+        *kept,
+        gradient,
+        threads=threads,
+        out=out,
+        to_weights=stack_gradients.weights,
+        to_biases=stack_gradients.biases,
     )
-    return out, found
+    return out, stack_gradients

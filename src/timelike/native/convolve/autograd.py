@@ -1,4 +1,4 @@
-"""Convolutions over tables of pairs, tensors in and tensors out: the kernels where they apply, else the fallback."""
+"""Convolutions over tables of pairs, on tensors: the kernels where they apply, otherwise the fallback."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from . import ConvolutionActivations, ConvolutionStack, PairTables, fallback
 def convolve_tables(stack: ConvolutionStack[Tensor], tables: PairTables[Tensor], inside: Tensor | None) -> Tensor:
     """Distances and positions as two channels through all layers, to one (pair, n, m) that is 0 in the padding.
 
-    A ReLU follows every layer but the last. To every layer the padding looks like the zeros beyond a matrix without it.
-    `inside` (pair, n, m) is where the pairs have steps, None where there is no padding.
+    A ReLU follows every layer except the last. Every layer sees zeros in the padding, as beyond the border of a matrix.
+    `inside` (pair, n, m) is the mask of steps, None if there is no padding.
     """
     if not is_kernel_supported([*stack.weights, tables.distances]):
         return fallback.forward(stack, tables, inside)
     weights, biases = stack
     if not torch.is_grad_enabled() or not any(part.requires_grad for part in (tables.distances, *weights, *biases)):
-        found, _ = convolve.forward(*_to_arrays(stack, tables), keep=False, threads=torch.get_num_threads())
-        return torch.from_numpy(found)
+        outputs, _ = convolve.forward(*_to_arrays(stack, tables), keep=False, threads=torch.get_num_threads())
+        return torch.from_numpy(outputs)
     graded: Tensor = _ConvolveTables.apply(*tables, inside, *weights, *biases)[0]  # type: ignore[no-untyped-call]
     return graded
 
 
 def is_kernel_supported(parts: Sequence[Tensor]) -> bool:
-    """Whether the kernels are for these: the weights, and perhaps tables."""
+    """Whether the kernels support these weights and, if given, tables."""
     plain = all(part.device.type == "cpu" and part.dtype == torch.float32 for part in parts)
     sizes = [part.shape[2] for part in parts if part.ndim == 4]
     # mixed precision is a wish for fewer digits and torch's own convolutions
@@ -43,9 +43,9 @@ class _ConvolveTables(torch.autograd.Function):
     @staticmethod
     def forward(*given: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         stack, tables, _ = _from_flat(given)
-        found, kept = convolve.forward(*_to_arrays(stack, tables), keep=True, threads=torch.get_num_threads())
+        outputs, kept = convolve.forward(*_to_arrays(stack, tables), keep=True, threads=torch.get_num_threads())
         assert kept is not None
-        return torch.from_numpy(found), torch.from_numpy(kept.values), torch.from_numpy(kept.starts)
+        return torch.from_numpy(outputs), torch.from_numpy(kept.values), torch.from_numpy(kept.starts)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor | None, ...], output: tuple[Tensor, ...]) -> None:
@@ -68,12 +68,12 @@ class _ConvolveTables(torch.autograd.Function):
         )
         by_distances, threads = ctx.needs_input_grad[0], torch.get_num_threads()
         arrays = _to_arrays(stack, tables)
-        out, found = convolve.backward(*arrays, kept, outside, by_distances=by_distances, threads=threads)
+        out, stack_gradients = convolve.backward(*arrays, kept, outside, by_distances=by_distances, threads=threads)
         nothing = (None,) * len(PairTables._fields)  # for positions, rows, columns and `inside`
         return (
             None if out is None else torch.from_numpy(out),
             *nothing,
-            *map(torch.from_numpy, (*found.weights, *found.biases)),
+            *map(torch.from_numpy, (*stack_gradients.weights, *stack_gradients.biases)),
         )
 
 
@@ -91,10 +91,10 @@ def _gradients_by_fallback(
     with torch.enable_grad():
         # views, because one tensor may be given twice
         views = [None if part is None else part.view_as(part) for part in given]
-        found = fallback.forward(*_from_flat(views))
-        asked = [part for part, wanted in zip(views, needed, strict=True) if wanted and part is not None]
-        by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=True))
-    return tuple(next(by_asked) if wanted else None for wanted in needed)
+        outputs = fallback.forward(*_from_flat(views))
+        differentiated = [part for part, wanted in zip(views, needed, strict=True) if wanted and part is not None]
+        gradients = iter(torch.autograd.grad(outputs, differentiated, gradient, create_graph=True))
+    return tuple(next(gradients) if wanted else None for wanted in needed)
 
 
 def _to_arrays(

@@ -1,4 +1,4 @@
-"""The fallback of the convolutions in torch: on any device, in any precision, differentiable as often as one likes."""
+"""The fallback of the convolutions in torch: any device, any precision, differentiable any number of times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import ConvolutionStack, PairTables
 
 
 def forward(stack: ConvolutionStack[Tensor], tables: PairTables[Tensor], inside: Tensor | None) -> Tensor:
-    """The one channel that comes out, (pair, n, m); `inside` is where the pairs have steps, None where all of it is."""
+    """The output channel, (pair, n, m); `inside` is the mask of steps, or None without padding."""
     weights, biases = stack
     # channels innermost: the order in which the convolutions are fastest
     z = torch.stack([tables.distances, tables.positions], -1).permute(0, 3, 1, 2)
@@ -20,8 +20,8 @@ def forward(stack: ConvolutionStack[Tensor], tables: PairTables[Tensor], inside:
         if within is not None:
             z.mul_(within)  # in place, as the ReLU: the backward pass needs only what the next layer reads
         z.relu_()
-    found = _convolve_to_one(z, weights[-1]) + biases[-1]
-    return found if within is None else found * within[:, 0]
+    outputs = _convolve_to_one(z, weights[-1]) + biases[-1]
+    return outputs if within is None else outputs * within[:, 0]
 
 
 def _convolve_to_one(z: Tensor, weight: Tensor) -> Tensor:

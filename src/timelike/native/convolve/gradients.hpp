@@ -36,14 +36,14 @@ inline void outer_of(int64_t inputs, const float* values, const float* gradients
 }
 
 // The same at one place, for all inputs, as many at once as fit the registers, and all outputs: into (input, channel).
-inline void outer_all(int64_t width, const Desk& desk, int h, int64_t count, float* into) {
-    const int64_t channels = desk.registers * W;
+inline void outer_all(int64_t width, const Workspace& workspace, int h, int64_t count, float* into) {
+    const int64_t channels = workspace.registers * W;
     for (int64_t i = 0; i < width; i += most_inputs) {  // which never cross a register of inputs
         const int64_t some = smaller(most_inputs, width - i);
-        const float* const values = desk.values + desk.within(h, i / W, 0) + i % W;
-        for (int64_t r = 0; r < desk.registers; r += 2) {
-            const float* const gradients = desk.sums + desk.within(h, r, 0);
-            if (r + 1 < desk.registers) outer_of<2>(some, values, gradients, count, channels, into + i * channels + r * W);
+        const float* const values = workspace.values + workspace.within(h, i / W, 0) + i % W;
+        for (int64_t r = 0; r < workspace.registers; r += 2) {
+            const float* const gradients = workspace.sums + workspace.within(h, r, 0);
+            if (r + 1 < workspace.registers) outer_of<2>(some, values, gradients, count, channels, into + i * channels + r * W);
             else outer_of<1>(some, values, gradients, count, channels, into + i * channels + r * W);
         }
     }
@@ -51,12 +51,12 @@ inline void outer_all(int64_t width, const Desk& desk, int h, int64_t count, flo
 
 // Gradients of the outputs of some tiles, transformed along the rows, and their sums for the biases.
 template <int Tile>
-void transform_rows_back(const Layout at, const float* sheet, const Run run, const Desk desk, float* biases) {
-    const int64_t row = at.row(), step = desk.halves_step(), next = desk.next_half();
-    for (int64_t r = 0; r < desk.registers; r++) {
+void transform_rows_back(const Layout at, const float* sheet, const Run run, const Workspace workspace, float* biases) {
+    const int64_t row = at.row(), step = workspace.halves_step(), next = workspace.next_half();
+    for (int64_t r = 0; r < workspace.registers; r++) {
         V sum = load(biases + r * W);
         const float* from = sheet + at.at(run.y, run.x, r);
-        float* into = desk.half(0, r, run.before);
+        float* into = workspace.half(0, r, run.before);
         for (int64_t t = 0; t < run.count; t++, into += W)
             for (int c = 0; c < Tile; c++, from += W) {
                 V read[Tile], found[points];
@@ -69,11 +69,11 @@ void transform_rows_back(const Layout at, const float* sheet, const Run run, con
 }
 
 template <int Tile>
-void transform_columns_back(int p, int64_t count, const Desk desk) {
-    const int64_t step = desk.values_step(), next = desk.next_half();
-    for (int64_t r = 0; r < desk.registers; r++) {
-        const float* from = desk.half(p, r, 0);
-        float* into = desk.sums + desk.within(0, r, 0);
+void transform_columns_back(int p, int64_t count, const Workspace workspace) {
+    const int64_t step = workspace.values_step(), next = workspace.next_half();
+    for (int64_t r = 0; r < workspace.registers; r++) {
+        const float* from = workspace.half(p, r, 0);
+        float* into = workspace.sums + workspace.within(0, r, 0);
         for (int64_t t = 0; t < count; t++, from += W, into += W) {
             V read[Tile], found[points];
             for (int c = 0; c < Tile; c++) read[c] = load(from + c * next);
@@ -86,27 +86,27 @@ void transform_columns_back(int p, int64_t count, const Desk desk) {
 // The gradients of a layer's weights, at the places, and of its biases: of rows from .. end, added to what is there.
 template <int Tile>
 void weight_gradients(const Layout& at, const float* sheet, int64_t width, const float* gradients, int64_t from, int64_t end, float* into,
-                      float* biases, const Desk& desk, const volatile bool* stop) {
+                      float* biases, const Workspace& workspace, const volatile bool* stop) {
     in_blocks(from / Tile * at.tiles, end / Tile * at.tiles, stop, [&](int64_t first, int64_t count) {
         row_by_row(at, first, count, [&](const Run& run) {
-            transform_rows<Tile>(at, sheet, run, desk);
-            transform_rows_back<Tile>(at, gradients, run, desk, biases);
+            transform_rows<Tile>(at, sheet, run, workspace);
+            transform_rows_back<Tile>(at, gradients, run, workspace, biases);
         });
         for (int p = 0; p < points; p++) {
-            row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, desk); });
-            transform_columns_back<Tile>(p, count, desk);
-            for (int h = 0; h < points; h++) outer_all(width, desk, h, count, into + (p * points + h) * width * at.channels());
+            row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, workspace); });
+            transform_columns_back<Tile>(p, count, workspace);
+            for (int h = 0; h < points; h++) outer_all(width, workspace, h, count, into + (p * points + h) * width * at.channels());
         }
     });
 }
 
 // The same of two inputs, whose values are (tile, point of the columns, table, point of the rows), at four points of the columns: for one
 // there would be too few sums to keep the multipliers busy.
-inline void first_outer(const float* values, const Desk desk, int p, int h, int64_t count, float* into) {
+inline void first_outer(const float* values, const Workspace workspace, int p, int h, int64_t count, float* into) {
     constexpr int some = 4;
-    const int64_t channels = desk.registers * W, step = desk.values_step();
-    for (int64_t r = 0; r < desk.registers; r++) {
-        const float* gradients = desk.sums + desk.within(h, r, 0);
+    const int64_t channels = workspace.registers * W, step = workspace.values_step();
+    for (int64_t r = 0; r < workspace.registers; r++) {
+        const float* gradients = workspace.sums + workspace.within(h, r, 0);
         const float* from = values + h * 2 * points + p;
         V one[some] = {}, two[some] = {};
         for (int64_t t = 0; t < count; t++, from += 2 * places, gradients += W)
@@ -127,22 +127,22 @@ inline void first_outer(const float* values, const Desk desk, int p, int h, int6
 // The same of the first layer, whose inputs are the two tables.
 template <int Tile>
 void first_weight_gradients(const Layout& at, const Inputs& inputs, const float* gradients, int64_t from, int64_t end, float* into,
-                            float* biases, const InputRow& scratch, const Desk& desk, const volatile bool* stop) {
+                            float* biases, const InputRow& scratch, const Workspace& workspace, const volatile bool* stop) {
     for (int64_t y = from; y < end && !*stop; y += Tile) {
         transform_inputs<Tile>(inputs, y, scratch.lanes_of, scratch.values);
         for (int64_t first = 0; first < at.tiles; first += together) {
             const int64_t count = smaller(together, at.tiles - first);
-            transform_rows_back<Tile>(at, gradients, Run{y, first * Tile, count, 0, 0}, desk, biases);
+            transform_rows_back<Tile>(at, gradients, Run{y, first * Tile, count, 0, 0}, workspace, biases);
             for (int p = 0; p < points; p++) {
-                transform_columns_back<Tile>(p, count, desk);
-                for (int h = 0; h < points; h += 4) first_outer(scratch.values + first * 2 * places, desk, p, h, count, into);
+                transform_columns_back<Tile>(p, count, workspace);
+                for (int h = 0; h < points; h += 4) first_outer(scratch.values + first * 2 * places, workspace, p, h, count, into);
             }
         }
     }
 }
 
 // What the last layer read, in a sheet or as it was kept.
-struct Read {
+struct LastInputs {
     const float* values;
     int64_t row, next;  // from one row to the next, and from one register to the next
 };
@@ -150,7 +150,7 @@ struct Read {
 // From the gradient of the one output: that of what the last layer read, through the ReLU, and of its weights. `to` may
 // be what was read.
 template <int Last>
-void last_gradients(const Layout at, const float* weights, const float* output, const Read read, int64_t from, int64_t end, float* to,
+void last_gradients(const Layout at, const float* weights, const float* output, const LastInputs read, int64_t from, int64_t end, float* to,
                     float* into, const volatile bool* stop) {
     const Layout narrow = at.narrow();
     const int64_t row = narrow.row();

@@ -81,8 +81,8 @@ struct Weights {
 int64_t padded(int64_t width, int lanes) { return (width + lanes - 1) / lanes * lanes; }
 
 // (place, input, output padded) of weights that are read by a function (output, input, row, column)
-template <class Read>
-Numbers at_places(int64_t outputs, int64_t inputs, int64_t size, int64_t channels, const Read& read) {
+template <class LastInputs>
+Numbers at_places(int64_t outputs, int64_t inputs, int64_t size, int64_t channels, const LastInputs& read) {
     const Powers powers(size);
     Numbers out(size_t(places * inputs * channels));
     double kernel[49], found[places];
@@ -96,8 +96,8 @@ Numbers at_places(int64_t outputs, int64_t inputs, int64_t size, int64_t channel
 }
 
 // (row, column, channel padded) of weights to or from one channel, read by a function (channel, row, column)
-template <class Read>
-Numbers taps(int64_t width, int64_t size, int64_t channels, const Read& read) {
+template <class LastInputs>
+Numbers taps(int64_t width, int64_t size, int64_t channels, const LastInputs& read) {
     Numbers out(size_t(size * size * channels));
     for (int64_t k = 0; k < size * size; k++)
         for (int64_t c = 0; c < width; c++) out[size_t(k * channels + c)] = read(c, k / size, k % size);
@@ -105,10 +105,10 @@ Numbers taps(int64_t width, int64_t size, int64_t channels, const Read& read) {
 }
 
 // What a stack needs, in the order in which the kernels read it.
-class Packed {
+class PackedWeights {
   public:
     // products of the layers below `needed`
-    Packed(const std::vector<Weights>& layers, const std::vector<const float*>& biases, int lanes, size_t needed) {
+    PackedWeights(const std::vector<Weights>& layers, const std::vector<const float*>& biases, int lanes, size_t needed) {
         const Weights &first = layers[0], &end = layers.back();
         const int64_t channels = padded(first.outputs, lanes);
         for (size_t l = 0; l < layers.size(); l++) {
@@ -123,7 +123,7 @@ class Packed {
         numbers_.push_back(taps(end.inputs, end.size, channels, [&](auto c, auto ky, auto kx) { return end.at(0, c, ky, kx); }));
         stack = {int64_t(layers.size()), first.outputs, channels, first.size, end.size, products_.data(), biases_.data(), numbers_.back().data()};
     }
-    Packed(const Packed&) = delete;
+    PackedWeights(const PackedWeights&) = delete;
 
     Stack stack;
 
@@ -132,10 +132,10 @@ class Packed {
     std::list<Numbers> numbers_;
 };
 
-// The way back: from outputs to inputs, the kernels turned round; from the first layer only to the distances.
-class Turned {
+// The backward pass: from outputs to inputs, the kernels turned round; from the first layer only to the distances.
+class TransposedWeights {
   public:
-    Turned(const std::vector<Weights>& layers, int64_t channels) {
+    TransposedWeights(const std::vector<Weights>& layers, int64_t channels) {
         products.push_back(nullptr);
         for (size_t l = 1; l + 1 < layers.size(); l++) {
             const Weights& w = layers[l];
@@ -165,7 +165,7 @@ struct Tables {
     }
 };
 
-std::vector<Buffer<float>> desks(const ConvolveTable& kernels, const Stack& stack, const Tables& tables, bool gradients, int threads) {
+std::vector<Buffer<float>> make_workspaces(const ConvolveTable& kernels, const Stack& stack, const Tables& tables, bool gradients, int threads) {
     int64_t most = 0;
     for (int64_t p = 0; p < tables.pairs; p++)
         if (tables.columns[p] > 0) most = std::max(most, kernels.scratch(stack, tables.rows[p], tables.columns[p], gradients));
@@ -185,7 +185,7 @@ void forward(const ConvolveTable& kernels, const Stack& stack, const Tables& tab
         const int64_t rows = kernels.block(stack, tables.rows[p], tables.columns[p]);
         for (int64_t y = 0; y < tables.rows[p]; y += rows) tasks.push_back({p, y});
     }
-    const std::vector<Buffer<float>> all = desks(kernels, stack, tables, false, threads);
+    const std::vector<Buffer<float>> all = make_workspaces(kernels, stack, tables, false, threads);
     volatile bool stop = false;
     const auto work = [&](int64_t task, int worker) {
         const auto [pair, first] = tasks[size_t(task)];
@@ -219,7 +219,7 @@ struct Addresses {
 };
 
 // Where the gradients of a layer go.
-struct Wanted {
+struct GradientOutputs {
     float *weights, *bias;
 };
 
@@ -244,7 +244,7 @@ void from_places(const std::vector<double>& found, const Weights& w, int64_t cha
         }
 }
 
-void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, int64_t channels, const std::vector<Wanted>& wanted) {
+void collect(const std::vector<Sums>& sums, const std::vector<Weights>& layers, int64_t channels, const std::vector<GradientOutputs>& wanted) {
     for (size_t l = 0; l < layers.size(); l++) {
         const Weights& w = layers[l];
         const std::vector<double> biases = summed(sums, [&](const Sums& one) -> const Numbers& { return one.biases[l]; });
@@ -275,14 +275,14 @@ std::vector<int64_t> chunks_of(const Tables& tables) {
 }
 
 void backward(const ConvolveTable& kernels, const Stack& stack, const std::vector<Weights>& layers, const Tables& tables,
-              const float* gradient, const float* kept, const int64_t* starts, float* out, const std::vector<Wanted>& wanted, int threads,
+              const float* gradient, const float* kept, const int64_t* starts, float* out, const std::vector<GradientOutputs>& wanted, int threads,
               const Poll& poll) {
     const std::vector<int64_t> bounds = chunks_of(tables);
     const int64_t chunks = int64_t(bounds.size()) - 1;
-    const Turned back(layers, stack.channels);
+    const TransposedWeights back(layers, stack.channels);
     std::vector<Sums> sums(size_t(std::max<int64_t>(1, chunks)), Sums(stack));
     std::vector<Addresses> addresses(sums.begin(), sums.end());
-    const std::vector<Buffer<float>> all = desks(kernels, stack, tables, true, threads);
+    const std::vector<Buffer<float>> all = make_workspaces(kernels, stack, tables, true, threads);
     volatile bool stop = false;
     const auto work = [&](int64_t chunk, int worker) {
         const Addresses& own = addresses[size_t(chunk)];
@@ -345,10 +345,10 @@ void define_convolve(nb::module_& module) {
         [](Layers layers, Biases biases, Pairs distances, Pairs positions, Ids rows, Ids columns, std::optional<Array1<float>> kept,
            std::optional<Ids> starts, int threads, Array3<float> out, Isa isa) {
             const ConvolveTable& kernels = table_for(isa, built);
-            const Packed packed(weights_of(layers), biases_of(biases), kernels.lanes, layers.size() - 1);
+            const PackedWeights packed(weights_of(layers), biases_of(biases), kernels.lanes, layers.size() - 1);
             const Tables tables = tables_of(distances, positions, rows, columns);
             if (kept) refuse_short(packed.stack, tables, kept->size(), *starts);
-            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
                 forward(kernels, packed.stack, tables, out.data(), kept ? kept->data() : nullptr, kept ? starts->data() : nullptr, threads, poll);
             });
         },
@@ -362,12 +362,12 @@ void define_convolve(nb::module_& module) {
            std::vector<Array1<float>> to_biases, Isa isa) {
             const ConvolveTable& kernels = table_for(isa, built);
             const std::vector<Weights> weights = weights_of(layers);
-            const Packed packed(weights, biases_of(biases), kernels.lanes, layers.size() - (kept ? 2 : 1));
+            const PackedWeights packed(weights, biases_of(biases), kernels.lanes, layers.size() - (kept ? 2 : 1));
             const Tables tables = tables_of(distances, positions, rows, columns);
             if (kept) refuse_short(packed.stack, tables, kept->size(), *starts);
-            std::vector<Wanted> wanted;
+            std::vector<GradientOutputs> wanted;
             for (size_t l = 0; l < weights.size(); l++) wanted.push_back({to_weights[l].data(), to_biases[l].data()});
-            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
                 backward(kernels, packed.stack, weights, tables, gradient.data(), kept ? kept->data() : nullptr,
                          kept ? starts->data() : nullptr, out ? out->data() : nullptr, wanted, threads, poll);
             });

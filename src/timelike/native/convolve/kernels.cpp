@@ -46,16 +46,16 @@ struct Place {
     Layout at;
     Inputs inputs;
     InputRow row;
-    Desk desk;
+    Workspace workspace;
 
     Place(const Layout& layout, Memory& memory) : at(layout) {
         inputs = {at.narrow(), memory.take(Inputs::size(at.narrow()))};
         row = {memory.take(InputRow::lanes_size(at)), memory.take(InputRow::values_size(at))};
-        desk.registers = at.registers, desk.tile = at.tile;
-        desk.columns = memory.take(points * desk.columns_step());
-        desk.halves = memory.take(points * desk.halves_step());
-        desk.values = memory.take(points * desk.values_step());
-        desk.sums = memory.take(points * desk.values_step());
+        workspace.registers = at.registers, workspace.tile = at.tile;
+        workspace.columns = memory.take(points * workspace.columns_step());
+        workspace.halves = memory.take(points * workspace.halves_step());
+        workspace.values = memory.take(points * workspace.values_step());
+        workspace.sums = memory.take(points * workspace.values_step());
     }
 };
 
@@ -70,7 +70,7 @@ void copy_in(const Layout& narrow, const float* table, int64_t stride, float* sh
     }
 }
 
-// How far a layer, or a step of the way back, has come: rows that begin and end with tiles.
+// How far a layer, or a step of the backward pass, has come: rows that begin and end with tiles.
 struct Rows {
     int64_t done, end;
 
@@ -104,7 +104,7 @@ class Inner {
         for (int64_t l = 1; l < layers_; l++) {
             const int64_t limit = rows[l].limit(rows[l - 1], at.reach, Tile);
             layer<Tile>(at, stack_.products[l], sheets_[l - 1], stack_.width, sheets_[l], rows[l].done, limit, Forwards{at.n, at.m, stack_.biases[l]},
-                        place_.desk, stop);
+                        place_.workspace, stop);
             rows[l].done = limit;
         }
     }
@@ -196,16 +196,16 @@ float sum_of(const Grid& grid, const float* table) {
     return float(sum);
 }
 
-// The steps of the way back follow each other from strip to strip, too. Gradients take the place of the outputs that they are
+// The steps of the backward pass follow each other from strip to strip, too. Gradients take the place of the outputs that they are
 // gradients of, as soon as these are not needed any more.
 template <int Tile, int Last>
 void backward_pair(const Stack& stack, const StackGradients& wanted, const Backward& b, const Grid& grid, const float* gradient,
                    const float* keep, float* out, const volatile bool* stop) {
     const Layout& at = b.place.at;
-    const Desk& desk = b.place.desk;
+    const Workspace& workspace = b.place.workspace;
     const int64_t top = stack.layers - 1, reach = at.reach, bottom = at.bottom();
     float* const uppermost = b.sheets[top - 1];
-    const Read read = keep ? Read{keep, at.m * at.channels(), at.m * W} : Read{uppermost + at.at(0, 0), at.row(), at.columns() * W};
+    const LastInputs read = keep ? LastInputs{keep, at.m * at.channels(), at.m * W} : LastInputs{uppermost + at.at(0, 0), at.row(), at.columns() * W};
     Inner<Tile> inner(stack, b.place, grid, b.sheets, keep ? top - 1 : top, 0, at.n);
     if (keep) clear_outside(at, uppermost);
     copy_in(at.narrow(), gradient, grid.stride, b.output);
@@ -221,15 +221,15 @@ void backward_pair(const Stack& stack, const StackGradients& wanted, const Backw
         for (int64_t l = top - 1; l > 0; l--) {
             const int64_t weighed = smaller(by_weight[l].limit(by_sheet[l], 0, Tile), by_weight[l].limit(inner.rows[l - 1], reach, Tile));
             weight_gradients<Tile>(at, b.sheets[l - 1], stack.width, b.sheets[l], by_weight[l].done, weighed, wanted.places[l],
-                                   wanted.biases[l], desk, stop);
+                                   wanted.biases[l], workspace, stop);
             by_weight[l].done = weighed;
             Rows& below = by_sheet[l - 1];
             const int64_t limit = smaller(below.limit(by_sheet[l], reach, Tile), below.limit(by_weight[l], reach, Tile));
-            layer<Tile>(at, wanted.products[l], b.sheets[l], stack.width, b.sheets[l - 1], below.done, limit, Backwards{}, desk, stop);
+            layer<Tile>(at, wanted.products[l], b.sheets[l], stack.width, b.sheets[l - 1], below.done, limit, Backwards{}, workspace, stop);
             below.done = limit;
         }
         const int64_t limit = first.limit(by_sheet[0], 0, Tile), rows = distances.limit(by_sheet[0], reach, 1);
-        first_weight_gradients<Tile>(at, b.place.inputs, b.sheets[0], first.done, limit, wanted.places[0], wanted.biases[0], b.place.row, desk,
+        first_weight_gradients<Tile>(at, b.place.inputs, b.sheets[0], first.done, limit, wanted.places[0], wanted.biases[0], b.place.row, workspace,
                                      stop);
         first.done = limit;
         if (out) to_one<points + 1 - Tile>(at, b.sheets[0], wanted.first, 0, distances.done, rows, out, grid.stride, stop);

@@ -58,7 +58,7 @@ inline void clear_outside(const Layout& at, float* sheet) {
 // Scratch for up to `together` tiles. One point of the rows is taken after the other, so that what belongs to its eight
 // places stays in the nearest cache. It is handed on by value: of a reference the compiler would read the numbers again
 // after every store.
-struct Desk {
+struct Workspace {
     int64_t registers, tile;
     float* columns;        // (point of the rows, register, column, lane): transformed along the rows only
     float* halves;         // (point of the rows, column of a tile, register, tile, lane): so are outputs, and gradients of them
@@ -92,11 +92,11 @@ inline void row_by_row(const Layout& at, int64_t from, int64_t count, const Use&
 }
 
 template <int Tile>
-void transform_rows(const Layout at, const float* sheet, const Run run, const Desk desk) {
-    const int64_t row = at.row(), step = desk.columns_step();
-    for (int64_t r = 0; r < desk.registers; r++) {
+void transform_rows(const Layout at, const float* sheet, const Run run, const Workspace workspace) {
+    const int64_t row = at.row(), step = workspace.columns_step();
+    for (int64_t r = 0; r < workspace.registers; r++) {
         const float* from = sheet + at.at(run.y - at.reach, run.x - at.reach, r);
-        float* into = desk.column(0, r, run.column);
+        float* into = workspace.column(0, r, run.column);
         for (int64_t x = 0; x < run.count * Tile + points - Tile; x++, from += W, into += W) {
             V read[points], found[points];
             for (int i = 0; i < points; i++) read[i] = load(from + i * row);
@@ -108,11 +108,11 @@ void transform_rows(const Layout at, const float* sheet, const Run run, const De
 
 // The values at the eight places of a point of the rows.
 template <int Tile>
-void transform_columns(int p, const Run run, const Desk desk) {
-    const int64_t step = desk.values_step();
-    for (int64_t r = 0; r < desk.registers; r++) {
-        const float* from = desk.column(p, r, run.column);
-        float* into = desk.values + desk.within(0, r, run.before);
+void transform_columns(int p, const Run run, const Workspace workspace) {
+    const int64_t step = workspace.values_step();
+    for (int64_t r = 0; r < workspace.registers; r++) {
+        const float* from = workspace.column(p, r, run.column);
+        float* into = workspace.values + workspace.within(0, r, run.before);
         for (int64_t t = 0; t < run.count; t++, from += Tile * W, into += W) {
             V read[points], found[points];
             for (int c = 0; c < points; c++) read[c] = load(from + c * W);
@@ -149,26 +149,26 @@ inline void product_of(int64_t tiles, const float* values, int64_t inputs, const
 }
 
 // Weights (point of the columns, input, channel) by the values of `count` tiles. No sum depends on how many are taken at once.
-inline void multiply(const float* weights, const Desk& desk, int64_t inputs, int64_t count) {
-    const int64_t channels = desk.registers * W, parts = (count + most_tiles - 1) / most_tiles;
+inline void multiply(const float* weights, const Workspace& workspace, int64_t inputs, int64_t count) {
+    const int64_t channels = workspace.registers * W, parts = (count + most_tiles - 1) / most_tiles;
     for (int h = 0; h < points; h++, weights += inputs * channels)
-        for (int64_t r = 0; r < desk.registers; r += 2)
+        for (int64_t r = 0; r < workspace.registers; r += 2)
             for (int64_t part = 0, t = 0; part < parts; part++) {
                 const int64_t some = (count - t + parts - part - 1) / (parts - part);  // alike, so that none is slow
-                const float* const from = desk.values + desk.within(h, 0, t);
-                float* const into = desk.sums + desk.within(h, r, t);
-                if (r + 1 < desk.registers) product_of<2>(some, from, inputs, weights + r * W, channels, into);
+                const float* const from = workspace.values + workspace.within(h, 0, t);
+                float* const into = workspace.sums + workspace.within(h, r, t);
+                if (r + 1 < workspace.registers) product_of<2>(some, from, inputs, weights + r * W, channels, into);
                 else product_of<1>(some, from, inputs, weights + r * W, channels, into);
                 t += some;
             }
 }
 
 template <int Tile>
-void inverse_columns(int p, int64_t count, const Desk desk) {
-    const int64_t step = desk.values_step(), next = desk.next_half();
-    for (int64_t r = 0; r < desk.registers; r++) {
-        const float* from = desk.sums + desk.within(0, r, 0);
-        float* into = desk.half(p, r, 0);
+void inverse_columns(int p, int64_t count, const Workspace workspace) {
+    const int64_t step = workspace.values_step(), next = workspace.next_half();
+    for (int64_t r = 0; r < workspace.registers; r++) {
+        const float* from = workspace.sums + workspace.within(0, r, 0);
+        float* into = workspace.half(p, r, 0);
         for (int64_t t = 0; t < count; t++, from += W, into += W) {
             V m[points], found[Tile];
             for (int h = 0; h < points; h++) m[h] = load(from + h * step);
@@ -201,10 +201,10 @@ inline void write_column(const V (&m)[points], int64_t r, int64_t y, int64_t x, 
 }
 
 template <int Tile, class Finish>
-void inverse_rows(const Layout at, const Run run, const Desk desk, const Finish finish, float* sheet) {
-    const int64_t row = at.row(), step = desk.halves_step(), next = desk.next_half();
-    for (int64_t r = 0; r < desk.registers; r++) {
-        const float* from = desk.half(0, r, run.before);
+void inverse_rows(const Layout at, const Run run, const Workspace workspace, const Finish finish, float* sheet) {
+    const int64_t row = at.row(), step = workspace.halves_step(), next = workspace.next_half();
+    for (int64_t r = 0; r < workspace.registers; r++) {
+        const float* from = workspace.half(0, r, run.before);
         float* there = sheet + at.at(run.y, run.x, r);
         for (int64_t t = 0; t < run.count; t++, from += W)
             for (int c = 0; c < Tile; c++, there += W) {
@@ -228,15 +228,15 @@ inline void in_blocks(int64_t from, int64_t end, const volatile bool* stop, cons
 // A layer from `width` channels to as many, the rows from .. end, which begin and end with tiles.
 template <int Tile, class Finish>
 void layer(const Layout& at, const float* weights, const float* sheet, int64_t width, float* to, int64_t from, int64_t end,
-           const Finish& finish, const Desk& desk, const volatile bool* stop) {
+           const Finish& finish, const Workspace& workspace, const volatile bool* stop) {
     in_blocks(from / Tile * at.tiles, end / Tile * at.tiles, stop, [&](int64_t first, int64_t count) {
-        row_by_row(at, first, count, [&](const Run& run) { transform_rows<Tile>(at, sheet, run, desk); });
+        row_by_row(at, first, count, [&](const Run& run) { transform_rows<Tile>(at, sheet, run, workspace); });
         for (int p = 0; p < points; p++) {
-            row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, desk); });
-            multiply(weights + p * points * width * at.channels(), desk, width, count);
-            inverse_columns<Tile>(p, count, desk);
+            row_by_row(at, first, count, [&](const Run& run) { transform_columns<Tile>(p, run, workspace); });
+            multiply(weights + p * points * width * at.channels(), workspace, width, count);
+            inverse_columns<Tile>(p, count, workspace);
         }
-        row_by_row(at, first, count, [&](const Run& run) { inverse_rows<Tile>(at, run, desk, finish, to); });
+        row_by_row(at, first, count, [&](const Run& run) { inverse_rows<Tile>(at, run, workspace, finish, to); });
     });
 }
 

@@ -1,4 +1,4 @@
-"""Distances by coupled GRUs, and their gradients, of arrays.
+"""Distances by coupled GRUs, and their gradients, on arrays.
 
 `autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
@@ -25,8 +25,8 @@ Values = TypeVar("Values")
 class CoupledWeights(NamedTuple, Generic[Values]):
     """The weights that act on states, in torch's order of gates: reset, update, new.
 
-    `candidate` is the bias of the new state, inside its reset. The other biases are part of the inputs, which are
-    (step, 3 hidden) and of the same dtype: what does not depend on states is computed once for all pairs.
+    `candidate` is the bias of the new state, inside its reset. The other biases are part of the inputs (step, 3
+    hidden), which have the same dtype: everything that does not depend on states is computed once for all pairs.
     """
 
     recurrent: Values  # (3 hidden, hidden)
@@ -39,9 +39,9 @@ ArrayWeights = CoupledWeights[NDArray[Any]]
 
 
 class CoupledRollout(NamedTuple, Generic[Values]):
-    """What a rollout says of every pair: how far apart the two GRUs are, and how much they were coupled.
+    """The result of a rollout for every pair: the distance of the two GRUs, and their mean coupling.
 
-    `gates` are means of c_t over the units and over the steps in which both sequences run.
+    `gates` are means of c_t over the units and over the steps that both sequences have.
     """
 
     distances: Values
@@ -67,7 +67,7 @@ def matrix(
         given = (*cell, mean, *x, *y)
         kernels.coupled_matrix(*given, symmetric=symmetric, threads=threads, out=out, report=report)
         return
-    # blocks of whole rows where they fit, so that progress can be told in rows
+    # blocks of whole rows if they fit, so that progress can be reported in rows
     columns = max(1, min(len(y.lengths), _BLOCK_PAIRS))
     rows = max(1, _BLOCK_PAIRS // columns)
     for i in range(0, len(x.lengths), rows):
@@ -114,7 +114,7 @@ def pair_rollouts_with_states(
     mean: bool,
     threads: int,
 ) -> tuple[CoupledRollout[NDArray[Any]], NDArray[Any]]:
-    """As `pair_rollouts`, and the states from which `gradients` begin. Kernels only."""
+    """As `pair_rollouts`, with the states for `gradients`. Kernels only."""
     out, gates = np.empty((2, len(first)), x.values.dtype)
     if not len(out):
         return CoupledRollout(out, gates), out
@@ -168,5 +168,5 @@ def _roll_out(
 
     weights = CoupledWeights(*map(torch.from_numpy, cell))
     with torch.no_grad():
-        found = fallback.roll_out(weights, side(x, first), side(y, second), mean=mean)
-    return CoupledRollout(*(part.numpy() for part in found))
+        rollout = fallback.roll_out(weights, side(x, first), side(y, second), mean=mean)
+    return CoupledRollout(*(part.numpy() for part in rollout))

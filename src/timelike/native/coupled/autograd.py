@@ -1,4 +1,4 @@
-"""Distances by coupled GRUs, tensors in and tensors out: the kernels where they apply, else the fallback."""
+"""Distances by coupled GRUs, on tensors: the kernels where they apply, otherwise the fallback."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from . import CoupledRollout, CoupledWeights, fallback
 
 
 class GateInputs(NamedTuple):
-    """What goes into the gates of many sequences, (item, time, 3 hidden), and their lengths (item,).
+    """The gate inputs of many sequences, (item, time, 3 hidden), and their lengths (item,).
 
-    Past a length it may be any number.
+    Values past a length are arbitrary.
     """
 
     values: Tensor
@@ -33,7 +33,7 @@ def pair_rollouts(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs, *,
 
 
 def matrix(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs | None, *, mean: bool) -> Tensor:
-    """The distances of all pairs, (item of x, item of y); where y is None it is x, and each pair is rolled out once."""
+    """The distances of all pairs, (item of x, item of y); if y is None, x with itself, each pair computed once."""
     other = x if y is None else y
     if _is_kernel_supported(cell, x, other) and not _needs_gradients(cell, x, other):
         return _matrix_without_gradients(cell, x, y, mean=mean)  # which need not tell the gates
@@ -61,7 +61,7 @@ def matrix_rollouts(
 
 
 def numbers_per_pair(hidden: int, time: int, *, cpu: bool) -> int:
-    """About how many numbers a pair takes in `matrix`.
+    """The approximate number of stored values per pair in `matrix`.
 
     In torch these are its gates, of every step where a gradient will be asked for. The kernels keep the states of some
     steps for a gradient, beside which the list of pairs is not small; only a gradient of a gradient is left to torch.
@@ -91,11 +91,11 @@ def _symmetric_rollouts(cell: CoupledWeights[Tensor], x: GateInputs, *, mean: bo
     if not len(first):
         return CoupledRollout(out, out[0, :0])
     if _is_kernel_supported(cell, x, x):
-        found = _rollouts_of_list(cell, x, None, first, second, mean=mean)
+        rollout = _rollouts_of_list(cell, x, None, first, second, mean=mean)
     else:
-        found = _roll_out(cell, x.values, x.values, _PairList(x.lengths, x.lengths, first, second, mean))
-    below = out.index_put((first, second), found.distances)
-    return CoupledRollout(below + below.T, found.gates)
+        rollout = _roll_out(cell, x.values, x.values, _PairList(x.lengths, x.lengths, first, second, mean))
+    below = out.index_put((first, second), rollout.distances)
+    return CoupledRollout(below + below.T, rollout.gates)
 
 
 def _needs_gradients(cell: CoupledWeights[Tensor], x: GateInputs, y: GateInputs) -> bool:
@@ -145,19 +145,19 @@ def _rollouts_of_list(
         distances, gates, _ = _PairRollouts.apply(*values, *cell, pairs)  # type: ignore[no-untyped-call]
         return CoupledRollout(distances, gates)
     given = _to_arrays(cell), *pairs.sides(*values), *pairs.ids()
-    found = coupled.pair_rollouts(*given, mean=mean, threads=torch.get_num_threads())
-    return CoupledRollout(*map(torch.from_numpy, found))
+    rollout = coupled.pair_rollouts(*given, mean=mean, threads=torch.get_num_threads())
+    return CoupledRollout(*map(torch.from_numpy, rollout))
 
 
 class _PairRollouts(torch.autograd.Function):
-    """Distances and mean gates (pair,) by the kernels, and the states from which the way back begins."""
+    """Distances and mean gates (pair,) by the kernels, and the states from which the backward pass begins."""
 
     @staticmethod
     def forward(x: Tensor, y: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
         pairs: _PairList = rest[-1]
         given = _to_arrays(CoupledWeights(*rest[:-1])), *pairs.sides(x, y), *pairs.ids()
-        found, kept = coupled.pair_rollouts_with_states(*given, mean=pairs.mean, threads=torch.get_num_threads())
-        distances, gates, states = map(torch.from_numpy, (*found, kept))
+        rollout, kept = coupled.pair_rollouts_with_states(*given, mean=pairs.mean, threads=torch.get_num_threads())
+        distances, gates, states = map(torch.from_numpy, (*rollout, kept))
         return distances, gates, states
 
     @staticmethod
@@ -179,8 +179,8 @@ class _PairRollouts(torch.autograd.Function):
         scales = CoupledRollout(*(np.ascontiguousarray(part.numpy(force=True)) for part in gradients))
         given = _to_arrays(CoupledWeights(*weights)), *pairs.sides(x, y), *pairs.ids()
         by_x, by_y, by_cell = coupled.gradients(*given, scales, kept.numpy(), mean=pairs.mean, threads=ctx.threads)
-        found = (None if part is None else torch.from_numpy(part) for part in (by_x, by_y, *by_cell))
-        parts = zip((x, y, *weights), found, strict=True)
+        parts_of_gradient = (None if part is None else torch.from_numpy(part) for part in (by_x, by_y, *by_cell))
+        parts = zip((x, y, *weights), parts_of_gradient, strict=True)
         return (*(None if gradient is None else gradient.view(part.shape) for part, gradient in parts), None)
 
 
@@ -189,10 +189,10 @@ def _gradients_by_fallback(ctx: Any, gradients: list[Tensor]) -> list[Tensor | N
         # views, because one tensor may be given twice
         given: list[Any] = [None if part is None else part.view_as(part) for part in ctx.saved_tensors[:-1]]
         x, y, *weights = given
-        found = _roll_out(CoupledWeights(*weights), x, x if y is None else y, ctx.pairs)
-        asked = [part for part, needed in zip(given, ctx.needs_input_grad, strict=False) if needed]
-        by_asked = iter(torch.autograd.grad(found, asked, gradients, create_graph=True))
-    return [next(by_asked) if needed else None for needed in ctx.needs_input_grad[:-1]]
+        rollout = _roll_out(CoupledWeights(*weights), x, x if y is None else y, ctx.pairs)
+        differentiated = [part for part, needed in zip(given, ctx.needs_input_grad, strict=False) if needed]
+        input_gradients = iter(torch.autograd.grad(rollout, differentiated, gradients, create_graph=True))
+    return [next(input_gradients) if needed else None for needed in ctx.needs_input_grad[:-1]]
 
 
 def _to_arrays(cell: CoupledWeights[Tensor]) -> coupled.ArrayWeights:

@@ -56,7 +56,7 @@ def states(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide) -> Iter
 def rollout_steps(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide) -> Iterator[CoupledStep]:
     """One after the other, until the longer sequence is over.
 
-    A GRU whose sequence is over holds its state, and the other goes on as a GRU of its own.
+    A GRU whose sequence has ended keeps its state, and the other continues as an independent GRU.
     """
     n, m = _broadcast_lengths(x, y)
     common, last = int(torch.minimum(n, m).min()), int(torch.maximum(n, m).max())
@@ -103,7 +103,7 @@ def state_distances(first: Tensor, second: Tensor) -> Tensor:
 
 
 def distances(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, mean: bool) -> Tensor:
-    """How far apart the two GRUs are at the end, or in the mean over the steps of the longer sequence."""
+    """The distance of the two GRUs at the end, or its mean over the steps of the longer sequence."""
     return roll_out(cell, x, y, mean=mean).distances
 
 
@@ -116,5 +116,5 @@ def roll_out(cell: CoupledWeights[Tensor], x: RolloutSide, y: RolloutSide, *, me
         gates = gates + step.couple.mean(-1)  # 0 where one is over
         if mean:
             total = total + state_distances(step.first, step.second) * (t < ends)
-    found = total / ends if mean else state_distances(step.first, step.second)
-    return CoupledRollout(found, gates / common)
+    distances = total / ends if mean else state_distances(step.first, step.second)
+    return CoupledRollout(distances, gates / common)

@@ -3,13 +3,13 @@
 #include <cstring>
 
 #include "coupled/registers.hpp"
-#include "coupled/listed.hpp"
+#include "coupled/pair_list.hpp"
 #include "machine/pool.hpp"
 
 namespace timelike {
 namespace {
 
-// What is asked for: by the inputs, laid out as these (that of y is null where y is x), and by the parameters as torch has them.
+// What is requested: by the inputs, laid out as these (that of y is null where y is x), and by the parameters as torch has them.
 template <class T>
 struct Gradients {
     T *x, *y, *recurrent, *coupling, *candidate, *coupling_bias;
@@ -18,9 +18,9 @@ struct Gradients {
 // Where each chunk puts the gradients by the inputs. A sequence that one chunk alone meets has its place in the result, any other one
 // in the memory of every chunk that meets it.
 template <class T>
-class Places {
+class GradientSlots {
   public:
-    Places(const Listed<T>& pairs, const Registers<T>& registers, int64_t chunks, const Gradients<T>& into)
+    GradientSlots(const PairList<T>& pairs, const Registers<T>& registers, int64_t chunks, const Gradients<T>& into)
         : chunks(chunks), count(pairs.x.count + (into.y ? pairs.y.count : 0)), sizes(size_t(chunks), 0), pairs_(pairs), into_(into),
           first_of_y_(into.y ? pairs.x.count : 0), shared_(size_t(count), 0), begins_(size_t(chunks * count), -1) {
         std::vector<int64_t> met(size_t(count), -1);
@@ -74,7 +74,7 @@ class Places {
                               : into_.x + pairs_.x.starts[sequence] * pairs_.x.channels;
     }
 
-    Listed<T> pairs_;
+    PairList<T> pairs_;
     Gradients<T> into_;
     int64_t first_of_y_;
     std::vector<char> shared_;     // (sequence)
@@ -83,8 +83,8 @@ class Places {
 
 // The memory of one worker.
 template <class T>
-struct Return {
-    Return(int lanes, int64_t hidden)
+struct BackwardWorkspace {
+    BackwardWorkspace(int lanes, int64_t hidden)
         : pairs(lanes, hidden), states(zeros((coupled_stretch + 1) * 2 * hidden + coupled_slack, lanes)),
           gates(zeros(coupled_stretch * 9 * hidden + coupled_slack, lanes)), onward(zeros(2 * hidden, lanes)), scales(zeros(1, lanes)),
           by_gate(zeros(1, lanes)), into(size_t(lanes)) {}
@@ -101,7 +101,7 @@ struct Return {
 template <class T>
 struct Task {
     const Parameters<T>& p;
-    const Listed<T>& pairs;
+    const PairList<T>& pairs;
     const Registers<T>& registers;
     const CoupledPairKernels<T>& kernels;
     const T* scales;       // (pair)
@@ -109,45 +109,45 @@ struct Task {
     const T* kept;
 };
 
-// The way back of one register of pairs, into the memory of its chunk.
+// The backward pass of one register of pairs, into the memory of its chunk.
 template <class T>
-void go_back(const Task<T>& task, const CoupledCell<T>& cell, const T* weights, int64_t r, Return<T>& desk, const Places<T>& places,
+void backward_register(const Task<T>& task, const CoupledCell<T>& cell, const T* weights, int64_t r, BackwardWorkspace<T>& workspace, const GradientSlots<T>& slots,
              int64_t chunk, T* memory, T* by_weights, const volatile bool* stop) {
     const int64_t hidden = cell.hidden, lanes = task.kernels.lanes, size = 2 * hidden * lanes;
-    desk.pairs.take(task.pairs, task.registers, r);
-    std::fill_n(desk.onward.get(), size, T(0));
+    workspace.pairs.take(task.pairs, task.registers, r);
+    std::fill_n(workspace.onward.get(), size, T(0));
     for (int l = 0; l < lanes; l++) {
         const bool used = l < task.registers.used(r);
         const T scale = used ? task.scales[task.registers.pair(r, l)] : T(0);
-        desk.by_gate[size_t(l)] =
-            used && task.gate_scales ? task.gate_scales[task.registers.pair(r, l)] / desk.pairs.gates(l, hidden) : T(0);
-        desk.scales[size_t(l)] = cell.mean ? scale / T(std::max(desk.pairs.x.lengths[size_t(l)], desk.pairs.y.lengths[size_t(l)])) : scale;
+        workspace.by_gate[size_t(l)] =
+            used && task.gate_scales ? task.gate_scales[task.registers.pair(r, l)] / workspace.pairs.gates(l, hidden) : T(0);
+        workspace.scales[size_t(l)] = cell.mean ? scale / T(std::max(workspace.pairs.x.lengths[size_t(l)], workspace.pairs.y.lengths[size_t(l)])) : scale;
     }
-    for (int64_t part = (desk.pairs.steps - 1) / coupled_stretch; part >= 0 && !*stop; part--) {
+    for (int64_t part = (workspace.pairs.steps - 1) / coupled_stretch; part >= 0 && !*stop; part--) {
         const int64_t begin = part * coupled_stretch;
-        if (part) std::memcpy(desk.states.get(), task.kept + task.registers.begins[size_t(r)] + (part - 1) * size, size_t(size) * sizeof(T));
-        else std::fill_n(desk.states.get(), size, T(0));
-        task.kernels.backward(cell, desk.pairs.stretch(task.kernels, hidden, begin),
-                              {weights, desk.scales.get(), desk.by_gate.get(), desk.states.get(), desk.gates.get(), desk.onward.get(),
+        if (part) std::memcpy(workspace.states.get(), task.kept + task.registers.begins[size_t(r)] + (part - 1) * size, size_t(size) * sizeof(T));
+        else std::fill_n(workspace.states.get(), size, T(0));
+        task.kernels.backward(cell, workspace.pairs.stretch(task.kernels, hidden, begin),
+                              {weights, workspace.scales.get(), workspace.by_gate.get(), workspace.states.get(), workspace.gates.get(), workspace.onward.get(),
                                by_weights, by_weights + 4 * hidden * hidden});
         for (const bool of_y : {false, true}) {
-            const LaneInputs<T>& side = of_y ? desk.pairs.y : desk.pairs.x;
+            const LaneInputs<T>& side = of_y ? workspace.pairs.y : workspace.pairs.x;
             for (int l = 0; l < lanes; l++)
-                desk.into[size_t(l)] = places.at(chunk, places.number(of_y, side.items[size_t(l)]), memory) +
+                workspace.into[size_t(l)] = slots.at(chunk, slots.number(of_y, side.items[size_t(l)]), memory) +
                                        std::min(begin, side.lengths[size_t(l)]) * 3 * hidden;
-            task.kernels.scatter(desk.gates.get() + (of_y ? 5 : 1) * hidden * lanes, 9 * hidden, 3 * hidden, side.steps.data(),
-                                desk.into.data());
+            task.kernels.scatter(workspace.gates.get() + (of_y ? 5 : 1) * hidden * lanes, 9 * hidden, 3 * hidden, side.steps.data(),
+                                workspace.into.data());
         }
     }
 }
 
 // Chunks of a few registers, of which there are never more than memory allows.
 template <class T>
-Places<T> placed(const Listed<T>& pairs, const Registers<T>& registers, const Gradients<T>& into, int64_t budget) {
+GradientSlots<T> placed(const PairList<T>& pairs, const Registers<T>& registers, const Gradients<T>& into, int64_t budget) {
     // not as many as there are threads: the number decides the order of the sums
     for (int64_t chunks = std::clamp<int64_t>(registers.count / 5, 1, 16);; chunks /= 2) {
-        Places<T> places(pairs, registers, chunks, into);
-        if (chunks == 1 || places.bytes() <= budget) return places;
+        GradientSlots<T> slots(pairs, registers, chunks, into);
+        if (chunks == 1 || slots.bytes() <= budget) return slots;
     }
 }
 
@@ -166,28 +166,28 @@ void add_parts(const std::vector<Buffer<T>>& parts, int64_t hidden, const Gradie
 template <class T>
 void all_gradients(const Task<T>& task, const Gradients<T>& into, int64_t budget, int threads, const Poll& poll) {
     const Parameters<T>& p = task.p;
-    const Packed<T> packed(p, task.kernels.block);
+    const PackedWeights<T> packed(p, task.kernels.block);
     const Buffer<T> weights = buffer<T>(4 * p.hidden * p.hidden);
     constexpr int64_t gates[4] = {2, 0, 1, 3};  // n r z c
     in_blocks(p.hidden, task.kernels.width, weights.get(), [&](int64_t k, int64_t u, int64_t gate) { return p.weight(gates[gate], u, k); });
-    const Places<T> places = placed(task.pairs, task.registers, into, budget);
-    threads = wanted(threads, double(task.pairs.count), double(std::max(longest(task.pairs.x), longest(task.pairs.y))), double(p.hidden));
-    std::vector<Return<T>> desks;
-    for (int worker = 0; worker < std::max(1, threads); worker++) desks.emplace_back(task.kernels.lanes, p.hidden);
+    const GradientSlots<T> slots = placed(task.pairs, task.registers, into, budget);
+    threads = useful_threads(threads, double(task.pairs.count), double(std::max(longest(task.pairs.x), longest(task.pairs.y))), double(p.hidden));
+    std::vector<BackwardWorkspace<T>> make_workspaces;
+    for (int worker = 0; worker < std::max(1, threads); worker++) make_workspaces.emplace_back(task.kernels.lanes, p.hidden);
     const int64_t size = 4 * p.hidden * p.hidden + 2 * p.hidden;
     std::vector<Buffer<T>> memories, parts;  // made here, where a lack of memory is an exception and not the end
-    for (const int64_t some : places.sizes) memories.push_back(buffer<T>(some)), parts.push_back(buffer<T>(size));
+    for (const int64_t some : slots.sizes) memories.push_back(buffer<T>(some)), parts.push_back(buffer<T>(size));
     volatile bool stop = false;
     const auto work = [&](int64_t chunk, int worker) {
         T *const memory = memories[size_t(chunk)].get(), *const part = parts[size_t(chunk)].get();
-        std::fill_n(memory, places.sizes[size_t(chunk)], T(0)), std::fill_n(part, size, T(0));
-        const int64_t end = places.first(chunk + 1, task.registers.count);
-        for (int64_t r = places.first(chunk, task.registers.count); r < end && !stop; r++)
-            go_back(task, packed.cell, weights.get(), r, desks[size_t(worker)], places, chunk, memory, part, &stop);
+        std::fill_n(memory, slots.sizes[size_t(chunk)], T(0)), std::fill_n(part, size, T(0));
+        const int64_t end = slots.first(chunk + 1, task.registers.count);
+        for (int64_t r = slots.first(chunk, task.registers.count); r < end && !stop; r++)
+            backward_register(task, packed.cell, weights.get(), r, make_workspaces[size_t(worker)], slots, chunk, memory, part, &stop);
     };
-    if (!run_tasks(places.chunks, threads, work, [&](int64_t done) { return poll(done, places.chunks); }, &stop)) return;
-    run_tasks(places.count, threads, [&](int64_t sequence, int) { places.add_up(sequence, memories); },
-              [&](int64_t) { return poll(places.chunks, places.chunks); }, &stop);
+    if (!run_tasks(slots.chunks, threads, work, [&](int64_t done) { return poll(done, slots.chunks); }, &stop)) return;
+    run_tasks(slots.count, threads, [&](int64_t sequence, int) { slots.add_up(sequence, memories); },
+              [&](int64_t) { return poll(slots.chunks, slots.chunks); }, &stop);
     add_parts(parts, p.hidden, into);
 }
 
@@ -198,7 +198,7 @@ void gradients_python(Array2<const T> recurrent, Array2<const T> coupling, Array
                       Array2<T> by_recurrent, Array2<T> by_coupling, Array1<T> by_candidate, Array1<T> by_coupling_bias,
                       std::optional<Array1<const T>> gate_scales, int64_t budget, int threads, nb::object report, Isa isa) {
     const Parameters<T> p{recurrent.data(), coupling.data(), candidate.data(), coupling_bias.data(), int64_t(candidate.size()), mean};
-    const Listed<T> pairs{collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), first.data(), second.data(),
+    const PairList<T> pairs{packed_sequences<T>(x, x_starts, x_lengths), packed_sequences<T>(y, y_starts, y_lengths), first.data(), second.data(),
                           int64_t(first.size())};
     const Gradients<T> into{by_x.data(), by_y ? by_y->data() : nullptr, by_recurrent.data(), by_coupling.data(), by_candidate.data(),
                             by_coupling_bias.data()};
@@ -206,7 +206,7 @@ void gradients_python(Array2<const T> recurrent, Array2<const T> coupling, Array
     const Registers<T> registers(pairs, kernels.lanes, p.hidden);
     if (int64_t(kept.size()) != registers.begins.back()) throw std::invalid_argument("the states kept are of other pairs");
     const Task<T> task{p, pairs, registers, kernels, scales.data(), gate_scales ? gate_scales->data() : nullptr, kept.data()};
-    Watch{report, {}}.over([&](const Poll& poll) { all_gradients(task, into, budget, threads, poll); });
+    ProgressPoll{report, {}}.over([&](const Poll& poll) { all_gradients(task, into, budget, threads, poll); });
 }
 
 template <class T>

@@ -21,17 +21,17 @@ void roll(const CoupledCell<T>& cell, const CoupledPairs<T>& pairs, T* scratch, 
         const T* x = pairs.x + (t < pairs.x_steps ? t : pairs.x_steps - 1) * x_stride;
         const T* y = pairs.y + (t < pairs.y_steps ? t : pairs.y_steps - 1) * y_stride;
         if (t < common) {
-            step<true, false>(cell, x, y, h, Running<T>{});
+            step<true, false>(cell, x, y, h, ActiveLanes<T>{});
             if (cell.mean) total += apart<T>(next, next + hidden, hidden);
         } else {
-            const Running<T> runs = running<T>(t, pairs.x_lengths, pairs.y_lengths);
+            const ActiveLanes<T> runs = active_lanes<T>(t, pairs.x_lengths, pairs.y_lengths);
             step<true, true>(cell, x, y, h, runs);
             if (cell.mean) total += (vec<T>)((Mask<T>)apart<T>(next, next + hidden, hidden) & (runs.x | runs.y));
         }
         vec<T>* const swapped = now;
         now = next, next = swapped;
     }
-    tell<T>(cell, now, total, pairs.x_lengths, pairs.y_lengths, distances);
+    write_distances<T>(cell, now, total, pairs.x_lengths, pairs.y_lengths, distances);
 }
 
 template <class T> constexpr CoupledKernels<T> kernels = {lanes<T>, block, roll<T>};

@@ -18,11 +18,11 @@ template <> const CoupledKernels<double>& kernels_of(const CoupledTable& table) 
 
 // Sequences side by side, one in each lane; lanes without one repeat the last. It grows with what is put in.
 template <class T>
-class Side {
+class LaneSequences {
   public:
-    explicit Side(int lanes) : lengths(size_t(lanes)), lanes_(lanes) {}
+    explicit LaneSequences(int lanes) : lengths(size_t(lanes)), lanes_(lanes) {}
 
-    void fill(const Collection<T>& from, const int64_t* items, int used, const volatile bool* stop) {
+    void fill(const PackedSequences<T>& from, const int64_t* items, int used, const volatile bool* stop) {
         steps = 0;
         for (int l = 0; l < lanes_; l++) {
             lengths[size_t(l)] = from.lengths[items[std::min(l, used - 1)]];
@@ -53,17 +53,17 @@ class Side {
 
 // The memory of one worker.
 template <class T>
-struct Desk {
-    Desk(int lanes, int64_t hidden)
+struct Workspace {
+    Workspace(int lanes, int64_t hidden)
         : y(lanes), repeated(size_t(lanes)), scratch(buffer<T>(4 * hidden * lanes)), distances(buffer<T>(lanes)) {}
-    Side<T> y;
+    LaneSequences<T> y;
     std::vector<int64_t> repeated;
     Buffer<T> scratch, distances;
 };
 
 template <class T>
-std::vector<Desk<T>> desks(const CoupledKernels<T>& kernels, int64_t hidden, int threads) {
-    std::vector<Desk<T>> made;
+std::vector<Workspace<T>> make_workspaces(const CoupledKernels<T>& kernels, int64_t hidden, int threads) {
+    std::vector<Workspace<T>> made;
     for (int worker = 0; worker < std::max(1, threads); worker++) made.emplace_back(kernels.lanes, hidden);
     return made;
 }
@@ -71,7 +71,7 @@ std::vector<Desk<T>> desks(const CoupledKernels<T>& kernels, int64_t hidden, int
 // out[i × row + j × column] is the distance of x[i] and y[j]; y is in the lanes.
 template <class T>
 struct Matrix {
-    Collection<T> x, y;
+    PackedSequences<T> x, y;
     bool symmetric;
     T* out;
     int64_t row, column;
@@ -86,12 +86,12 @@ Matrix<T> oriented(const Matrix<T>& m, int64_t lanes) {
 template <class T>
 void all_pairs(const Parameters<T>& p, const Matrix<T>& given, const CoupledKernels<T>& kernels, int threads, const Poll& poll) {
     constexpr int64_t rows = 32;  // of x, for each register of y: laying out y is little beside it
-    const Packed<T> packed(p, kernels.block);
+    const PackedWeights<T> packed(p, kernels.block);
     const Matrix<T> m = oriented(given, kernels.lanes);
     const std::vector<int64_t> x_order = by_length(m.x), y_order = m.symmetric ? x_order : by_length(m.y);
     const int64_t groups = (m.y.count + kernels.lanes - 1) / kernels.lanes, blocks = (m.x.count + rows - 1) / rows;
-    threads = wanted(threads, double(m.x.count) * double(m.y.count), double(std::max(longest(m.x), longest(m.y))), double(p.hidden));
-    std::vector<Desk<T>> all = desks(kernels, p.hidden, threads);
+    threads = useful_threads(threads, double(m.x.count) * double(m.y.count), double(std::max(longest(m.x), longest(m.y))), double(p.hidden));
+    std::vector<Workspace<T>> all = make_workspaces(kernels, p.hidden, threads);
     volatile bool stop = false;
     const auto work = [&](int64_t task, int worker) {
         const int64_t block = task % blocks, first = task / blocks * kernels.lanes;
@@ -99,19 +99,19 @@ void all_pairs(const Parameters<T>& p, const Matrix<T>& given, const CoupledKern
         // of a symmetric matrix the pairs whose x comes no earlier than their register, which is all of them once
         const int64_t begin = std::max(block * rows, m.symmetric ? first : 0), end = std::min(m.x.count, (block + 1) * rows);
         if (begin >= end) return;
-        Desk<T>& desk = all[size_t(worker)];
-        desk.y.fill(m.y, y_order.data() + first, used, &stop);
+        Workspace<T>& workspace = all[size_t(worker)];
+        workspace.y.fill(m.y, y_order.data() + first, used, &stop);
         for (int64_t position = begin; position < end && !stop; position++) {
             const int64_t i = x_order[size_t(position)], length = m.x.lengths[i];
-            std::fill(desk.repeated.begin(), desk.repeated.end(), length);
+            std::fill(workspace.repeated.begin(), workspace.repeated.end(), length);
             kernels.roll(packed.cell,
-                         {m.x.values + m.x.starts[i] * m.x.channels, desk.y.values(), desk.repeated.data(), desk.y.lengths.data(),
-                          length, desk.y.steps},
-                         desk.scratch.get(), desk.distances.get(), &stop);
+                         {m.x.values + m.x.starts[i] * m.x.channels, workspace.y.values(), workspace.repeated.data(), workspace.y.lengths.data(),
+                          length, workspace.y.steps},
+                         workspace.scratch.get(), workspace.distances.get(), &stop);
             for (int l = 0; l < used; l++) {
                 const int64_t j = y_order[size_t(first + l)];
-                m.out[i * m.row + j * m.column] = desk.distances[size_t(l)];
-                if (m.symmetric) m.out[j * m.row + i * m.column] = desk.distances[size_t(l)];
+                m.out[i * m.row + j * m.column] = workspace.distances[size_t(l)];
+                if (m.symmetric) m.out[j * m.row + i * m.column] = workspace.distances[size_t(l)];
             }
         }
     };
@@ -130,10 +130,10 @@ static void define_for(nb::module_& module) {
            Ids x_lengths, Array2<const T> y, Ids y_starts, Ids y_lengths, bool symmetric, int threads, Array2<T> out, nb::object report,
            Isa isa) {
             const Parameters<T> p{recurrent.data(), coupling.data(), candidate.data(), coupling_bias.data(), int64_t(candidate.size()), mean};
-            const Matrix<T> matrix{collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), symmetric, out.data(),
+            const Matrix<T> matrix{packed_sequences<T>(x, x_starts, x_lengths), packed_sequences<T>(y, y_starts, y_lengths), symmetric, out.data(),
                                    int64_t(y_lengths.size()), 1};
             const CoupledKernels<T>& kernels = kernels_of<T>(table_for(isa, built));
-            Watch{report, {}}.over([&](const Poll& poll) { all_pairs(p, matrix, kernels, threads, poll); });
+            ProgressPoll{report, {}}.over([&](const Poll& poll) { all_pairs(p, matrix, kernels, threads, poll); });
         },
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg().noconvert(),
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),

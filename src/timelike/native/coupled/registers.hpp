@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "coupled/weights.hpp"
-#include "coupled/listed.hpp"
+#include "coupled/pair_list.hpp"
 
 namespace timelike {
 namespace {
 
 // Pair p is x[first[p]] and y[second[p]].
 template <class T>
-struct Listed {
-    Collection<T> x, y;
+struct PairList {
+    PackedSequences<T> x, y;
     const int64_t* first;
     const int64_t* second;
     int64_t count;
@@ -24,7 +24,7 @@ struct Listed {
 template <class T>
 class Registers {
   public:
-    Registers(const Listed<T>& pairs, int lanes, int64_t hidden) : lanes(lanes), order_(size_t(pairs.count)) {
+    Registers(const PairList<T>& pairs, int lanes, int64_t hidden) : lanes(lanes), order_(size_t(pairs.count)) {
         std::iota(order_.begin(), order_.end(), 0);
         const auto lengths = [&](int64_t p) { return std::minmax({pairs.x.lengths[pairs.first[p]], pairs.y.lengths[pairs.second[p]]}); };
         std::stable_sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return lengths(a) < lengths(b); });
@@ -56,7 +56,7 @@ class LaneInputs {
         : items(size_t(lanes)), lengths(size_t(lanes)), steps(size_t(lanes)), values_(size_t(lanes)), begins_(size_t(lanes)),
           counts_(size_t(lanes)), laid_(buffer<T>(coupled_stretch * features * lanes)) {}
 
-    void take(const Collection<T>& from, const Registers<T>& registers, int64_t r, const int64_t* chosen) {
+    void take(const PackedSequences<T>& from, const Registers<T>& registers, int64_t r, const int64_t* chosen) {
         for (size_t l = 0; l < items.size(); l++) {
             items[l] = chosen[registers.pair(r, int(l))];
             lengths[l] = from.lengths[items[l]];
@@ -87,7 +87,7 @@ template <class T>
 struct LanePairs {
     LanePairs(int lanes, int64_t hidden) : x(lanes, 3 * hidden), y(lanes, 3 * hidden) {}
 
-    void take(const Listed<T>& pairs, const Registers<T>& registers, int64_t r) {
+    void take(const PairList<T>& pairs, const Registers<T>& registers, int64_t r) {
         x.take(pairs.x, registers, r, pairs.first), y.take(pairs.y, registers, r, pairs.second);
         steps = 0;
         for (size_t l = 0; l < x.lengths.size(); l++) steps = std::max({steps, x.lengths[l], y.lengths[l]});

@@ -1,8 +1,8 @@
 // One step of the two GRUs of coupled/table.hpp, for the kernels of each instruction set. Every operation is lane by lane and the two
-// twins are treated alike, so that a pair gives the same bits whatever its neighbours are and whichever of the two comes first.
+// sequences are treated alike, so that a pair gives the same bits whatever its neighbours are and whichever of the two comes first.
 #pragma once
 #include "coupled/table.hpp"
-#include "machine/squash.hpp"
+#include "machine/activations.hpp"
 
 namespace timelike {
 namespace {
@@ -29,54 +29,54 @@ struct States {
     vec<T>*next_x, *next_y;
 };
 
-// Which of the twins still run, where some do not.
+// Which of the sequences of a pair still run, where some do not.
 template <class T>
-struct Running {
+struct ActiveLanes {
     Mask<T> x, y;
 };
 
 struct Logistic {
-    template <class T> static Two<T> of(vec<T> a, vec<T> b) { return logistic<T>(a, b); }
+    template <class T> static VecPair<T> of(vec<T> a, vec<T> b) { return logistic<T>(a, b); }
     template <class T> static vec<T> of(vec<T> a) { return logistic<T>(a); }
 };
 struct Tangent {
-    template <class T> static Two<T> of(vec<T> a, vec<T> b) { return tangent<T>(a, b); }
+    template <class T> static VecPair<T> of(vec<T> a, vec<T> b) { return tangent<T>(a, b); }
     template <class T> static vec<T> of(vec<T> a) { return tangent<T>(a); }
 };
 
 template <class Function, int Units, class T>
 inline void in_pairs(vec<T> (&values)[Units]) {
     if constexpr (Units == 2) {
-        const Two<T> both = Function::template of<T>(values[0], values[1]);
+        const VecPair<T> both = Function::template of<T>(values[0], values[1]);
         values[0] = both.first, values[1] = both.second;
     } else {
         values[0] = Function::template of<T>(values[0]);
     }
 }
 
-// Where the gates of a step go, each (unit), if somebody will ask for them: of x what is reset, reset, update and new state, then
+// Where the gates of a step go, each (unit), if they will be needed: of x what is reset, reset, update and new state, then
 // of y, then the coupling.
-struct Nowhere {
+struct NoGateTrace {
     template <class V> void put(int64_t, const V&) const {}
     template <class V> void put_coupling(int64_t, const V&) const {}
 };
 template <class T>
-struct Noted {
+struct GateTrace {
     vec<T>* gates;
     void put(int64_t at, const vec<T>& value) const { gates[at] = value; }
     void put_coupling(int64_t at, const vec<T>& value) const { gates[at] = value; }
 };
-// Of the gates only the coupling is asked for, and of it the sum.
+// Of the gates only the coupling is requested, and of it the sum.
 template <class T>
-struct Summed : Nowhere {
+struct CouplingSum : NoGateTrace {
     vec<T>* coupling;
-    explicit Summed(vec<T>* coupling) : coupling(coupling) {}
+    explicit CouplingSum(vec<T>* coupling) : coupling(coupling) {}
     void put_coupling(int64_t, const vec<T>& value) const { *coupling += value; }
 };
 
-template <int Units, bool Shared, bool Masked, class T, class Notes>
-inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const T* y, const States<T>& h, const Running<T>& runs,
-                    const Notes& notes) {
+template <int Units, bool Shared, bool Masked, class T, class Trace>
+inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const T* y, const States<T>& h, const ActiveLanes<T>& runs,
+                    const Trace& trace) {
     const int64_t hidden = cell.hidden;
     const T* weights = cell.weights + 4 * hidden * unit;
     vec<T> reset_x[Units], reset_y[Units], update_x[Units], update_y[Units], new_x[Units], new_y[Units], couple[Units];
@@ -96,12 +96,12 @@ inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const 
             couple[u] = fused(coupling, both, couple[u]);
         }
     }
-    // what shares a division belongs to one twin: the other's may be over, and would round its partner's
+    // what shares a division belongs to one sequence: the other's may be over, and would round its partner's
     for (int u = 0; u < Units; u++) {
-        const Two<T> gates_x = logistic<T>(reset_x[u], update_x[u]), gates_y = logistic<T>(reset_y[u], update_y[u]);
-        notes.put(unit + u, new_x[u]), notes.put(4 * hidden + unit + u, new_y[u]);
-        notes.put(hidden + unit + u, gates_x.first), notes.put(5 * hidden + unit + u, gates_y.first);
-        notes.put(2 * hidden + unit + u, gates_x.second), notes.put(6 * hidden + unit + u, gates_y.second);
+        const VecPair<T> gates_x = logistic<T>(reset_x[u], update_x[u]), gates_y = logistic<T>(reset_y[u], update_y[u]);
+        trace.put(unit + u, new_x[u]), trace.put(4 * hidden + unit + u, new_y[u]);
+        trace.put(hidden + unit + u, gates_x.first), trace.put(5 * hidden + unit + u, gates_y.first);
+        trace.put(2 * hidden + unit + u, gates_x.second), trace.put(6 * hidden + unit + u, gates_y.second);
         new_x[u] = fused(gates_x.first, new_x[u], input<Shared>(x, 2 * hidden + unit + u));
         new_y[u] = fused(gates_y.first, new_y[u], input<false>(y, 2 * hidden + unit + u));
         update_x[u] = gates_x.second, update_y[u] = gates_y.second;
@@ -111,9 +111,9 @@ inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const 
     in_pairs<Tangent, Units, T>(new_y);
     for (int u = 0; u < Units; u++) {
         vec<T> c = couple[u];
-        if constexpr (Masked) c = (vec<T>)((Mask<T>)c & runs.x & runs.y);  // a twin alone is a plain GRU
-        notes.put(3 * hidden + unit + u, new_x[u]), notes.put(7 * hidden + unit + u, new_y[u]);
-        notes.put_coupling(8 * hidden + unit + u, c);
+        if constexpr (Masked) c = (vec<T>)((Mask<T>)c & runs.x & runs.y);  // a sequence alone is a plain GRU
+        trace.put(3 * hidden + unit + u, new_x[u]), trace.put(7 * hidden + unit + u, new_y[u]);
+        trace.put_coupling(8 * hidden + unit + u, c);
         const vec<T> blend_x = fused(c, new_y[u] - new_x[u], new_x[u]), blend_y = fused(c, new_x[u] - new_y[u], new_y[u]);
         const vec<T> old_x = h.x[unit + u], old_y = h.y[unit + u];
         const vec<T> next_x = fused(update_x[u], old_x - blend_x, blend_x), next_y = fused(update_y[u], old_y - blend_y, blend_y);
@@ -122,12 +122,12 @@ inline void advance(const CoupledCell<T>& cell, int64_t unit, const T* x, const 
     }
 }
 
-template <bool Shared, bool Masked, class T, class Notes = Nowhere>
-inline void step(const CoupledCell<T>& cell, const T* x, const T* y, const States<T>& h, const Running<T>& runs, const Notes& notes = {}) {
+template <bool Shared, bool Masked, class T, class Trace = NoGateTrace>
+inline void step(const CoupledCell<T>& cell, const T* x, const T* y, const States<T>& h, const ActiveLanes<T>& runs, const Trace& trace = {}) {
     int64_t unit = 0;
-    for (; unit + block <= cell.hidden; unit += block) advance<block, Shared, Masked>(cell, unit, x, y, h, runs, notes);
+    for (; unit + block <= cell.hidden; unit += block) advance<block, Shared, Masked>(cell, unit, x, y, h, runs, trace);
     if constexpr (block > 1)
-        for (; unit < cell.hidden; unit++) advance<1, Shared, Masked>(cell, unit, x, y, h, runs, notes);
+        for (; unit < cell.hidden; unit++) advance<1, Shared, Masked>(cell, unit, x, y, h, runs, trace);
 }
 
 template <class T>
@@ -140,7 +140,7 @@ inline vec<T> apart(const vec<T>* x, const vec<T>* y, int64_t hidden) {
     return root(sum);
 }
 
-// The steps that all twins of a register have, and how many the longest has.
+// The steps that all pairs of a register have, and how many the longest has.
 struct Extent {
     int64_t common, last;
 };
@@ -155,15 +155,15 @@ inline Extent extent(const int64_t* x_lengths, const int64_t* y_lengths, int cou
 }
 
 template <class T>
-inline Running<T> running(int64_t t, const int64_t* x_lengths, const int64_t* y_lengths) {
-    Running<T> runs{};
+inline ActiveLanes<T> active_lanes(int64_t t, const int64_t* x_lengths, const int64_t* y_lengths) {
+    ActiveLanes<T> runs{};
     for (int l = 0; l < lanes<T>; l++) runs.x[l] = -(t < x_lengths[l]), runs.y[l] = -(t < y_lengths[l]);
     return runs;
 }
 
 // The distances (lane), from the last states or from the sums over time.
 template <class T>
-inline void tell(const CoupledCell<T>& cell, const vec<T>* states, vec<T> total, const int64_t* x_lengths, const int64_t* y_lengths,
+inline void write_distances(const CoupledCell<T>& cell, const vec<T>* states, vec<T> total, const int64_t* x_lengths, const int64_t* y_lengths,
                  T* distances) {
     if (!cell.mean) total = apart<T>(states, states + cell.hidden, cell.hidden);
     for (int l = 0; l < lanes<T>; l++) {

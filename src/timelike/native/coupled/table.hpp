@@ -1,4 +1,4 @@
-// Two GRUs that share their weights and blend their new states: one pair of sequences per lane.
+// VecPair GRUs that share their weights and blend their new states: one pair of sequences per lane.
 #pragma once
 #include <stdint.h>
 

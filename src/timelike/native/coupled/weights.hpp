@@ -3,7 +3,7 @@
 #include "coupled/table.hpp"
 #include "machine/host.hpp"
 #include "machine/memory.hpp"
-#include "machine/order.hpp"
+#include "machine/length_order.hpp"
 
 namespace timelike {
 namespace {
@@ -36,9 +36,9 @@ void in_blocks(int64_t hidden, int block, T* into, const Value& value) {
 
 // The weights in the order in which the kernels read them.
 template <class T>
-class Packed {
+class PackedWeights {
   public:
-    Packed(const Parameters<T>& p, int block) : weights_(buffer<T>(4 * p.hidden * p.hidden)) {
+    PackedWeights(const Parameters<T>& p, int block) : weights_(buffer<T>(4 * p.hidden * p.hidden)) {
         in_blocks(p.hidden, block, weights_.get(), [&](int64_t u, int64_t k, int64_t gate) { return p.weight(gate, u, k); });
         cell = {p.hidden, weights_.get(), p.candidate, p.coupling_bias, p.mean};
     }
@@ -49,7 +49,7 @@ class Packed {
 };
 
 // Waking threads costs more than a few small pairs.
-inline int wanted(int threads, double pairs, double steps, double hidden) { return pairs * steps * hidden < 1e5 ? 0 : threads; }
+inline int useful_threads(int threads, double pairs, double steps, double hidden) { return pairs * steps * hidden < 1e5 ? 0 : threads; }
 
 }  // namespace
 }  // namespace timelike

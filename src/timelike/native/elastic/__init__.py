@@ -20,11 +20,15 @@ __all__ = [
     "pairwise",
     "path",
     "search",
+    "squared_distances",
 ]
 
 # Bytes of directions kept at once, two bits a cell: all of a pair up to 32 000 steps. A longer path costs the rows of
 # the program twice.
 MAX_PATH_BYTES = 1 << 28
+
+_ONE_CELL = Program()  # of two sequences of one frame: the squared distance of the frames
+_ONE_CELL_ARGUMENTS = _ONE_CELL.numbers(), _ONE_CELL.arrays(np.dtype(np.float64))
 
 
 def pairwise(
@@ -50,6 +54,35 @@ def pairwise(
         fallback.pairwise(program, x, y, symmetric=symmetric, out=out, report=report)
 
 
+def squared_distances(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64] | None,
+    *,
+    threads: int,
+    out: NDArray[np.float64],
+    report: ProgressCallback,
+) -> None:
+    """‖x_i − y_j‖² of vectors (item, feature) into `out`; y None for x with itself, exactly symmetric.
+
+    Every pair is computed by itself: no number depends on the other items in the batch, or on the threads.
+    """
+    first = _pack_vectors(x)
+    second = first if y is None else _pack_vectors(y)
+    if not use_kernels():
+        from . import fallback
+
+        fallback.pairwise(_ONE_CELL, first, second, symmetric=y is None, out=out, report=report)
+        return
+    numbers, arrays = _ONE_CELL_ARGUMENTS
+    kernels.pairwise(numbers, *first, *second, *arrays, symmetric=y is None, threads=threads, out=out, report=report)
+
+
+def _pack_vectors(vectors: NDArray[np.float64]) -> PackedSequences:
+    """Vectors (item, feature) as sequences of one frame each."""
+    values = np.ascontiguousarray(vectors, np.float64)
+    return PackedSequences(values, np.arange(len(values), dtype=np.int64), np.ones(len(values), np.int64))
+
+
 def search(
     program: Program,
     x: PackedSequences,
@@ -60,9 +93,9 @@ def search(
     threads: int,
     report: ProgressCallback,
 ) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
-    """Positions and distances of the k sequences of y nearest to each of x; None where there are no kernels for it.
+    """Positions and distances of the k sequences of y nearest to each of x; None if there are no kernels for it.
 
-    There is no fallback: without kernels all distances are computed anyway, and the caller sorts them.
+    There is no fallback: without kernels, the caller computes all distances and sorts them.
     """
     if not use_kernels():
         return None
@@ -85,7 +118,7 @@ def nearest_by_window(
     threads: int,
     report: ProgressCallback,
 ) -> NDArray[np.int64] | None:
-    """The nearest other of every sequence under every window, (window, item); None where there are no kernels for it.
+    """The nearest other of every sequence under every window, (window, item); None if there are no kernels for it.
 
     The windows are of one shape, each inside the next, and `totals` (item, item) are those under the last. Distances
     are totals, divided by the sum of both lengths if `averaged`, and then their roots if `rooted`. There is no

@@ -110,7 +110,7 @@ inline T from_before(const Frame<T>& frame) {
 
 // What a rule is unless it says otherwise
 template <class T, class V>
-struct Usual {
+struct DefaultCell {
     using Value = V;
     static constexpr int traits = 0;
     // the cost of a step in one sequence alone
@@ -121,13 +121,13 @@ struct Usual {
 
 // what all rules share that compare one frame with one
 template <Cost C, bool One, int R, class T, class V>
-struct Frames : Usual<T, V>, Costs<C, One, R, T, V> {
+struct Frames : DefaultCell<T, V>, Costs<C, One, R, T, V> {
     inline void enter(const Place<T, V>& p, int64_t j) {
         this->make(p.packed + 1, R + 1, p.y + j * p.rows.channels, p.rows.channels);
     }
 };
 
-// A struct that begins with a Cost serves all of them, and can be followed (Counted, Reaching); the others have one of their own.
+// A struct that begins with a Cost serves all of them, and can be followed (WithPathLength, WithBandwidth); the others have one of their own.
 
 // D = c + min(left, diagonal, above)
 template <Cost C, bool One, int R, class T, class V>
@@ -213,7 +213,7 @@ struct Erp : Frames<Cost::euclidean, One, R, T, V>, Edits<Erp<One, R, T, V>, V> 
 
 // the largest difference of R frames of x and one frame of y in any channel
 template <bool One, int R, class T, class V>
-struct Widest : Usual<T, V> {
+struct ChebyshevCosts : DefaultCell<T, V> {
     V kept[R];
     inline void enter(const Place<T, V>& p, int64_t j) {
         const V* y = p.y + j * p.rows.channels;
@@ -225,7 +225,7 @@ struct Widest : Usual<T, V> {
 
 // a gap or a mismatch costs 1; what `Near` keeps of two frames is within the threshold where they match
 template <class Near, class T, class V>
-struct Edit : Near, Edits<Edit<Near, T, V>, V> {
+struct EditOnReals : Near, Edits<EditOnReals<Near, T, V>, V> {
     static constexpr int traits = Trait::grows | Trait::border | Trait::threshold;
     static T edge(const Recurrence&, const Frame<T>&) { return T(1); }
     inline void sums(const Place<T, V>& p, int r, int64_t, V& before, V& diagonal, V& above) const {
@@ -234,19 +234,19 @@ struct Edit : Near, Edits<Edit<Near, T, V>, V> {
         before += T(1);
     }
 };
-template <bool One, int R, class T, class V> struct Edr : Edit<Frames<Cost::euclidean, One, R, T, V>, T, V> {};
-template <bool One, int R, class T, class V> struct EdrByChannel : Edit<Widest<One, R, T, V>, T, V> {};
+template <bool One, int R, class T, class V> struct Edr : EditOnReals<Frames<Cost::euclidean, One, R, T, V>, T, V> {};
+template <bool One, int R, class T, class V> struct EdrByChannel : EditOnReals<ChebyshevCosts<One, R, T, V>, T, V> {};
 
 // minus the length of the longest common subsequence: it falls
 template <class Near, class T, class V>
-struct Common : Near, Edits<Common<Near, T, V>, V> {
+struct CommonSubsequence : Near, Edits<CommonSubsequence<Near, T, V>, V> {
     static constexpr int traits = Trait::border | Trait::threshold;
     inline void sums(const Place<T, V>& p, int r, int64_t, V&, V& diagonal, V&) const {
         diagonal -= this->kept[r] <= p.threshold ? V{} + T(1) : V{};
     }
 };
-template <bool One, int R, class T, class V> struct Lcss : Common<Frames<Cost::euclidean, One, R, T, V>, T, V> {};
-template <bool One, int R, class T, class V> struct LcssByChannel : Common<Widest<One, R, T, V>, T, V> {};
+template <bool One, int R, class T, class V> struct Lcss : CommonSubsequence<Frames<Cost::euclidean, One, R, T, V>, T, V> {};
+template <bool One, int R, class T, class V> struct LcssByChannel : CommonSubsequence<ChebyshevCosts<One, R, T, V>, T, V> {};
 
 // How far a value lies outside the interval between two others, given the steps from it to both: one as `step`, the
 // other as its negative part `low` and positive part `high`. Outside means that both lie on the same side.
@@ -307,10 +307,10 @@ struct Msm : Frames<One ? Cost::sqeuclidean : Cost::euclidean, One, R, T, V>,  /
     }
 };
 
-// Both ends of the matched steps count, and by_offset holds the price of being apart in time. Two deletions cost the same in
+// Both ends of the matched steps count, and by_offset holds the price of being apart in time. VecPair deletions cost the same in
 // either order but for rounding, so which of the two paths is shown depends on whether frames' squares are fused (simd.hpp).
 template <bool One, int R, class T, class V>
-struct Twe : Usual<T, V>, Edits<Twe<One, R, T, V>, V> {
+struct Twe : DefaultCell<T, V>, Edits<Twe<One, R, T, V>, V> {
     static constexpr int traits = Trait::grows | Trait::looks_back | Trait::edges | Trait::offsets;
     static T edge(const Recurrence& how, const Frame<T>& frame) {
         return from_before(frame) + T(how.first) + T(how.second);
@@ -341,7 +341,7 @@ struct Twe : Usual<T, V>, Edits<Twe<One, R, T, V>, V> {
 // apart the seconds of a day that is counted from 1970. Only differences of times are ever used, and the frame of zeros
 // before the first is Marteau's added step at time 0.
 template <bool One, int R, class T, class V>
-struct TimedTwe : Usual<T, V>, Edits<TimedTwe<One, R, T, V>, V> {
+struct TimedTwe : DefaultCell<T, V>, Edits<TimedTwe<One, R, T, V>, V> {
     static constexpr int traits = Trait::grows | Trait::looks_back | Trait::edges;
     static T edge(const Recurrence& how, const Frame<T>& frame) {
         Frame<T> seen = frame;
@@ -384,20 +384,20 @@ struct TimedTwe : Usual<T, V>, Edits<TimedTwe<One, R, T, V>, V> {
 
 // A value together with the number of steps on its path; of two paths that cost the same the shorter wins.
 template <class V>
-struct Tally {
+struct ValueAndSteps {
     V total, steps;
 };
 
 template <class V>
-inline Tally<V> least(Tally<V> a, Tally<V> b) {
+inline ValueAndSteps<V> least(ValueAndSteps<V> a, ValueAndSteps<V> b) {
     // & and | are lane-wise for registers, and for scalars they are as good as && and ||
     auto second = (b.total < a.total) | ((b.total == a.total) & (b.steps < a.steps));
     return {second ? b.total : a.total, second ? b.steps : a.steps};
 }
 
 template <class Cell, class T, class V>
-struct Counted : Cell {
-    using Value = Tally<V>;
+struct WithPathLength : Cell {
+    using Value = ValueAndSteps<V>;
     // a path's mean need not grow as the path does
     static constexpr int traits = Cell::traits & ~(Trait::grows | Trait::over_boxes | Trait::strips);
     static constexpr bool twice = traits & Trait::twice;
@@ -419,8 +419,8 @@ struct Counted : Cell {
 // How far from the diagonal the path strays, beyond what its band is widened by: of the best path, or of one of them. Bands
 // that are as wide or wider all have it for their best, with the same total to the last bit.
 template <class Cell, class T, class V>
-struct Reaching : Cell {
-    using Value = Tally<V>;
+struct WithBandwidth : Cell {
+    using Value = ValueAndSteps<V>;
     static constexpr int traits = Cell::traits & ~(Trait::over_boxes | Trait::strips);
     V ahead, behind;  // how far the first row is from the widened diagonal; a row further it is one less, and one more
 
@@ -477,8 +477,8 @@ template <class V> inline V with_sign(V a, V of) {
 // these a path has is counted; of two paths that cost the same the one with fewer wins. A rule (`Self`) says what corner and
 // sides cost, and adds the cost of the cell.
 template <class Self, Cost C, bool One, int R, class T, class V>
-struct Gaps : Usual<T, V>, Costs<C, One, R, T, V> {
-    using Value = Tally<V>;
+struct Gaps : DefaultCell<T, V>, Costs<C, One, R, T, V> {
+    using Value = ValueAndSteps<V>;
     typedef decltype(V{} < V{}) Mask;
     static constexpr int traits = Trait::missing;
     Mask known[R];

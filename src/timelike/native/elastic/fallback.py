@@ -1,6 +1,6 @@
 """The fallback of the elastic kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
 
-It stands in for the kernels where there are none, runs where they cannot (other devices, autograd), and is the
+It stands in for the kernels if there are none, runs where they cannot (other devices, autograd), and is the
 independent check of them.
 """
 
@@ -23,7 +23,7 @@ _MAX_VALUES = 1 << 22
 
 
 class Diagonal(NamedTuple):
-    """One anti-diagonal of the bordered program: `total` (pair, n + 1) at rows −1 … n − 1, inf where there is none."""
+    """One anti-diagonal of the bordered program: `total` (pair, n + 1) at rows −1 … n − 1, inf if there is none."""
 
     total: torch.Tensor
     steps: torch.Tensor  # on the best path; if values may be missing, its cells without data, < 0 where it ends in one
@@ -55,14 +55,14 @@ class Wavefront:
         rows = torch.arange(-1, n, device=blocked.device)
         for d in range(n + m + 1):
             columns = d - 2 - rows
-            found = self._cells(rows, columns, newer, older)
+            cells = self._cells(rows, columns, newer, older)
             on_left, on_top = columns == -1, rows == -1
             border = torch.where(on_left, self.x_border, self.y_border[:, (columns + 1).clamp(0, m)])
             valid = (columns >= -1) & (columns < m)
-            total = torch.where(on_left | on_top, border, found.total)
+            total = torch.where(on_left | on_top, border, cells.total)
             total = torch.where(valid, total, blocked)
-            steps = torch.where(on_left | on_top, none, found.steps)
-            older, newer = newer, Diagonal(total, steps, found.way)
+            steps = torch.where(on_left | on_top, none, cells.steps)
+            older, newer = newer, Diagonal(total, steps, cells.way)
             yield d, newer
 
     def _cells(self, rows: torch.Tensor, columns: torch.Tensor, newer: Diagonal, older: Diagonal) -> Diagonal:
@@ -72,8 +72,8 @@ class Wavefront:
         )
         counts = torch.stack([_shift_down(older.steps), _shift_down(newer.steps), newer.steps])
         if self.rule.allows_missing:
-            known = self.rule.has_data(i, j)
-            totals[1:] = torch.where(known & (counts[1:] >= 0), totals[1:], torch.inf)
+            has_data = self.rule.has_data(i, j)
+            totals[1:] = torch.where(has_data & (counts[1:] >= 0), totals[1:], torch.inf)
             counts = counts.abs()
         total = totals.amin(0)
         if self.program.counted or self.rule.allows_missing:
@@ -83,7 +83,7 @@ class Wavefront:
         else:
             way = totals.argmin(0)
         steps = counts.gather(0, way[None])[0]
-        steps = torch.where(known, steps, -(steps + 1)) if self.rule.allows_missing else steps + 1
+        steps = torch.where(has_data, steps, -(steps + 1)) if self.rule.allows_missing else steps + 1
         inside = (columns >= self.sides.lo[:, i]) & (columns <= self.sides.hi[:, i])
         return Diagonal(torch.where(inside, self.rule.value(i, j, total), torch.inf), steps, way)
 
@@ -127,9 +127,9 @@ def pairwise(
     size = max(1, _MAX_VALUES // int((x.lengths.max() + y.lengths.max()) * x.values.shape[1]))
     for begin in range(0, len(rows), size):
         i, j = rows[begin : begin + size], columns[begin : begin + size]
-        out[i, j] = found = totals(program, _make_batch(program, x, y, i, j)).numpy()
+        out[i, j] = block = totals(program, _make_batch(program, x, y, i, j)).numpy()
         if symmetric:
-            out[j, i] = found
+            out[j, i] = block
         if report is not None:
             report(begin + len(i), len(rows))
 

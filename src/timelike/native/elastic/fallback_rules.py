@@ -1,8 +1,8 @@
 """The recurrences of the elastic fallback in torch: one small class each, as the structs in cells.hpp.
 
-A class is what a `Program` runs by the `rule` it names. Tensors are (pair, cell) where nothing else is said, the cells
-(i, j) being those of one anti-diagonal. Sums are made in the order of the kernels, so that ties break alike; only the
-squares of several channels may differ in the last bit, where the processor fuses product and sum.
+A `Program` selects one of these classes by its `rule`. Tensors are (pair, cell) unless noted otherwise, with the cells
+(i, j) of one anti-diagonal. Sums have the order of the kernels, so that ties break in the same way; only the squares of
+several channels may differ in the last bit, if the CPU fuses multiplication and addition.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class PairBatch(NamedTuple):
 
 
 class Predecessors(NamedTuple):
-    """The three cells before a cell, or the totals of the ways from there; of equal ones the first is taken."""
+    """The three predecessors of a cell, or the totals of the moves from them; the first of equal ones wins."""
 
     corner: Tensor
     above: Tensor
@@ -38,7 +38,7 @@ class Predecessors(NamedTuple):
 
 
 class CellRule:
-    """A rule over many pairs at once: a subclass says what each way into a cell costs, and how the border begins."""
+    """A rule over many pairs at once: a subclass defines the cost of each move into a cell, and the border."""
 
     has_border: ClassVar[bool] = False  # row and column −1 are sums of `edge`; else they are blocked
     # values may be missing: cells without data are passed diagonally, and counted
@@ -83,7 +83,7 @@ class CellRule:
 
 
 class DTWRule(CellRule, rule="dtw"):
-    """All ways cost the distance of the frames."""
+    """All moves cost the distance of the frames."""
 
     def moves(self, i: Tensor, j: Tensor, ways: Predecessors) -> Predecessors:
         return ways

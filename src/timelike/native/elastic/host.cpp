@@ -39,10 +39,10 @@ static void define(nb::module_& module) {
         [](nb::tuple plan, Steps<T> x, Ids x_starts, Ids x_lengths, Steps<T> y, Ids y_starts,
            Ids y_lengths, Line<T> gap, Line<T> x_thresholds, Line<T> y_thresholds, bool symmetric, int threads,
            Matrix<T> out, nb::object report, Isa isa) {
-            const Request<T> request{collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), symmetric,
+            const Request<T> request{packed_sequences<T>(x, x_starts, x_lengths), packed_sequences<T>(y, y_starts, y_lengths), symmetric,
                                      program(plan, gap, x_thresholds, y_thresholds), out.data(), threads};
             const Table& table = table_for(isa, built);
-            Watch{report, {}}.over([&](const Poll& poll) { pairwise(request, table, poll); });
+            ProgressPoll{report, {}}.over([&](const Poll& poll) { pairwise(request, table, poll); });
         },
         nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
@@ -54,10 +54,10 @@ static void define(nb::module_& module) {
         [](nb::tuple plan, Steps<T> x, Ids x_starts, Ids x_lengths, Steps<T> y, Ids y_starts,
            Ids y_lengths, Line<T> gap, Line<T> x_thresholds, Line<T> y_thresholds, bool rooted, int threads,
            Matrix<int64_t> ids, Matrix<T> distances, nb::object report, Isa isa) {
-            const Collection<T> queries = collection<T>(x, x_starts, x_lengths), items = collection<T>(y, y_starts, y_lengths);
+            const PackedSequences<T> queries = packed_sequences<T>(x, x_starts, x_lengths), items = packed_sequences<T>(y, y_starts, y_lengths);
             const Program<T> how = program(plan, gap, x_thresholds, y_thresholds);
             const Table& table = table_for(isa, built);
-            Watch{report, {}}.over([&](const Poll& poll) {
+            ProgressPoll{report, {}}.over([&](const Poll& poll) {
                 search(queries, items, how, int64_t(ids.shape(1)), rooted, threads, ids.data(), distances.data(), table, poll);
             });
         },
@@ -73,9 +73,9 @@ static void define(nb::module_& module) {
             Program<T> how = program<T>(plan, {}, {}, {});
             std::vector<Window> bands;
             for (size_t k = 0; k < cells.size(); k++) bands.push_back({how.window.shape, cells.data()[k], shares.data()[k]});
-            const Collection<T> items = collection<T>(x, x_starts, x_lengths);
+            const PackedSequences<T> items = packed_sequences<T>(x, x_starts, x_lengths);
             const Table& table = table_for(isa, built);
-            Watch{report, {}}.over([&](const Poll& poll) {
+            ProgressPoll{report, {}}.over([&](const Poll& poll) {
                 nearest_by_window(items, how, bands, totals.data(), rooted, averaged, threads, out.data(), table, poll);
             });
         },
@@ -88,7 +88,7 @@ static void define(nb::module_& module) {
         [](nb::tuple plan, Steps<T> x, Ids x_starts, Ids x_lengths, Steps<T> y, Ids y_starts,
            Ids y_lengths, Matrix<T> out, Isa isa) {
             const Program<T> how = program<T>(plan, {}, {}, {});
-            return lower_bounds(collection<T>(x, x_starts, x_lengths), collection<T>(y, y_starts, y_lengths), how, out.data(),
+            return lower_bounds(packed_sequences<T>(x, x_starts, x_lengths), packed_sequences<T>(y, y_starts, y_lengths), how, out.data(),
                                 table_for(isa, built));
         },
         nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
@@ -103,7 +103,7 @@ static void define(nb::module_& module) {
             const Table& table = table_for(isa, built);
             Path<T>* found = new Path<T>;
             nb::capsule owner(found, [](void* memory) noexcept { delete static_cast<Path<T>*>(memory); });
-            Watch{nb::none(), {}}.over([&](const Poll& poll) { *found = path(pair, how, budget, table, poll); });
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) { *found = path(pair, how, budget, table, poll); });
             const size_t shape[2] = {found->steps.size() / 2, 2};
             nb::ndarray<nb::numpy, int64_t> steps(found->steps.data(), 2, shape, owner);
             return nb::make_tuple(steps, double(found->distance));
@@ -118,7 +118,7 @@ static void define(nb::module_& module) {
             const Pair<T> pair{x.data(), y.data(), int64_t(x.shape(0)), int64_t(y.shape(0)), int64_t(x.shape(1))};
             const Program<T> how = program(plan, gap, x_thresholds, y_thresholds);
             const Table& table = table_for(isa, built);
-            Watch{nb::none(), {}}.over([&](const Poll& poll) { matrix(pair, how, out.data(), table, poll); });
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) { matrix(pair, how, out.data(), table, poll); });
         },
         nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
         nb::arg().noconvert(), nb::kw_only(), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());

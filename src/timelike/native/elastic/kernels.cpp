@@ -10,27 +10,27 @@ namespace {
 
 // A rule's struct with all its parameters but the number of rows
 template <template <bool, int, class, class> class Cell, bool One, class T, class V>
-struct Own {
+struct FixedCostRule {
     template <int R> using cell = Cell<One, R, T, V>;
 };
 
 template <template <Cost, bool, int, class, class> class Cell, Cost C, bool One, class T, class V>
-struct Priced {
+struct AnyCostRule {
     template <int R> using cell = Cell<C, One, R, T, V>;
-    template <int R> using counted = Counted<cell<R>, T, V>;
-    template <int R> using reaching = Reaching<cell<R>, T, V>;
+    template <int R> using counted = WithPathLength<cell<R>, T, V>;
+    template <int R> using reaching = WithBandwidth<cell<R>, T, V>;
 };
 
 // Calls visit.go<Cell>, Cell a template over the number of rows: for a rule with a cost of its own …
 template <template <bool, int, class, class> class Cell, bool One, class T, class V, class Visit>
 inline void visit_rule(const Recurrence&, Visit& visit) {
-    visit.template go<Own<Cell, One, T, V>::template cell>();
+    visit.template go<FixedCostRule<Cell, One, T, V>::template cell>();
 }
 
 // … and for one that takes any, perhaps followed by a count
 template <template <Cost, bool, int, class, class> class Cell, Cost C, bool One, class T, class V, class Visit>
 inline void visit_cost(const Recurrence& how, Visit& visit) {
-    using P = Priced<Cell, C, One, T, V>;
+    using P = AnyCostRule<Cell, C, One, T, V>;
     if constexpr (!(P::template cell<1>::traits & Trait::missing)) {
         if constexpr (Visit::reaches)
             if (how.reach) return visit.template go<P::template reaching>();
@@ -121,7 +121,7 @@ void rows(const Recurrence& how, const Rows<T>& x, const Lanes<T>& y, Band band,
 }
 
 template <class T>
-void interleave(const Collection<T>& y, const int64_t* items, int used, int64_t length, T* into) {
+void interleave(const PackedSequences<T>& y, const int64_t* items, int used, int64_t length, T* into) {
     constexpr int W = lanes<T>;
     const int64_t channels = y.channels;
     for (int64_t k = 0; k < channels * W; k++) into[k] = T(0);

@@ -99,9 +99,9 @@ namespace {
 
 // One pair, row by row.
 template <class T>
-class Single {
+class SinglePair {
   public:
-    Single(const Pair<T>& pair, const Program<T>& program, const Table& table)
+    SinglePair(const Pair<T>& pair, const Program<T>& program, const Table& table)
         : n_(pair.n), m_(pair.m), counted_(program.how.counted),
           missing_(kernels<T>(table).traits(program.how) & Trait::missing),
           tile_(kernels<T>(table), program, pair.n, pair.m, pair.channels, 1) {
@@ -188,7 +188,7 @@ bool beside(const Pair<T>& pair, const Poll& poll, const Work& work) {
 
 template <class T>
 Path<T> path(const Pair<T>& pair, const Program<T>& program, int64_t budget, const Table& table, const Poll& poll) {
-    Single<T> single(pair, program, table);
+    SinglePair<T> single(pair, program, table);
     Path<T> found;
     if (!beside(pair, poll, [&](const volatile bool* stop) { found.distance = single.trace(budget, found.steps, stop); }))
         found.steps.clear();
@@ -197,7 +197,7 @@ Path<T> path(const Pair<T>& pair, const Program<T>& program, int64_t budget, con
 
 template <class T>
 bool matrix(const Pair<T>& pair, const Program<T>& program, T* out, const Table& table, const Poll& poll) {
-    Single<T> single(pair, program, table);
+    SinglePair<T> single(pair, program, table);
     std::fill(out, out + pair.n * pair.m, T(INFINITY));
     return beside(pair, poll, [&](const volatile bool* stop) { single.fill(out, stop); });
 }

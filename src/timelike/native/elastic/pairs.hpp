@@ -21,7 +21,7 @@ struct Program {
 
 template <class T>
 struct Request {
-    Collection<T> x, y;
+    PackedSequences<T> x, y;
     bool symmetric;  // y is x: one triangle is computed and mirrored
     Program<T> program;
     T* out;  // (x.count, y.count)
@@ -55,19 +55,19 @@ bool matrix(const Pair<T>& pair, const Program<T>& program, T* out, const Table&
 // The k nearest items of every query: ids and distances (query, k), nearest first, equal ones by position; `rooted`
 // distances are the roots of the totals.
 template <class T>
-bool search(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, int64_t k, bool rooted,
+bool search(const PackedSequences<T>& queries, const PackedSequences<T>& items, const Program<T>& program, int64_t k, bool rooted,
             int threads, int64_t* ids, T* distances, const Table& table, const Poll& poll);
 
 // The nearest other of every item under every window, from the narrowest of `bands` to the widest, each inside the next:
 // (window, item), of equal ones the first. `totals` (item, item) are those of the widest. `rooted` distances are the roots of
 // the totals, `averaged` ones are divided by the sum of both lengths before that.
 template <class T>
-bool nearest_by_window(const Collection<T>& items, const Program<T>& program, const std::vector<Window>& bands, const T* totals,
+bool nearest_by_window(const PackedSequences<T>& items, const Program<T>& program, const std::vector<Window>& bands, const T* totals,
                        bool rooted, bool averaged, int threads, int64_t* nearest, const Table& table, const Poll& poll);
 
 // What `search` knows of every pair before it runs the program, (query, item); false where it knows nothing.
 template <class T>
-bool lower_bounds(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, T* out,
+bool lower_bounds(const PackedSequences<T>& queries, const PackedSequences<T>& items, const Program<T>& program, T* out,
                   const Table& table);
 
 }  // namespace timelike

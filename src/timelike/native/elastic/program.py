@@ -61,7 +61,7 @@ class WarpingBand(NamedTuple):
             high = np.minimum(u * slope, 1 - (1 - u) / slope) * (m - 1)
             lo, hi = np.ceil(low - 1e-9).astype(np.int64), np.floor(high + 1e-9).astype(np.int64)
         elif self.shape == "slanted":
-            # in whole numbers, as in band.hpp: the band of (m, n) must be the transpose of that of (n, m)
+            # in integers, as in band.hpp: the band of (m, n) must be the transpose of that of (n, m)
             slack = (2 * int(self.radius(n, m)) + 1) * (max(n, m) - 1)
             lo, hi = -((slack - 2 * i * (m - 1)) // (2 * (n - 1))), (2 * i * (m - 1) + slack) // (2 * (n - 1))
         elif self.shape == "aeon":
@@ -87,10 +87,10 @@ _EMPTY = {np.dtype(kind): np.empty(0, kind) for kind in (np.float32, np.float64)
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """Which recurrence, with its numbers; elastic/cells.hpp has the rules, and what the numbers mean to each.
+    """A recurrence and its numbers; elastic/cells.hpp defines the rules and the meaning of the numbers.
 
-    `gap` (channel,) and `thresholds`, one for every sequence of x and of y, serve the rules that read them: a pair's
-    threshold is the larger of its two.
+    `gap` (channel,) and `thresholds`, one for every sequence of x and of y, are for the rules that use them; the
+    threshold of a pair is the larger of the two.
     """
 
     rule: str = "dtw"

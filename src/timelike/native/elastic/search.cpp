@@ -29,11 +29,11 @@ void envelope(const T* values, int64_t n, int64_t channels, int64_t radius, T* l
     }
 }
 
-// Bounds from below by boxes (Keogh), for collections of one length and programs that cost at least DTW's squares.
+// Bounds from below by keogh_bounds (Keogh), for collections of one length and programs that cost at least DTW's squares.
 template <class T>
-class Boxes {
+class KeoghBounds {
   public:
-    Boxes(const Collection<T>& items, const Program<T>& program, const Kernels<T>& kernel)
+    KeoghBounds(const PackedSequences<T>& items, const Program<T>& program, const Kernels<T>& kernel)
         : items_(items), kernel_(kernel), length_(items.lengths[0]), size_(length_ * items.channels) {
         radius_ = program.window.open() ? length_ : program.window.radius(length_, length_);
         const int64_t blocks = (items.count + kernel.lanes - 1) / kernel.lanes;
@@ -77,36 +77,36 @@ class Boxes {
         }
     }
 
-    const Collection<T>& items_;
+    const PackedSequences<T>& items_;
     const Kernels<T>& kernel_;
     int64_t length_, size_, radius_;
     Buffer<T> columns_, low_, high_;
 };
 
 template <class T>
-struct Found {
+struct Neighbor {
     T distance;
     int64_t id;
-    bool operator<(const Found& other) const { return distance < other.distance || (distance == other.distance && id < other.id); }
+    bool operator<(const Neighbor& other) const { return distance < other.distance || (distance == other.distance && id < other.id); }
 };
 
 template <class T>
 class Searcher {
   public:
-    Searcher(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, int64_t k, bool rooted,
-             const Kernels<T>& kernel, const Boxes<T>* boxes)
+    Searcher(const PackedSequences<T>& queries, const PackedSequences<T>& items, const Program<T>& program, int64_t k, bool rooted,
+             const Kernels<T>& kernel, const KeoghBounds<T>* keogh_bounds)
         : queries_(queries), items_(items), program_(program), k_(k), rooted_(rooted), lanes_(kernel.lanes),
-          traits_(kernel.traits(program.how)), boxes_(boxes),
+          traits_(kernel.traits(program.how)), keogh_bounds_(keogh_bounds),
           tile_(kernel, program, longest(queries), longest(items),
                 items.channels, kernel.lanes),
           bounds_(size_t(items.count), traits_ & Trait::grows ? T(0) : -T(INFINITY)) {}  // what grows from 0 stays above it
 
     void run(int64_t query, int64_t* ids, T* distances, const volatile bool* stop) {
-        if (boxes_) boxes_->bounds(queries_.values + queries_.starts[query] * queries_.channels, bounds_);
+        if (keogh_bounds_) keogh_bounds_->bounds(queries_.values + queries_.starts[query] * queries_.channels, bounds_);
         // a heap, because most candidates are never asked for
         waiting_.resize(size_t(items_.count));
         std::iota(waiting_.begin(), waiting_.end(), 0);
-        if (boxes_) std::make_heap(waiting_.begin(), waiting_.end(), later());
+        if (keogh_bounds_) std::make_heap(waiting_.begin(), waiting_.end(), later());
         else std::reverse(waiting_.begin(), waiting_.end());
         best_.clear();
         while (!waiting_.empty() && bounds_[size_t(next())] <= limit_of_totals() && !*stop) compare(query, stop);
@@ -119,9 +119,9 @@ class Searcher {
             return bounds_[size_t(a)] > bounds_[size_t(b)] || (bounds_[size_t(a)] == bounds_[size_t(b)] && a > b);
         };
     }
-    int64_t next() const { return boxes_ ? waiting_.front() : waiting_.back(); }
+    int64_t next() const { return keogh_bounds_ ? waiting_.front() : waiting_.back(); }
     int64_t take() {
-        if (boxes_) std::pop_heap(waiting_.begin(), waiting_.end(), later());
+        if (keogh_bounds_) std::pop_heap(waiting_.begin(), waiting_.end(), later());
         const int64_t item = waiting_.back();
         waiting_.pop_back();
         return item;
@@ -153,29 +153,29 @@ class Searcher {
         for (int l = 0; l < used; l++) offer({rooted_ ? std::sqrt(found[l]) : found[l], items[l]});
     }
 
-    void offer(Found<T> one) {
+    void offer(Neighbor<T> one) {
         if (int64_t(best_.size()) == k_ && !(one < best_.back())) return;
         best_.insert(std::upper_bound(best_.begin(), best_.end(), one), one);
         if (int64_t(best_.size()) > k_) best_.pop_back();
     }
 
-    const Collection<T>&queries_, &items_;
+    const PackedSequences<T>&queries_, &items_;
     const Program<T>& program_;
     int64_t k_;
     bool rooted_;
     int lanes_, traits_;
-    const Boxes<T>* boxes_;
+    const KeoghBounds<T>* keogh_bounds_;
     Tile<T> tile_;
     std::vector<T> bounds_;
     std::vector<int64_t> waiting_;
-    std::vector<Found<T>> best_;
+    std::vector<Neighbor<T>> best_;
 };
 
 template <class T>
-bool bounded(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, const Kernels<T>& kernel) {
+bool bounded(const PackedSequences<T>& queries, const PackedSequences<T>& items, const Program<T>& program, const Kernels<T>& kernel) {
     if (!(kernel.traits(program.how) & Trait::over_boxes)) return false;
     if (!program.window.open() && program.window.shape == Shape::itakura) return false;
-    auto one_length = [&](const Collection<T>& c) {
+    auto one_length = [&](const PackedSequences<T>& c) {
         return std::all_of(c.lengths, c.lengths + c.count, [&](int64_t n) { return n == items.lengths[0]; });
     };
     return one_length(queries) && one_length(items);
@@ -184,19 +184,19 @@ bool bounded(const Collection<T>& queries, const Collection<T>& items, const Pro
 }  // namespace
 
 template <class T>
-bool search(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, int64_t k, bool rooted,
+bool search(const PackedSequences<T>& queries, const PackedSequences<T>& items, const Program<T>& program, int64_t k, bool rooted,
             int threads, int64_t* ids, T* distances, const Table& table, const Poll& poll) {
     const Kernels<T>& kernel = kernels<T>(table);
     volatile bool stop = false;
-    std::unique_ptr<Boxes<T>> boxes;
+    std::unique_ptr<KeoghBounds<T>> keogh_bounds;
     if (bounded(queries, items, program, kernel)) {
-        boxes = std::make_unique<Boxes<T>>(items, program, kernel);
-        if (!boxes->lay_out(threads, [&](int64_t) { return poll(0, queries.count); }, &stop)) return false;
+        keogh_bounds = std::make_unique<KeoghBounds<T>>(items, program, kernel);
+        if (!keogh_bounds->lay_out(threads, [&](int64_t) { return poll(0, queries.count); }, &stop)) return false;
     }
     threads = int(std::min<int64_t>(threads, queries.count));
     std::vector<std::unique_ptr<Searcher<T>>> searchers;
     for (int worker = 0; worker < std::max(1, threads); worker++)
-        searchers.push_back(std::make_unique<Searcher<T>>(queries, items, program, k, rooted, kernel, boxes.get()));
+        searchers.push_back(std::make_unique<Searcher<T>>(queries, items, program, k, rooted, kernel, keogh_bounds.get()));
     auto run = [&](int64_t query, int worker) {
         searchers[size_t(worker)]->run(query, ids + query * k, distances + query * k, &stop);
     };
@@ -204,28 +204,28 @@ bool search(const Collection<T>& queries, const Collection<T>& items, const Prog
 }
 
 template <class T>
-bool lower_bounds(const Collection<T>& queries, const Collection<T>& items, const Program<T>& program, T* out,
+bool lower_bounds(const PackedSequences<T>& queries, const PackedSequences<T>& items, const Program<T>& program, T* out,
                   const Table& table) {
     const Kernels<T>& kernel = kernels<T>(table);
     if (!bounded(queries, items, program, kernel)) return false;
-    Boxes<T> boxes(items, program, kernel);
+    KeoghBounds<T> keogh_bounds(items, program, kernel);
     volatile bool stop = false;
-    boxes.lay_out(0, [](int64_t) { return true; }, &stop);
+    keogh_bounds.lay_out(0, [](int64_t) { return true; }, &stop);
     std::vector<T> found(size_t(items.count), T(0));
     for (int64_t query = 0; query < queries.count; query++) {
-        boxes.bounds(queries.values + queries.starts[query] * queries.channels, found);
+        keogh_bounds.bounds(queries.values + queries.starts[query] * queries.channels, found);
         std::copy(found.begin(), found.end(), out + query * items.count);
     }
     return true;
 }
 
-template bool lower_bounds<float>(const Collection<float>&, const Collection<float>&, const Program<float>&, float*,
+template bool lower_bounds<float>(const PackedSequences<float>&, const PackedSequences<float>&, const Program<float>&, float*,
                                   const Table&);
-template bool lower_bounds<double>(const Collection<double>&, const Collection<double>&, const Program<double>&, double*,
+template bool lower_bounds<double>(const PackedSequences<double>&, const PackedSequences<double>&, const Program<double>&, double*,
                                    const Table&);
-template bool search<float>(const Collection<float>&, const Collection<float>&, const Program<float>&, int64_t, bool, int,
+template bool search<float>(const PackedSequences<float>&, const PackedSequences<float>&, const Program<float>&, int64_t, bool, int,
                             int64_t*, float*, const Table&, const Poll&);
-template bool search<double>(const Collection<double>&, const Collection<double>&, const Program<double>&, int64_t, bool, int,
+template bool search<double>(const PackedSequences<double>&, const PackedSequences<double>&, const Program<double>&, int64_t, bool, int,
                              int64_t*, double*, const Table&, const Poll&);
 
 }  // namespace timelike

@@ -1,4 +1,4 @@
-// Two schedules over any cell.
+// VecPair schedules over any cell.
 //
 // `sweep`: one pair per lane. One sequence x, read as broadcast scalars, against as many sequences y as the register has
 // lanes. Several rows of the program are made in one pass over the columns, so that a column costs one load of y and one
@@ -19,7 +19,7 @@ constexpr int rows_per_pass = 4;  // sixteen registers
 #endif
 
 template <class V, class T> inline void put(V& value, T border) { value = V{} + border; }
-template <class V, class T> inline void put(Tally<V>& value, T border) { value = {V{} + border, V{}}; }
+template <class V, class T> inline void put(ValueAndSteps<V>& value, T border) { value = {V{} + border, V{}}; }
 
 // the program's row -1
 template <class Cell, class T, class V>
@@ -38,11 +38,11 @@ inline void begin(const Recurrence& how, Place<T, V>& p, typename Cell::Value* r
 // the value in the lanes whose band the cell is inside of, else blocked
 struct Everywhere {};
 template <class V> inline V keep(Everywhere, V value, V) { return value; }
-template <class V> inline Tally<V> keep(Everywhere, Tally<V> value, Tally<V>) { return value; }
+template <class V> inline ValueAndSteps<V> keep(Everywhere, ValueAndSteps<V> value, ValueAndSteps<V>) { return value; }
 template <class V> inline V keep(bool inside, V value, V blocked) { return inside ? value : blocked; }
-template <class V> inline Tally<V> keep(bool inside, Tally<V> value, Tally<V> blocked) { return inside ? value : blocked; }
+template <class V> inline ValueAndSteps<V> keep(bool inside, ValueAndSteps<V> value, ValueAndSteps<V> blocked) { return inside ? value : blocked; }
 template <class M, class V> inline V keep(M inside, V value, V blocked) { return inside ? value : blocked; }
-template <class M, class V> inline Tally<V> keep(M inside, Tally<V> value, Tally<V> blocked) {
+template <class M, class V> inline ValueAndSteps<V> keep(M inside, ValueAndSteps<V> value, ValueAndSteps<V> blocked) {
     return {inside ? value.total : blocked.total, inside ? value.steps : blocked.steps};
 }
 
@@ -108,7 +108,7 @@ inline void pass(const Recurrence& how, Place<T, V>& p, typename Cell::Value* ro
 }
 
 template <class V> inline const V& total(const V& value) { return value; }
-template <class V> inline const V& total(const Tally<V>& value) { return value.total; }
+template <class V> inline const V& total(const ValueAndSteps<V>& value) { return value.total; }
 
 // Whether every used lane has left its limit behind: from here on costs only grow.
 template <class Value, class T>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "machine/isa.hpp"
-#include "machine/steps.hpp"
+#include "machine/packed_sequences.hpp"
 
 namespace timelike {
 
@@ -22,7 +22,7 @@ struct Trait {
         offsets = 1 << 5,     // reads Rows::by_offset, which its `offset` makes
         by_length = 1 << 6,   // the offsets depend on the lengths: the lanes of one register need sequences of one length
         grows = 1 << 7,       // no cell costs less than the least it may come from: a search may give up on the way
-        over_boxes = 1 << 8,  // costs at least DTW's squares: boxes bound it from below
+        over_boxes = 1 << 8,  // costs at least DTW's squares: keogh_bounds bound it from below
         strips = 1 << 9,      // the strip schedule has it
         missing = 1 << 10,    // values may be missing: cells without data are counted
     };
@@ -85,7 +85,7 @@ struct Kernels {
     // a sum of Trait
     int (*traits)(const Recurrence&);
     // into (length + 1, channel, lane) with a frame of zeros first
-    void (*interleave)(const Collection<T>&, const int64_t* items, int used, int64_t length, T* into);
+    void (*interleave)(const PackedSequences<T>&, const int64_t* items, int used, int64_t length, T* into);
     // what the rule needs of one sequence (`width` 1) or of lanes from `first` on: edges and border, each (length, width)
     void (*edges)(const Recurrence&, Frame<T> first, int64_t length, T* edge, T* border);
     // what the rule needs of i - j = -m … n - 1, into (n + m)

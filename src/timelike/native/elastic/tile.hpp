@@ -2,7 +2,7 @@
 #pragma once
 #include "elastic/pairs.hpp"
 #include "machine/memory.hpp"
-#include "machine/order.hpp"
+#include "machine/length_order.hpp"
 
 namespace timelike {
 
@@ -26,7 +26,7 @@ class Tile {
     // another band than the program's, of its kind; before set_columns
     void set_window(const Window& window) { window_ = window; }
 
-    void set_columns(const Collection<T>& y, const int64_t* items, int used) {
+    void set_columns(const PackedSequences<T>& y, const int64_t* items, int used) {
         int64_t longest = 0;
         filled_n_ = -1;
         alike_ = true;
@@ -46,7 +46,7 @@ class Tile {
                   has(Trait::threshold) ? thresholds_ : nullptr, nullptr, nullptr, above_, below_};
     }
 
-    void set_rows(const Collection<T>& x, int64_t item) {
+    void set_rows(const PackedSequences<T>& x, int64_t item) {
         const int64_t n = x.lengths[item], m = lanes_.length;
         const T* first = x.values + x.starts[item] * channels_;
         if (has(Trait::looks_back)) {  // the step before the first is zeros

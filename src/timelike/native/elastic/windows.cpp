@@ -12,9 +12,9 @@ namespace timelike {
 namespace {
 
 template <class T>
-class Narrowing {
+class WindowSearch {
   public:
-    Narrowing(const Collection<T>& items, const Program<T>& program, const std::vector<Window>& bands, const T* totals, bool rooted,
+    WindowSearch(const PackedSequences<T>& items, const Program<T>& program, const std::vector<Window>& bands, const T* totals, bool rooted,
               bool averaged, const Kernels<T>& kernel)
         : items_(items), bands_(bands), totals_(totals), rooted_(rooted), averaged_(averaged),
           diagonal_(bands[0].diagonal()), lanes_(kernel.lanes),
@@ -32,20 +32,20 @@ class Narrowing {
     }
 
   private:
-    struct Found {
+    struct Neighbor {
         T distance;
         int64_t id;
-        bool operator<(const Found& other) const {
+        bool operator<(const Neighbor& other) const {
             return distance < other.distance || (distance == other.distance && id < other.id);
         }
     };
 
     int64_t at(int64_t level, int64_t query, const volatile bool* stop) {
-        Found best{std::numeric_limits<T>::infinity(), items_.count};
+        Neighbor best{std::numeric_limits<T>::infinity(), items_.count};
         open_.clear();
         for (int64_t j = 0; j < items_.count; j++) {
             if (j == query) continue;
-            const Found known{least_[size_t(j)], j};
+            const Neighbor known{least_[size_t(j)], j};
             if (since_[size_t(j)] > level) open_.push_back(known);
             else if (known < best) best = known;
         }
@@ -59,7 +59,7 @@ class Narrowing {
         return best.id;
     }
 
-    void compare(int64_t level, int64_t query, size_t used, Found& best, const volatile bool* stop) {
+    void compare(int64_t level, int64_t query, size_t used, Neighbor& best, const volatile bool* stop) {
         int64_t ids[64];
         T found[64], limits[64], reach[64];
         for (size_t l = 0; l < used; l++) {
@@ -86,7 +86,7 @@ class Narrowing {
             }
             least = finished(found[l], sum_of_lengths(query, ids[l]));
             since_[size_t(ids[l])] = since[l];
-            const Found known{least, ids[l]};
+            const Neighbor known{least, ids[l]};
             if (known < best) best = known;
         }
         open_.erase(open_.begin() + int64_t(kept), open_.begin() + int64_t(used));
@@ -130,7 +130,7 @@ class Narrowing {
         return (rooted_ ? distance * distance : distance) * (averaged_ ? T(lengths) : 1) * slack;
     }
 
-    const Collection<T>& items_;
+    const PackedSequences<T>& items_;
     const std::vector<Window>& bands_;
     const T* totals_;
     bool rooted_, averaged_, diagonal_;
@@ -139,18 +139,18 @@ class Narrowing {
     Tile<T> tile_;
     std::vector<T> least_;         // what the distance to each item is at least,
     std::vector<int64_t> since_;   // and the narrowest of the bands in which it is known to be that
-    std::vector<Found> open_;
+    std::vector<Neighbor> open_;
 };
 
 }  // namespace
 
 template <class T>
-bool nearest_by_window(const Collection<T>& items, const Program<T>& program, const std::vector<Window>& bands, const T* totals,
+bool nearest_by_window(const PackedSequences<T>& items, const Program<T>& program, const std::vector<Window>& bands, const T* totals,
                        bool rooted, bool averaged, int threads, int64_t* nearest, const Table& table, const Poll& poll) {
     threads = int(std::min<int64_t>(threads, items.count));
-    std::vector<std::unique_ptr<Narrowing<T>>> workers;
+    std::vector<std::unique_ptr<WindowSearch<T>>> workers;
     for (int worker = 0; worker < std::max(1, threads); worker++)
-        workers.push_back(std::make_unique<Narrowing<T>>(items, program, bands, totals, rooted, averaged, kernels<T>(table)));
+        workers.push_back(std::make_unique<WindowSearch<T>>(items, program, bands, totals, rooted, averaged, kernels<T>(table)));
     volatile bool stop = false;
     return run_tasks(
         items.count, threads, [&](int64_t query, int worker) { workers[size_t(worker)]->run(query, nearest, &stop); },
@@ -158,7 +158,7 @@ bool nearest_by_window(const Collection<T>& items, const Program<T>& program, co
 }
 
 #define TIMELIKE_INSTANTIATE(T)                                                                                               \
-    template bool nearest_by_window<T>(const Collection<T>&, const Program<T>&, const std::vector<Window>&, const T*, bool,   \
+    template bool nearest_by_window<T>(const PackedSequences<T>&, const Program<T>&, const std::vector<Window>&, const T*, bool,   \
                                        bool, int, int64_t*, const Table&, const Poll&);
 TIMELIKE_INSTANTIATE(float)
 TIMELIKE_INSTANTIATE(double)

@@ -1,4 +1,4 @@
-"""The machine under all kernels: whether they are compiled, for which instruction set, on how many processors."""
+"""The runtime environment of the kernels: whether they are compiled, the instruction set, and the number of CPUs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _checked_isa: list[str] = []  # the kernels read TIMELIKE_ISA once, so it is che
 
 
 def is_native_enabled() -> bool:
-    """Whether the compiled kernels are in use; `TIMELIKE_NATIVE=0` switches them off.
+    """Whether the compiled kernels are in use; `TIMELIKE_NATIVE=0` disables them.
 
     >>> is_native_enabled() in (True, False)
     True
@@ -46,9 +46,9 @@ def is_native_enabled() -> bool:
 
 
 def use_kernels() -> bool:
-    """Whether to run the kernels or the fallback; warns once where the kernels are missing and not switched off.
+    """Whether to run the kernels or the fallback; warns once if the kernels are missing and not disabled.
 
-    Callers ask at every call and not when they are imported: tests and users switch the kernels off in between.
+    Callers check at every call, not at import, because tests and users disable the kernels in between.
     """
     if is_native_enabled():
         if not _checked_isa:

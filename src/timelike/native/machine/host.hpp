@@ -6,8 +6,8 @@
 #include <nanobind/stl/string.h>
 
 #include "machine/dispatch.hpp"
-#include "machine/steps.hpp"
-#include "machine/watch.hpp"
+#include "machine/packed_sequences.hpp"
+#include "machine/progress_poll.hpp"
 
 namespace timelike {
 
@@ -19,7 +19,7 @@ template <class T> using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::
 using Ids = Array1<const int64_t>;
 
 template <class T>
-Collection<T> collection(const Array2<const T>& values, const Ids& starts, const Ids& lengths) {
+PackedSequences<T> packed_sequences(const Array2<const T>& values, const Ids& starts, const Ids& lengths) {
     return {values.data(), starts.data(), lengths.data(), int64_t(lengths.size()), int64_t(values.shape(1))};
 }
 

@@ -1,4 +1,4 @@
-"""Sequences in memory as every kernel and every fallback is given them, and what two of their frames may cost."""
+"""The memory layout of sequences that all kernels and fallbacks share, and the frame costs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class PackedSequences(NamedTuple):
         return [self.values[start : start + length] for start, length in places]
 
     def pad_items(self, chosen: NDArray[np.int64]) -> NDArray[Any]:
-        """The chosen ones, (item, time, channel); past its end a sequence repeats its last step.
+        """The chosen sequences, (item, time, channel); past its end, a sequence repeats its last step.
 
-        Not zeros: a repeated step is as large as the others, so nothing that is made of it and dropped can overflow.
+        Not zeros: a repeated step is as large as the others, so values that are computed from it and dropped do not
+        overflow.
         """
         last = self.lengths[chosen, None] - 1  # (item, 1)
         at = np.minimum(np.arange(last.max() + 1), last)
@@ -41,9 +42,9 @@ class PackedSequences(NamedTuple):
 
 
 def refuse_mismatch(x: PackedSequences, y: PackedSequences) -> None:
-    """An error where two sides have other channels, or a sequence lies outside its values, which kernels would read.
+    """Raise an error if two sides differ in channels, or if a sequence lies outside its buffer.
 
-    Callers have checked their input before; this costs a microsecond, and what it guards against is a crash.
+    Callers have already validated their input; this check costs a microsecond and prevents a crash.
 
     >>> x, y = (PackedSequences.from_sequence(np.zeros((3, n_channels))) for n_channels in (2, 1))
     >>> refuse_mismatch(x, y)
@@ -55,7 +56,7 @@ def refuse_mismatch(x: PackedSequences, y: PackedSequences) -> None:
         raise ValueError(f"x has steps of {x.values.shape[1]} channels and y of {y.values.shape[1]}: expected the same")
     for name, side in (("x", x), ("y", y)):
         starts, lengths, rows = side.starts, side.lengths, len(side.values)
-        if len(lengths) == 1 == len(starts):  # one pair is asked for by the million
+        if len(lengths) == 1 == len(starts):  # called millions of times for single pairs
             outside = starts[0] < 0 or lengths[0] < 0 or starts[0] + lengths[0] > rows
         else:
             ends = starts + lengths if len(starts) == len(lengths) else None

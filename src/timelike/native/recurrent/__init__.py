@@ -1,4 +1,4 @@
-"""GRUs and LSTMs over many sequences, each to its own end: last states and gradients, of arrays.
+"""GRUs and LSTMs over many sequences of different lengths: last states and gradients, on arrays.
 
 `autograd` is the same for tensors, with gradients, and chooses between these kernels and `fallback`.
 """
@@ -20,14 +20,14 @@ Values = TypeVar("Values")
 
 Arrays = NDArray[Any]
 
-# numbers kept for the gradients, half a gigabyte in float32; beyond, steps are computed again on the way back
+# numbers kept for the gradients, half a gigabyte in float32; beyond, the backward pass recomputes steps
 _MAX_NUMBERS = 1 << 27
 
 
 class RecurrentLayers(NamedTuple, Generic[Values]):
-    """What acts on inputs and what acts on states, layer by layer, in turn; rows as torch has them, (gate, unit).
+    """Input weights and state weights of every layer, alternating; rows (gate, unit) as in torch.
 
-    Gates are r z n of a GRU, i f g o of an LSTM.
+    The gates are r z n for a GRU and i f g o for an LSTM.
     """
 
     weights: list[Values]
@@ -47,7 +47,7 @@ class RecurrentLayers(NamedTuple, Generic[Values]):
 class PaddedBatch(NamedTuple, Generic[Values]):
     """Sequences (item, time, channel) and their lengths (item,): at least 1, and int64.
 
-    Past a length there may be any number.
+    Values past a length are arbitrary.
     """
 
     values: Values
@@ -57,7 +57,7 @@ class PaddedBatch(NamedTuple, Generic[Values]):
 def forward(
     kind: Kind, layers: RecurrentLayers[Arrays], x: PaddedBatch[Arrays], *, keep: bool, threads: int
 ) -> tuple[Arrays, Arrays | None]:
-    """The last states (item, hidden) of the last layer; and what `backward` needs, if it is kept. Kernels only."""
+    """The last states (item, hidden) of the last layer, and the data for `backward`, if requested. Kernels only."""
     out = np.empty((len(x.values), layers.hidden), x.values.dtype)
     lstm = kind == "lstm"
     kept = kernels.recurrent_forward(lstm, *layers, *x, keep=keep, budget=_MAX_NUMBERS, threads=threads, out=out)
@@ -74,9 +74,9 @@ def backward(
     to_inputs: bool,
     threads: int,
 ) -> tuple[Arrays | None, RecurrentLayers[Arrays]]:
-    """From the gradient by the last states, those by the sequences, if needed, and by the layers. Kernels only."""
+    """The gradients of the sequences, if requested, and of the layers, from those of the last states. Kernels only."""
     by_x = np.zeros_like(x.values) if to_inputs else None
-    found = RecurrentLayers(*([np.empty_like(one) for one in part] for part in layers))
+    layer_gradients = RecurrentLayers(*([np.empty_like(one) for one in part] for part in layers))
     kernels.recurrent_backward(
         kind == "lstm",
         *layers,
@@ -86,7 +86,7 @@ def backward(
         budget=_MAX_NUMBERS,
         threads=threads,
         to_x=by_x,
-        to_weights=found.weights,
-        to_biases=found.biases,
+        to_weights=layer_gradients.weights,
+        to_biases=layer_gradients.biases,
     )
-    return by_x, found
+    return by_x, layer_gradients

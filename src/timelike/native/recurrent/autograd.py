@@ -1,4 +1,4 @@
-"""GRUs and LSTMs over padded sequences, tensors in and tensors out: the kernels where they apply, else the fallback."""
+"""GRUs and LSTMs over padded sequences, on tensors: the kernels where they apply, otherwise the fallback."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from . import Kind, PaddedBatch, RecurrentLayers, fallback
 def last_states(cells: nn.RNNBase, x: Tensor, lengths: Tensor | None = None) -> Tensor:
     """The state (item, hidden) of the last layer after the last step of each sequence (item, time, channel).
 
-    `cells` are an `nn.GRU` or `nn.LSTM` as they come: their parameters are read, and they are not called.
-    Where lengths is None, all sequences have all steps. What is past a length changes no value and no gradient.
+    `cells` is an `nn.GRU` or `nn.LSTM`: its parameters are read, but it is not called.
+    If lengths is None, all sequences have all steps. Values past a length affect neither values nor gradients.
 
     >>> cells = nn.GRU(2, 3, batch_first=True)
     >>> last_states(cells, torch.randn(4, 10, 2), torch.tensor([10, 1, 7, 2])).shape
@@ -34,15 +34,14 @@ def last_states(cells: nn.RNNBase, x: Tensor, lengths: Tensor | None = None) -> 
     if torch.is_grad_enabled() and any(part.requires_grad for part in (x, *flat)):
         graded: Tensor = _LastStates.apply(kind, own, x, *flat)[0]  # type: ignore[no-untyped-call]
         return graded
-    found, _ = recurrent.forward(kind, *_to_arrays(layers, x, own), keep=False, threads=torch.get_num_threads())
-    return torch.from_numpy(found)
+    states, _ = recurrent.forward(kind, *_to_arrays(layers, x, own), keep=False, threads=torch.get_num_threads())
+    return torch.from_numpy(states)
 
 
 def _layers_from_torch(flat: list[Tensor]) -> RecurrentLayers[Tensor]:
     """From torch's order: two weights and two biases for every layer."""
     return RecurrentLayers(
-        [part for k, part in enumerate(flat) if k % 4 < 2],
-        [part for k, part in enumerate(flat) if k % 4 >= 2],
+        [part for k, part in enumerate(flat) if k % 4 < 2], [part for k, part in enumerate(flat) if k % 4 >= 2]
     )
 
 
@@ -53,7 +52,7 @@ def _is_kernel_supported(layers: RecurrentLayers[Tensor], x: Tensor, lengths: Te
         return False
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():  # tensors without numbers
         return False
-    # what does not fit is left to torch, which says so
+    # torch raises the error for input that does not fit
     fits = x.ndim == 3 and x.numel() > 0 and x.shape[2] == layers.weights[0].shape[1]
     return fits and (lengths is None or _is_within(lengths, x)) and use_kernels()
 
@@ -71,9 +70,9 @@ class _LastStates(torch.autograd.Function):
     @staticmethod
     def forward(kind: Kind, lengths: Tensor, x: Tensor, *flat: Tensor) -> tuple[Tensor, Tensor]:
         given = _to_arrays(_layers_from_flat(flat), x, lengths)
-        found, kept = recurrent.forward(kind, *given, keep=True, threads=torch.get_num_threads())
+        states, kept = recurrent.forward(kind, *given, keep=True, threads=torch.get_num_threads())
         assert kept is not None
-        return torch.from_numpy(found), torch.from_numpy(kept)
+        return torch.from_numpy(states), torch.from_numpy(kept)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -93,9 +92,9 @@ class _LastStates(torch.autograd.Function):
         given = _to_arrays(_layers_from_flat(flat), x, lengths)
         outside = np.ascontiguousarray(gradient.numpy(force=True))
         how = {"to_inputs": needed[0], "threads": ctx.threads}
-        by_x, found = recurrent.backward(ctx.kind, *given, kept.numpy(), outside, **how)
+        by_x, layer_gradients = recurrent.backward(ctx.kind, *given, kept.numpy(), outside, **how)
         to_x = None if by_x is None else torch.from_numpy(by_x)
-        return None, None, to_x, *map(torch.from_numpy, (*found.weights, *found.biases))
+        return None, None, to_x, *map(torch.from_numpy, (*layer_gradients.weights, *layer_gradients.biases))
 
 
 def _layers_from_flat(flat: Any) -> RecurrentLayers[Tensor]:
@@ -109,10 +108,10 @@ def _gradients_by_fallback(
     with torch.enable_grad():
         # views, because one tensor may be given twice
         x, *flat = (part.view_as(part) for part in given)
-        found = fallback.last_states(kind, _layers_from_flat(flat), x, lengths)
-        asked = [part for part, wanted in zip((x, *flat), needed, strict=True) if wanted]
-        by_asked = iter(torch.autograd.grad(found, asked, gradient, create_graph=True))
-    return tuple(next(by_asked) if wanted else None for wanted in needed)
+        states = fallback.last_states(kind, _layers_from_flat(flat), x, lengths)
+        differentiated = [part for part, wanted in zip((x, *flat), needed, strict=True) if wanted]
+        gradients = iter(torch.autograd.grad(states, differentiated, gradient, create_graph=True))
+    return tuple(next(gradients) if wanted else None for wanted in needed)
 
 
 def _to_arrays(

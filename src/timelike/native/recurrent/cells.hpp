@@ -1,6 +1,6 @@
-// What becomes of the sums that go into the gates of an LSTM or GRU, for a register of units of one sequence, and the way back.
+// What becomes of the sums that go into the gates of an LSTM or GRU, for a register of units of one sequence, and the backward pass.
 #pragma once
-#include "machine/squash.hpp"
+#include "machine/activations.hpp"
 #include "recurrent/products.hpp"
 
 namespace timelike {
@@ -14,7 +14,7 @@ struct Lstm {
     template <class T>
     static vec<T> forward(T* gates, vec<T>, vec<T>& c, T*) {
         constexpr int W = lanes<T>;
-        const Two<T> both = logistic<T>(load(gates), load(gates + W));
+        const VecPair<T> both = logistic<T>(load(gates), load(gates + W));
         const vec<T> fresh = tangent<T>(load(gates + 2 * W)), out = logistic<T>(load(gates + 3 * W));
         store(gates, both.first), store(gates + W, both.second), store(gates + 2 * W, fresh), store(gates + 3 * W, out);
         c = fused(both.second, c, both.first * fresh);
@@ -45,7 +45,7 @@ struct Gru {
     template <class T>
     static vec<T> forward(T* gates, vec<T> before, vec<T>&, T* extra) {
         constexpr int W = lanes<T>;
-        const Two<T> both = logistic<T>(load(gates), load(gates + W));
+        const VecPair<T> both = logistic<T>(load(gates), load(gates + W));
         const vec<T> fresh = tangent<T>(fused(both.first, load(extra), load(gates + 2 * W)));
         store(gates, both.first), store(gates + W, both.second), store(gates + 2 * W, fresh);
         return fused(both.second, before - fresh, fresh);

@@ -12,9 +12,9 @@ from . import Kind, RecurrentLayers
 
 
 def last_states(kind: Kind, layers: RecurrentLayers[Tensor], x: Tensor, lengths: Tensor | None) -> Tensor:
-    """The state (item, hidden) of the last layer at the end of every sequence; all are whole where lengths is None.
+    """The state (item, hidden) of the last layer at the end of every sequence; without lengths, of the padded length.
 
-    With lengths it is differentiable as often as one likes; torch's fused LSTM, which whole ones take, is so once.
+    With lengths it is differentiable any number of times; without, torch's fused LSTM is differentiable once.
     """
     flat = layers.torch_parameters()
     depth, run = len(flat) // 4, torch.lstm if kind == "lstm" else torch.gru
@@ -24,6 +24,6 @@ def last_states(kind: Kind, layers: RecurrentLayers[Tensor], x: Tensor, lengths:
     if lengths is None:
         return run(x, begin, flat, *settings, True)[1][-1]
     packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    found = run(packed.data, packed.batch_sizes, begin, flat, *settings)[1][-1]
+    states = run(packed.data, packed.batch_sizes, begin, flat, *settings)[1][-1]
     assert packed.unsorted_indices is not None
-    return found.index_select(0, packed.unsorted_indices)
+    return states.index_select(0, packed.unsorted_indices)

@@ -3,7 +3,7 @@
 
 #include "machine/host.hpp"
 #include "machine/pool.hpp"
-#include "machine/shelf.hpp"
+#include "machine/scratch_buffer.hpp"
 #include "recurrent/blocks.hpp"
 
 namespace timelike {
@@ -20,24 +20,24 @@ struct Network {
 };
 
 template <class T>
-std::vector<Desk<T>> desks(const RecurrentSizes& s, const Plan& plan, bool sheets, bool gradients, int threads) {
-    std::vector<Desk<T>> made;  // here, where a lack of memory is an exception and not the end
+std::vector<Workspace<T>> make_workspaces(const RecurrentSizes& s, const Plan& plan, bool sheets, bool gradients, int threads) {
+    std::vector<Workspace<T>> made;  // here, where a lack of memory is an exception and not the end
     for (int worker = 0; worker < std::max(1, threads); worker++) made.emplace_back(s, plan, sheets, gradients);
     return made;
 }
 
 // Waking threads costs more than a few small steps.
-int wanted(const RecurrentSizes& s, const Plan& plan, int threads) {
+int useful_threads(const RecurrentSizes& s, const Plan& plan, int threads) {
     return double(plan.rows) * double(s.layers * s.gates * s.hidden) * double(s.hidden + s.inputs) < 2e6 ? 0 : threads;
 }
 
 template <class T>
-void forward(const Network<T>& network, const Given<T>& given, const Plan& plan, T* kept, T* out, int threads, const Poll& poll) {
+void forward(const Network<T>& network, const InputBatch<T>& given, const Plan& plan, T* kept, T* out, int threads, const Poll& poll) {
     const RecurrentSizes& s = network.sizes;
-    const Packed<T> packed(s, network.layers, true, false);
-    const Job<T> job{s, network.kernels, packed, given, plan};
-    threads = wanted(s, plan, threads);
-    const std::vector<Desk<T>> all = desks<T>(s, plan, !kept || !plan.whole, false, threads);
+    const PackedWeights<T> packed(s, network.layers, true, false);
+    const NetworkPass<T> job{s, network.kernels, packed, given, plan};
+    threads = useful_threads(s, plan, threads);
+    const std::vector<Workspace<T>> all = make_workspaces<T>(s, plan, !kept || !plan.whole, false, threads);
     const int64_t blocks = int64_t(plan.blocks.size());
     volatile bool stop = false;
     const auto work = [&](int64_t b, int worker) {
@@ -48,19 +48,19 @@ void forward(const Network<T>& network, const Given<T>& given, const Plan& plan,
 
 // Where the gradients go: by the inputs, unless it is null, and by the layers.
 template <class T>
-struct Wanted {
+struct GradientOutputs {
     T* x;
-    std::vector<LayerOf<T>> layers;
+    std::vector<LayerWeights<T>> layers;
 };
 
 template <class T>
-void backward(const Network<T>& network, const Given<T>& given, const Plan& plan, const T* kept, const T* gradient,
-              const Wanted<T>& into, int threads, const Poll& poll) {
+void backward(const Network<T>& network, const InputBatch<T>& given, const Plan& plan, const T* kept, const T* gradient,
+              const GradientOutputs<T>& into, int threads, const Poll& poll) {
     const RecurrentSizes& s = network.sizes;
-    const Packed<T> packed(s, network.layers, !plan.whole, true);
-    const Job<T> job{s, network.kernels, packed, given, plan};
-    threads = wanted(s, plan, threads);
-    const std::vector<Desk<T>> all = desks<T>(s, plan, !plan.whole, true, threads);
+    const PackedWeights<T> packed(s, network.layers, !plan.whole, true);
+    const NetworkPass<T> job{s, network.kernels, packed, given, plan};
+    threads = useful_threads(s, plan, threads);
+    const std::vector<Workspace<T>> all = make_workspaces<T>(s, plan, !plan.whole, true, threads);
     // blocks summed in turn, then their sums in turn: no result depends on threads, and few sums are kept
     const int64_t blocks = int64_t(plan.blocks.size()), parts = std::min(blocks, most_parts);
     std::vector<std::vector<WeightSums<T>>> sums{size_t(parts)};
@@ -83,8 +83,8 @@ template <class T> using Matrices = std::vector<Array2<T>>;
 template <class T> using Vectors = std::vector<Array1<T>>;
 
 template <class T>
-std::vector<LayerOf<T>> layers_of(const Matrices<T>& weights, const Vectors<T>& biases) {
-    std::vector<LayerOf<T>> made;
+std::vector<LayerWeights<T>> layers_of(const Matrices<T>& weights, const Vectors<T>& biases) {
+    std::vector<LayerWeights<T>> made;
     for (size_t l = 0; l + 1 < weights.size(); l += 2)
         made.push_back({weights[l].data(), weights[l + 1].data(), biases[l].data(), biases[l + 1].data()});
     return made;
@@ -105,20 +105,20 @@ Network<T> network_of(bool lstm, const Isa& isa, const Matrices<const T>& weight
 }
 
 template <class T>
-Given<T> given_of(const Array3<const T>& x, const Ids& lengths) {
+InputBatch<T> given_of(const Array3<const T>& x, const Ids& lengths) {
     return {x.data(), lengths.data(), int64_t(x.shape(0)), int64_t(x.shape(1)), int64_t(x.shape(2))};
 }
 
-// Gives what the way back needs, or None.
+// Gives what the backward pass needs, or None.
 template <class T>
 nb::object forward_python(bool lstm, Matrices<const T> weights, Vectors<const T> biases, Array3<const T> x, Ids lengths, bool keep,
                           int64_t budget, int threads, Array2<T> out, Isa isa) {
     const Network<T> network = network_of<T>(lstm, isa, weights, biases);
-    const Given<T> given = given_of<T>(x, lengths);
+    const InputBatch<T> given = given_of<T>(x, lengths);
     const Plan plan(network.sizes, given.lengths, given.items, budget);
-    std::unique_ptr<Room> kept = keep ? std::make_unique<Room>(size_t(plan.kept) * sizeof(T)) : nullptr;
+    std::unique_ptr<ScratchBuffer> kept = keep ? std::make_unique<ScratchBuffer>(size_t(plan.kept) * sizeof(T)) : nullptr;
     T* const memory = keep ? static_cast<T*>(kept->memory()) : nullptr;
-    Watch{nb::none(), {}}.over([&](const Poll& poll) { forward<T>(network, given, plan, memory, out.data(), threads, poll); });
+    ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) { forward<T>(network, given, plan, memory, out.data(), threads, poll); });
     return keep ? kept.release()->array<T>(size_t(plan.kept)) : nb::none();
 }
 
@@ -127,11 +127,11 @@ void backward_python(bool lstm, Matrices<const T> weights, Vectors<const T> bias
                      Array1<const T> kept, Array2<const T> gradient, int64_t budget, int threads, std::optional<Array3<T>> to_x,
                      Matrices<T> to_weights, Vectors<T> to_biases, Isa isa) {
     const Network<T> network = network_of<T>(lstm, isa, weights, biases);
-    const Given<T> given = given_of<T>(x, lengths);
+    const InputBatch<T> given = given_of<T>(x, lengths);
     const Plan plan(network.sizes, given.lengths, given.items, budget);
     if (int64_t(kept.size()) != plan.kept) throw std::invalid_argument("what was kept is of other sequences");
-    const Wanted<T> into{to_x ? to_x->data() : nullptr, layers_of(to_weights, to_biases)};
-    Watch{nb::none(), {}}.over(
+    const GradientOutputs<T> into{to_x ? to_x->data() : nullptr, layers_of(to_weights, to_biases)};
+    ProgressPoll{nb::none(), {}}.over(
         [&](const Poll& poll) { backward<T>(network, given, plan, kept.data(), gradient.data(), into, threads, poll); });
 }
 

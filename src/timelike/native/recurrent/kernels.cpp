@@ -47,7 +47,7 @@ void gate_sums(const RecurrentCell<T>& cell, const Shape<T, Cell>& shape, const 
 
 // Where the states after a step go: to the next step of those that have one here, else to what is carried on.
 template <class T, class Cell>
-struct Onward {
+struct NextStates {
     T *h, *c, *carried_h, *carried_c, *above;
     int64_t count;
 
@@ -77,7 +77,7 @@ void forward(const RecurrentCell<T>& cell, const RecurrentChunk& chunk, const Re
             T* const extra = sheet.extra + (unit * chunk.rows + offset) * lanes<T>;
             gate_sums<T, Cell>(cell, shape, sheet, unit, offset, n, chunk.first && t == 0, gates, extra, scratch);
             const int64_t column = shape.column(unit, shape.panel);
-            const Onward<T, Cell> onward{sheet.states + column + next * wide, extra + n * lanes<T>,
+            const NextStates<T, Cell> onward{sheet.states + column + next * wide, extra + n * lanes<T>,
                                       state.h + shape.column(unit, many * wide), state.c + unit * many * lanes<T>,
                                       above ? above + column + offset * wide : nullptr,
                                       t + 1 < chunk.steps ? chunk.counts[t + 1] : 0};

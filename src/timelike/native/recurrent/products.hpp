@@ -72,7 +72,7 @@ struct Product {
 };
 
 template <class T>
-struct Outer {
+struct OuterProduct {
     const T *d, *x;
     int64_t count;
     template <int Rows, int Registers, int Gates>
@@ -119,7 +119,7 @@ template <class T, int Registers, int Gates>
 void add_outer_of(int64_t count, const T* d, const T* x, T* c) {
     constexpr int64_t part = cached / (int64_t(sizeof(T)) * width<T, Gates>);
     for (; count > 0; count -= part, d += part * width<T, Gates>, x += part * width<T, Gates>)
-        in_tiles<T, Registers, Gates>(width<T, Gates>, Outer<T>{d, x, smaller(count, part)}, c);
+        in_tiles<T, Registers, Gates>(width<T, Gates>, OuterProduct<T>{d, x, smaller(count, part)}, c);
 }
 
 template <class T, int Gates>

@@ -10,10 +10,10 @@ namespace {
 
 // One layer as torch has it: (gate and unit, input), (gate and unit, unit) and the biases (gate and unit) of both.
 template <class T>
-struct LayerOf {
+struct LayerWeights {
     T *input, *state, *input_bias, *state_bias;
 };
-template <class T> using Layer = LayerOf<const T>;
+template <class T> using Layer = LayerWeights<const T>;
 
 // (panel of units, column, gate, lane)
 template <class T>
@@ -45,9 +45,9 @@ void pack_back(const RecurrentSizes& s, const T* from, int64_t columns, T* into)
 
 // The weights of all layers in the order in which the kernels read them, for one of the two ways or both.
 template <class T>
-class Packed {
+class PackedWeights {
   public:
-    Packed(const RecurrentSizes& s, const std::vector<Layer<T>>& layers, bool forwards, bool backwards) {
+    PackedWeights(const RecurrentSizes& s, const std::vector<Layer<T>>& layers, bool forwards, bool backwards) {
         for (int64_t l = 0; l < s.layers; l++) {
             const Layer<T>& layer = layers[size_t(l)];
             const int64_t reads = s.reads(l), rows = s.units() * s.wide();
@@ -127,7 +127,7 @@ T collect_bias(const RecurrentSizes& s, int64_t parts, const Part& part, int64_t
 // All rows of one unit, from `sums` (part, layer).
 template <class T>
 void collect(const RecurrentSizes& s, const std::vector<std::vector<WeightSums<T>>>& sums, int64_t layer, int64_t unit,
-                    const LayerOf<T>& into) {
+                    const LayerWeights<T>& into) {
     const int64_t parts = int64_t(sums.size());
     const auto of = [&](int64_t n) -> const WeightSums<T>& { return sums[size_t(n)][size_t(layer)]; };
     for (int64_t g = 0; g < s.gates; g++) {

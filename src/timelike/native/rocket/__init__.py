@@ -1,9 +1,9 @@
-"""Dilated convolutions of series, how often each exceeds its thresholds and how long without a break, in arrays.
+"""Rocket features on arrays: dilated convolutions, the fraction of steps above each threshold and the longest run.
 
 A kernel has nine taps, three of weight 2 and six of weight −1. Tap k reads (k − 4)·d steps from now where kernels are
-centred, and (k − 8)·d where they look back only, with 0 before the first step and after the last. Sums are taken in one
-order everywhere and comparisons counted, so a feature has the same bits on every instruction set, whatever else is
-encoded with it, and in `fallback`.
+centred, and (k − 8)·d where they are causal, with 0 before the first step and after the last. Sums have the same
+order everywhere and comparisons are counted, so a feature is bit-identical on every instruction set, in every batch
+and in `fallback`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ GROUPS = 21
 
 
 class KernelBank(NamedTuple):
-    """Kernels at some dilations, and the thresholds that their outputs are compared with.
+    """Kernels with dilations, and the thresholds for their outputs.
 
-    Kernels whose number plus that of the dilation is odd count only where they are wholly inside of the series, unless
-    it is no longer than they are; the others count at every step.
+    If the number of a kernel plus that of its dilation is odd, it counts only at steps where it lies entirely inside
+    the series, unless the series is not longer than the kernel; other kernels count at every step.
     """
 
     dilations: NDArray[np.int64]
@@ -55,10 +55,10 @@ class KernelBank(NamedTuple):
 
 
 def features(steps: PackedSequences, bank: KernelBank, *, threads: int) -> NDArray[np.float32]:
-    """Shares of the steps at which outputs exceed thresholds, and of the longest runs of such steps.
+    """The fractions of steps at which outputs exceed thresholds, and those of the longest runs of such steps.
 
-    (item, feature): as many shares as there are thresholds, and then as many runs. `steps` are float32 (step, channel)
-    and contiguous, every sequence at least one step long.
+    The result is (item, feature): one fraction per threshold, then one run per threshold. `steps` are float32 (step,
+    channel) and contiguous; every sequence has at least one step.
     """
     out = np.empty((len(steps.lengths), 2 * len(bank.thresholds)), np.float32)
     # a dilation beyond every series reads nothing but the present step, as one of its length does: scratch memory then

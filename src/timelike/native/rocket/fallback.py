@@ -1,4 +1,4 @@
-"""The convolutions in NumPy, one series after the other: the same sums in the same order, the same bits."""
+"""The fallback of the Rocket kernels in NumPy, one series at a time: bit-identical, with the same order of sums."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Floats = NDArray[np.float32]
 
 
 def features(series: Floats, bank: KernelBank) -> Floats:
-    """Shares and then longest stretches of one series (time, channel), (feature,)."""
-    found, thresholds = [], iter(np.split(bank.thresholds, bank.counts.reshape(-1).cumsum()[:-1]))
+    """Fractions above the thresholds, then longest runs, of one series (time, channel): (feature,)."""
+    feature_blocks, thresholds = [], iter(np.split(bank.thresholds, bank.counts.reshape(-1).cumsum()[:-1]))
     for place in range(len(bank.dilations)):
         by_group = [tap_values(series, bank, place, group) for group in range(GROUPS)]
         for kernel, triple in enumerate(TRIPLES):
             row = kernel_output(*by_group[kernel % GROUPS], triple)
             above = row[slice(*bank.counted_range(place, kernel, len(series)))] > next(thresholds)[:, None]
             counts = np.stack([np.count_nonzero(above, axis=1), longest_runs(above)])
-            found.append(counts.astype(np.float32) / np.float32(above.shape[1]))
-    return np.asarray(np.concatenate(found, axis=1).reshape(-1))
+            feature_blocks.append(counts.astype(np.float32) / np.float32(above.shape[1]))
+    return np.asarray(np.concatenate(feature_blocks, axis=1).reshape(-1))
 
 
 def longest_runs(above: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The most steps that follow each other in every row of (threshold, time)."""
+    """The length of the longest run in every row of (threshold, time)."""
     steps = np.arange(1, above.shape[1] + 1)
     last_below = np.maximum.accumulate(np.where(above, 0, steps), axis=1)
     return np.asarray((steps - last_below).max(axis=1))
@@ -55,7 +55,7 @@ def sum_channels(series: Floats, channels: NDArray[Any]) -> Floats:
 
 def _sum_in_order(terms: list[Floats]) -> Floats:
     """In the order in which they come."""
-    found = terms[0]
+    total = terms[0]
     for term in terms[1:]:
-        found = found + term
-    return found
+        total = total + term
+    return total

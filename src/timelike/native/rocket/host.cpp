@@ -12,7 +12,7 @@
 #include "machine/host.hpp"
 #include "machine/memory.hpp"
 #include "machine/pool.hpp"
-#include "machine/order.hpp"
+#include "machine/length_order.hpp"
 
 namespace timelike {
 namespace {
@@ -22,18 +22,18 @@ const RocketTable* const built[] = TIMELIKE_TABLES(rocket_table);
 constexpr int64_t small = 1 << 22;  // comparisons that are made before a thread would have woken up
 
 // Every series by itself: no feature depends on the others, or on who computes it. Shares come first, then stretches.
-void features(const RocketTable& kernels, const RocketBank& bank, const Collection<float>& x, int64_t thresholds, float* out, int64_t stride,
+void features(const RocketTable& kernels, const RocketBank& bank, const PackedSequences<float>& x, int64_t thresholds, float* out, int64_t stride,
               int threads, const Poll& poll) {
     const int64_t room = kernels.scratch(bank, longest(x), x.channels);
-    std::vector<Buffer<float>> desks;
-    for (int w = 0; w < std::max(1, threads); w++) desks.push_back(buffer<float>(room));
+    std::vector<Buffer<float>> make_workspaces;
+    for (int w = 0; w < std::max(1, threads); w++) make_workspaces.push_back(buffer<float>(room));
     const std::vector<int64_t> order = by_length(x);
     volatile bool stop = false;
     const auto work = [&](int64_t task, int worker) {
         const int64_t item = order[size_t(x.count - 1 - task)];  // the longest first: threads end at about the same time
         float* const own = out + item * stride;
         kernels.features(bank, x.values + x.starts[item] * x.channels, x.lengths[item], x.channels, own, own + thresholds,
-                         desks[size_t(worker)].get(), &stop);
+                         make_workspaces[size_t(worker)].get(), &stop);
     };
     run_tasks(x.count, threads, work, [&](int64_t done) { return poll(done, x.count); }, &stop);
 }
@@ -76,9 +76,9 @@ void define_rocket(nb::module_& module) {
             refuse(number != int64_t(thresholds.size()), "expected as many thresholds as are counted");
             refuse(first < 0 || first + 2 * number > int64_t(out.shape(1)) || out.shape(0) != lengths.size(), "out is too small");
             if (lengths.size() == 0 || number == 0) return;
-            const Collection<float> all = collection(x, starts, lengths);
+            const PackedSequences<float> all = packed_sequences(x, starts, lengths);
             const int64_t steps = std::accumulate(all.lengths, all.lengths + all.count, int64_t(0));
-            Watch{nb::none(), {}}.over([&](const Poll& poll) {
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
                 features(kernels, bank, all, number, out.data() + first, int64_t(out.shape(1)), steps * number < small ? 0 : threads, poll);
             });
         },

@@ -49,7 +49,7 @@ struct Outputs {
 };
 
 // What a kernel reads: three times the series as its three taps see it, and the sums of all nine.
-struct Read {
+struct TapInputs {
     const float *a, *b, *c, *sums;
 
     inline Outputs outputs(int64_t t) const {
@@ -76,7 +76,7 @@ inline Words longest_within(Words word) {
 }
 
 // How many steps so far were above a threshold, how many of them at the end, and the most that followed each other.
-struct Tally {
+struct RunLengths {
     int64_t count, run, longest;
 
     inline void add(uint64_t word, int64_t within) {
@@ -89,7 +89,7 @@ struct Tally {
 };
 
 // Steps from `begin` to `end`, no more than a block; unless they end the series, they are a multiple of 64.
-void compare(const Read& read, int64_t begin, int64_t end, const float* thresholds, int64_t number, uint64_t* found, Tally* into) {
+void compare(const TapInputs& read, int64_t begin, int64_t end, const float* thresholds, int64_t number, uint64_t* found, RunLengths* into) {
     const int64_t whole = (end - begin) / word_bits, rest = (end - begin) % word_bits, all = whole + (rest > 0);
     for (int64_t w = 0; w < all; w++) {
         const Outputs outputs = read.outputs(begin + w * word_bits);
@@ -99,7 +99,7 @@ void compare(const Read& read, int64_t begin, int64_t end, const float* threshol
         uint64_t *const own = found + n * words, within[words];
         if (rest) own[whole] &= (uint64_t(1) << rest) - 1;
         for (int64_t w = 0; w < all; w += V) store(within + w, longest_within(load(own + w)));
-        Tally tally = into[n];
+        RunLengths tally = into[n];
         for (int64_t w = 0; w < all; w++) tally.add(own[w], int64_t(within[w]));
         into[n] = tally;
     }
@@ -107,14 +107,14 @@ void compare(const Read& read, int64_t begin, int64_t end, const float* threshol
 
 // Scratch of one series: channels apart; the series that a group sees and three times it, each between as many zeros as the
 // longest kernel looks back and ahead on; sums of taps; the words of a kernel's thresholds; and tallies.
-struct Desk {
+struct Workspace {
     int64_t steps, back, reach, stride, padded;  // `back`: dilations between the first tap and the step an output is for
     float *columns, *series, *thrice, *sums;
     uint64_t* found;
-    Tally* tallies;
+    RunLengths* tallies;
     int64_t size;  // in floats
 
-    Desk(const RocketBank& bank, int64_t steps, int64_t channels, float* scratch)
+    Workspace(const RocketBank& bank, int64_t steps, int64_t channels, float* scratch)
         : steps(steps),
           back(bank.back()),
           reach(rounded(back * bank.longest())),
@@ -130,8 +130,8 @@ struct Desk {
             of_dilation = larger(of_dilation, all);
         }
         found = reinterpret_cast<uint64_t*>(scratch);
-        tallies = reinterpret_cast<Tally*>(found + of_kernel * words);
-        series = scratch + rounded(int64_t((of_kernel * words * sizeof(uint64_t) + of_dilation * sizeof(Tally)) / sizeof(float)));
+        tallies = reinterpret_cast<RunLengths*>(found + of_kernel * words);
+        series = scratch + rounded(int64_t((of_kernel * words * sizeof(uint64_t) + of_dilation * sizeof(RunLengths)) / sizeof(float)));
         thrice = series + padded, sums = thrice + padded, columns = sums + stride;
         size = columns + (channels > 1 ? channels * stride : 0) - scratch;
     }
@@ -165,29 +165,29 @@ struct Desk {
             store(sums + t, sum);
         }
     }
-    Read read(const int (&taps)[3], int64_t dilation) const {
+    TapInputs read(const int (&taps)[3], int64_t dilation) const {
         const float* const first = thrice + reach - back * dilation;
         return {first + taps[0] * dilation, first + taps[1] * dilation, first + taps[2] * dilation, sums};
     }
 };
 
-struct Triples {
+struct TapTriples {
     int taps[rocket_kernels][3];
 
-    constexpr Triples() : taps() {
+    constexpr TapTriples() : taps() {
         int kernel = 0;
         for (int i = 0; i < rocket_taps; i++)
             for (int j = i + 1; j < rocket_taps; j++)
                 for (int k = j + 1; k < rocket_taps; k++) taps[kernel][0] = i, taps[kernel][1] = j, taps[kernel][2] = k, kernel++;
     }
 };
-constexpr Triples triples;
+constexpr TapTriples triples;
 
 // The steps at which a kernel's outputs count: odd ones do not look beyond the series, unless there is nothing else.
-struct Counted {
+struct OutputRange {
     int64_t first, end;
 
-    Counted(int64_t steps, int64_t dilation, int64_t back, int64_t number) : first(0), end(steps) {
+    OutputRange(int64_t steps, int64_t dilation, int64_t back, int64_t number) : first(0), end(steps) {
         if (number % 2 && steps > (rocket_taps - 1) * dilation) first = back * dilation, end = steps - (rocket_taps - 1 - back) * dilation;
     }
 };
@@ -206,43 +206,43 @@ uint32_t alike(const int64_t* channels, int64_t slots, uint32_t left) {
     return found;
 }
 
-int64_t scratch(const RocketBank& bank, int64_t steps, int64_t channels) { return Desk(bank, steps, channels, nullptr).size; }
+int64_t scratch(const RocketBank& bank, int64_t steps, int64_t channels) { return Workspace(bank, steps, channels, nullptr).size; }
 
 void features(const RocketBank& bank, const float* x, int64_t steps, int64_t channels, float* shares, float* stretches, float* memory,
               const volatile bool* stop) {
-    const Desk desk(bank, steps, channels, memory);
+    const Workspace workspace(bank, steps, channels, memory);
     const bool one = channels == 1;
-    desk.clear_around();
-    if (one) desk.take(x, 1, bank.channels, bank.slots);
-    else desk.take_apart(x, channels);
+    workspace.clear_around();
+    if (one) workspace.take(x, 1, bank.channels, bank.slots);
+    else workspace.take_apart(x, channels);
     const float* thresholds = bank.thresholds;
     for (int64_t j = 0; j < bank.dilations && !*stop; j++) {
         const int64_t dilation = bank.dilation[j], *const number = bank.counts + j * rocket_kernels;
         int64_t at[rocket_kernels + 1] = {};
         for (int k = 0; k < rocket_kernels; k++) at[k + 1] = at[k] + number[k];
         const int64_t all = at[rocket_kernels];
-        for (int64_t f = 0; f < all; f++) desk.tallies[f] = {};
-        if (one) desk.add_up(dilation);
+        for (int64_t f = 0; f < all; f++) workspace.tallies[f] = {};
+        if (one) workspace.add_up(dilation);
         for (uint32_t left = every_group, now = left; left; left &= ~now) {
             if (!one) {
                 const int64_t* const of_dilation = bank.channels + j * rocket_groups * bank.slots;
                 now = alike(of_dilation, bank.slots, left);
-                desk.take(x, channels, of_dilation + __builtin_ctz(now) * bank.slots, bank.slots);
-                desk.add_up(dilation);
+                workspace.take(x, channels, of_dilation + __builtin_ctz(now) * bank.slots, bank.slots);
+                workspace.add_up(dilation);
             }
             for (int64_t begin = 0; begin < steps; begin += block)
                 for (int k = 0; k < rocket_kernels; k++) {
-                    const Counted counted(steps, dilation, desk.back, j + k);
+                    const OutputRange counted(steps, dilation, workspace.back, j + k);
                     const int64_t from = counted.first + begin, to = smaller(from + block, counted.end);
                     if (from < to && number[k] && (now >> k % rocket_groups & 1))
-                        compare(desk.read(triples.taps[k], dilation), from, to, thresholds + at[k], number[k], desk.found, desk.tallies + at[k]);
+                        compare(workspace.read(triples.taps[k], dilation), from, to, thresholds + at[k], number[k], workspace.found, workspace.tallies + at[k]);
                 }
         }
         for (int k = 0; k < rocket_kernels; k++) {
-            const Counted counted(steps, dilation, desk.back, j + k);
+            const OutputRange counted(steps, dilation, workspace.back, j + k);
             const float seen = float(counted.end - counted.first);
             for (int64_t f = at[k]; f < at[k + 1]; f++) {
-                const Tally& tally = desk.tallies[f];
+                const RunLengths& tally = workspace.tallies[f];
                 shares[f] = float(tally.count) / seen;
                 stretches[f] = float(larger(tally.longest, tally.run)) / seen;
             }

@@ -1,8 +1,9 @@
-"""Sums over the hidden units of a perceptron of pairs, in arrays: all pairs, the best ones, or the largest of groups.
+"""The learned similarity of pairs (a perceptron), on arrays: all pairs, the best ones, or the largest of each group.
 
 S_ij = Σ_h w_h φ(l_ih + r_jh) + c with φ(z) = s·z + (1 − s)·max(z, 0), of left rows l and right rows r that the first
-layer has made. No table (left, right, hidden) is ever made. A pair is added up in one order: its number depends neither
-on the rows beside it nor on the threads, and is the same in all three verbs. Instruction sets round differently.
+layer has computed. No table (left, right, hidden) is allocated. Each pair is summed in one order, so its value depends
+neither on the other rows nor on the threads, and is the same in all three functions. Instruction sets round
+differently.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def scores(left: NDArray[Any], right: NDArray[Any], layer: OutputLayer, *, threa
 def best_scores(
     left: NDArray[Any], right: NDArray[Any], layer: OutputLayer, k: int = 1, *, threads: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """For every right row the k largest of its S and whose they are, each (right, k).
+    """The k largest S of every right row and the positions of their left rows, each (right, k).
 
-    The largest comes first, and of equal ones the earlier row; what is not a number counts as −∞.
+    The largest comes first, and the earlier row of equal ones; NaN counts as −∞.
     """
     _validate_sides(left, right, layer)
     if not 1 <= k <= len(left):
@@ -59,7 +60,7 @@ def best_scores(
 def group_maxima(
     left: NDArray[Any], right: NDArray[Any], layer: OutputLayer, starts: NDArray[np.int64], *, threads: int
 ) -> NDArray[Any]:
-    """For every right row the largest S in every group, (right, group); group g is left rows from starts[g] on."""
+    """The largest S of every right row in every group, (right, group); group g begins at left row starts[g]."""
     _validate_sides(left, right, layer)
     rising = len(starts) > 0 and starts[0] == 0 and bool((np.diff(starts, append=len(left)) > 0).all())
     if not rising:

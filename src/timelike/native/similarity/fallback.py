@@ -1,4 +1,4 @@
-"""The fallback of the sums in torch, a block of pairs after the other: the same numbers up to rounding."""
+"""The fallback of the similarity kernels in torch, one block of pairs at a time: equal up to rounding."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def best_scores(
     """The k largest of every right row and whose they are, each (right, k)."""
     values, ids = np.empty((len(right), k), left.dtype), np.empty((len(right), k), np.int64)
     for part in _row_blocks(left, right):
-        found = scores(left, right[part], layer).T
-        found[np.isnan(found)] = -np.inf
-        ids[part] = np.argsort(-found, axis=1, kind="stable")[:, :k]
-        values[part] = np.take_along_axis(found, ids[part], 1)
+        block = scores(left, right[part], layer).T
+        block[np.isnan(block)] = -np.inf
+        ids[part] = np.argsort(-block, axis=1, kind="stable")[:, :k]
+        values[part] = np.take_along_axis(block, ids[part], 1)
     return values, ids
 
 
@@ -51,8 +51,8 @@ def group_maxima(
 
 def _score_block(left: NDArray[Any], right: NDArray[Any], layer: OutputLayer) -> NDArray[Any]:
     one, two, weight = torch.tensor(left), torch.tensor(right), torch.tensor(layer.weight)
-    found = F.leaky_relu(one[:, None] + two, layer.slope) @ weight + layer.constant
-    return found.numpy()
+    block = F.leaky_relu(one[:, None] + two, layer.slope) @ weight + layer.constant
+    return block.numpy()
 
 
 def _row_blocks(left: NDArray[Any], right: NDArray[Any]) -> list[slice]:

@@ -55,9 +55,9 @@ struct Layer {
 
 // The memory of one worker: a tile's rows of either side, and its numbers.
 template <class T>
-class Bench {
+class Workspace {
   public:
-    Bench(const SimilarityKernels<T>& kernels, const Sides<T>& sides, const Layer<T>& layer)
+    Workspace(const SimilarityKernels<T>& kernels, const Sides<T>& sides, const Layer<T>& layer)
         : kernels_(kernels), sides_(sides), layer_(layer), stride_(kernels.stride(sides.hidden)), block_(block(sides.hidden)) {
         for (auto& values : values_) values = buffer<T>(kernels.filled(block_) * stride_);
         for (auto& offsets : offsets_) offsets = buffer<double>(block_);
@@ -99,14 +99,14 @@ class Bench {
     SimilarityRows<T> left_, right_;
 };
 
-// Threads that have a bench each, and tasks: blocks of right rows, each with some parts of what is on the left.
+// Threads that have a workspace each, and tasks: blocks of right rows, each with some parts of what is on the left.
 template <class T>
-class Floor {
+class TileScheduler {
   public:
-    Floor(const SimilarityKernels<T>& kernels, const Sides<T>& sides, const Layer<T>& layer, int threads)
+    TileScheduler(const SimilarityKernels<T>& kernels, const Sides<T>& sides, const Layer<T>& layer, int threads)
         : sides_(sides), threads_(sides.lefts * sides.rights * sides.hidden < small ? 0 : threads) {
-        for (int w = 0; w < std::max(1, threads_); w++) benches_.emplace_back(kernels, sides, layer);
-        block_ = benches_[0].block(), rights_ = pieces(sides.rights, block_);
+        for (int w = 0; w < std::max(1, threads_); w++) workspaces_.emplace_back(kernels, sides, layer);
+        block_ = workspaces_[0].block(), rights_ = pieces(sides.rights, block_);
     }
 
     int64_t block() const { return block_; }
@@ -114,15 +114,15 @@ class Floor {
     int64_t parts(int64_t most) const {
         return std::clamp<int64_t>(pieces(more * std::max(1, threads_), std::max<int64_t>(rights_, 1)), 1, std::max<int64_t>(most, 1));
     }
-    // work(bench, part, first right row, number of them), whose rows have been taken
+    // work(workspace, part, first right row, number of them), whose rows have been taken
     template <class Work>
     void run(int64_t parts, const Poll& poll, const Work& work) {
         volatile bool stop = false;
         const auto one = [&](int64_t task, int worker) {
-            Bench<T>& bench = benches_[size_t(worker)];
+            Workspace<T>& workspace = workspaces_[size_t(worker)];
             const int64_t first = task / parts * block_, count = std::min(block_, sides_.rights - first);
-            bench.take_right(first, count);
-            work(bench, task % parts, first, count);
+            workspace.take_right(first, count);
+            work(workspace, task % parts, first, count);
         };
         const int64_t tasks = rights_ * parts;
         run_tasks(tasks, threads_, one, [&](int64_t done) { return poll(done, tasks); }, &stop);
@@ -132,33 +132,33 @@ class Floor {
     const Sides<T>& sides_;
     int threads_;
     int64_t block_, rights_;
-    std::vector<Bench<T>> benches_;
+    std::vector<Workspace<T>> workspaces_;
 };
 
 template <class T>
-void scores(Floor<T>& floor, const Sides<T>& sides, T* out, const Poll& poll) {
-    const int64_t blocks = pieces(sides.lefts, floor.block()), parts = floor.parts(blocks);
-    floor.run(parts, poll, [&](Bench<T>& bench, int64_t part, int64_t right, int64_t) {
+void scores(TileScheduler<T>& scheduler, const Sides<T>& sides, T* out, const Poll& poll) {
+    const int64_t blocks = pieces(sides.lefts, scheduler.block()), parts = scheduler.parts(blocks);
+    scheduler.run(parts, poll, [&](Workspace<T>& workspace, int64_t part, int64_t right, int64_t) {
         for (int64_t b = part * blocks / parts; b < (part + 1) * blocks / parts; b++) {
-            const int64_t first = b * floor.block();
-            bench.take_left(first, std::min(floor.block(), sides.lefts - first));
-            bench.into(out + first * sides.rights + right, sides.rights, 1);
+            const int64_t first = b * scheduler.block();
+            workspace.take_left(first, std::min(scheduler.block(), sides.lefts - first));
+            workspace.into(out + first * sides.rights + right, sides.rights, 1);
         }
     });
 }
 
 // A left row and its number. The larger number is better, and of equal ones the earlier row: who computed it is no matter.
 template <class T>
-struct Found {
+struct RankedRow {
     T value;
     int64_t id;
 
-    bool operator<(const Found& other) const { return value > other.value || (value == other.value && id < other.id); }
+    bool operator<(const RankedRow& other) const { return value > other.value || (value == other.value && id < other.id); }
 };
 
 // The k best so far, the best first; what is not a number is less than all others.
 template <class T>
-void add(Found<T>* best, int64_t k, Found<T> one) {
+void add(RankedRow<T>* best, int64_t k, RankedRow<T> one) {
     if (std::isnan(one.value)) one.value = -std::numeric_limits<T>::infinity();
     if (!(one < best[k - 1])) return;
     int64_t at = k - 1;
@@ -167,21 +167,21 @@ void add(Found<T>* best, int64_t k, Found<T> one) {
 }
 
 template <class T>
-void best(Floor<T>& floor, const Sides<T>& sides, int64_t k, T* values, int64_t* ids, const Poll& poll) {
-    const int64_t blocks = pieces(sides.lefts, floor.block()), parts = floor.parts(blocks);
-    const Found<T> none{-std::numeric_limits<T>::infinity(), std::numeric_limits<int64_t>::max()};
-    std::vector<Found<T>> found(size_t(sides.rights * parts * k), none);  // (right, part, k)
-    floor.run(parts, poll, [&](Bench<T>& bench, int64_t part, int64_t right, int64_t count) {
+void best(TileScheduler<T>& scheduler, const Sides<T>& sides, int64_t k, T* values, int64_t* ids, const Poll& poll) {
+    const int64_t blocks = pieces(sides.lefts, scheduler.block()), parts = scheduler.parts(blocks);
+    const RankedRow<T> none{-std::numeric_limits<T>::infinity(), std::numeric_limits<int64_t>::max()};
+    std::vector<RankedRow<T>> ranked(size_t(sides.rights * parts * k), none);  // (right, part, k)
+    scheduler.run(parts, poll, [&](Workspace<T>& workspace, int64_t part, int64_t right, int64_t count) {
         for (int64_t b = part * blocks / parts; b < (part + 1) * blocks / parts; b++) {
-            const int64_t first = b * floor.block(), lefts = std::min(floor.block(), sides.lefts - first);
-            bench.take_left(first, lefts);
-            const T* const numbers = bench.numbers();
+            const int64_t first = b * scheduler.block(), lefts = std::min(scheduler.block(), sides.lefts - first);
+            workspace.take_left(first, lefts);
+            const T* const numbers = workspace.numbers();
             for (int64_t j = 0; j < count; j++)
-                for (int64_t i = 0; i < lefts; i++) add(&found[size_t(((right + j) * parts + part) * k)], k, {numbers[j * lefts + i], first + i});
+                for (int64_t i = 0; i < lefts; i++) add(&ranked[size_t(((right + j) * parts + part) * k)], k, {numbers[j * lefts + i], first + i});
         }
     });
     for (int64_t j = 0; j < sides.rights; j++) {
-        Found<T>* const own = &found[size_t(j * parts * k)];
+        RankedRow<T>* const own = &ranked[size_t(j * parts * k)];
         for (int64_t i = k; i < parts * k; i++) add(own, k, own[i]);
         for (int64_t i = 0; i < k; i++) values[j * k + i] = own[i].value, ids[j * k + i] = own[i].id;
     }
@@ -189,17 +189,17 @@ void best(Floor<T>& floor, const Sides<T>& sides, int64_t k, T* values, int64_t*
 
 // Group g is left rows starts[g] to starts[g + 1]; out (right, group).
 template <class T>
-void maxima(Floor<T>& floor, const Sides<T>& sides, const int64_t* starts, int64_t groups, T* out, const Poll& poll) {
-    const int64_t parts = floor.parts(groups);
+void maxima(TileScheduler<T>& scheduler, const Sides<T>& sides, const int64_t* starts, int64_t groups, T* out, const Poll& poll) {
+    const int64_t parts = scheduler.parts(groups);
     const auto end = [&](int64_t group) { return group + 1 < groups ? starts[group + 1] : sides.lefts; };
-    floor.run(parts, poll, [&](Bench<T>& bench, int64_t part, int64_t right, int64_t count) {
+    scheduler.run(parts, poll, [&](Workspace<T>& workspace, int64_t part, int64_t right, int64_t count) {
         const int64_t from = part * groups / parts, to = (part + 1) * groups / parts;
         for (int64_t j = right; j < right + count; j++)
             std::fill(out + j * groups + from, out + j * groups + to, -std::numeric_limits<T>::infinity());
-        for (int64_t first = starts[from], group = from, last = end(to - 1); first < last; first += floor.block()) {
-            const int64_t lefts = std::min(floor.block(), last - first);
-            bench.take_left(first, lefts);
-            const T* const numbers = bench.numbers();
+        for (int64_t first = starts[from], group = from, last = end(to - 1); first < last; first += scheduler.block()) {
+            const int64_t lefts = std::min(scheduler.block(), last - first);
+            workspace.take_left(first, lefts);
+            const T* const numbers = workspace.numbers();
             while (end(group) <= first) group++;
             for (int64_t j = 0; j < count; j++) {
                 int64_t g = group;
@@ -228,16 +228,16 @@ Sides<T> sides(const Array2<const T>& left, const Array2<const T>& right, const 
     return {left.data(), right.data(), int64_t(left.shape(0)), int64_t(right.shape(0)), int64_t(hidden)};
 }
 
-// Both sides on the floor, and work on it while Python may be interrupted.
+// Both sides on the scheduler, and work on it while Python may be interrupted.
 template <class T, class Work>
 void with_floor(const Sides<T>& sides, const Given<T>& given, int threads, const Isa& isa, const Work& work) {
     if (sides.lefts == 0 || sides.rights == 0) return;
     const SimilarityKernels<T>& kernels = of<T>(table_for(isa, built));
     const auto& [weight, slope, constant] = given;
     const Layer<T> layer(kernels, weight.data(), sides.hidden, slope, constant);
-    Watch{nb::none(), {}}.over([&](const Poll& poll) {
-        Floor<T> floor(kernels, sides, layer, threads);
-        work(floor, poll);
+    ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
+        TileScheduler<T> scheduler(kernels, sides, layer, threads);
+        work(scheduler, poll);
     });
 }
 
@@ -248,7 +248,7 @@ void define(nb::module_& module) {
         [](Array2<const T> left, Array2<const T> right, const Given<T>& given, int threads, Array2<T> out, Isa isa) {
             const Sides<T> both = sides(left, right, given);
             refuse(out.shape(0) != left.shape(0) || out.shape(1) != right.shape(0), "expected out (left, right)");
-            with_floor(both, given, threads, isa, [&](Floor<T>& floor, const Poll& poll) { scores(floor, both, out.data(), poll); });
+            with_floor(both, given, threads, isa, [&](TileScheduler<T>& scheduler, const Poll& poll) { scores(scheduler, both, out.data(), poll); });
         },
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
         nb::arg("isa") = nb::none());
@@ -260,7 +260,7 @@ void define(nb::module_& module) {
             refuse(values.shape(0) != right.shape(0) || ids.shape(0) != right.shape(0) || ids.shape(1) != values.shape(1),
                    "expected values and ids (right, k)");
             refuse(k < 1 || k > both.lefts, "expected k of at least 1 and at most as many as there are left rows");
-            with_floor(both, given, threads, isa, [&](Floor<T>& floor, const Poll& poll) { best(floor, both, k, values.data(), ids.data(), poll); });
+            with_floor(both, given, threads, isa, [&](TileScheduler<T>& scheduler, const Poll& poll) { best(scheduler, both, k, values.data(), ids.data(), poll); });
         },
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("values").noconvert(), nb::arg("ids").noconvert(),
         nb::arg("isa") = nb::none());
@@ -274,7 +274,7 @@ void define(nb::module_& module) {
             refuse(!rising, "expected starts that rise from 0 and are below the number of left rows");
             refuse(out.shape(0) != right.shape(0) || out.shape(1) != starts.size(), "expected out (right, group)");
             with_floor(both, given, threads, isa,
-                       [&](Floor<T>& floor, const Poll& poll) { maxima(floor, both, starts.data(), groups, out.data(), poll); });
+                       [&](TileScheduler<T>& scheduler, const Poll& poll) { maxima(scheduler, both, starts.data(), groups, out.data(), poll); });
         },
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("out").noconvert(),
         nb::arg("isa") = nb::none());

@@ -43,7 +43,7 @@ void fill(const T* rows, int64_t count, int64_t hidden, T sign, T* into) {
 
 // Σ w max(x, y) of R rows of x and C rows of y, (R, C).
 template <class T>
-inline void sums(const T* x, const T* y, const T* weight, int64_t stride, T* found) {
+inline void sums(const T* x, const T* y, const T* weight, int64_t stride, T* ranked) {
     constexpr int W = lanes<T>;
     vec<T> sum[R * C] = {};
     for (int64_t h = 0; h < stride; h += W) {
@@ -58,20 +58,20 @@ inline void sums(const T* x, const T* y, const T* weight, int64_t stride, T* fou
     for (int first = 0; first < R * C; first += W) {
         vec<T> rows[W];
         for (int k = 0; k < W; k++) rows[k] = sum[first + k];
-        store(found + first, row_sums<T>(rows));
+        store(ranked + first, row_sums<T>(rows));
     }
 }
 
 template <class T>
 void tile(const SimilarityRows<T>& left, const SimilarityRows<T>& right, const T* weight, int64_t stride, T* out, int64_t down, int64_t across) {
-    T found[R * C];
+    T ranked[R * C];
     for (int64_t i = 0; i < left.count; i += R)
         for (int64_t j = 0; j < right.count; j += C) {
-            sums(left.values + i * stride, right.values + j * stride, weight, stride, found);
+            sums(left.values + i * stride, right.values + j * stride, weight, stride, ranked);
             const int64_t rows = left.count - i < R ? left.count - i : R, columns = right.count - j < C ? right.count - j : C;
             for (int64_t k = 0; k < rows; k++)
                 for (int64_t l = 0; l < columns; l++)
-                    out[(i + k) * down + (j + l) * across] = T(left.offsets[i + k] + right.offsets[j + l] + double(found[k * C + l]));
+                    out[(i + k) * down + (j + l) * across] = T(left.offsets[i + k] + right.offsets[j + l] + double(ranked[k * C + l]));
         }
 }
 

@@ -1,6 +1,6 @@
 """Soft-DTW: totals, expected visits of every cell, and their derivatives, by the kernels or by torch.
 
-Costs are (pair, n, m); `n` and `m` (pair,) say how much of each matrix counts, the rest is never read.
+Costs are (pair, n, m); `n` and `m` (pair,) are the valid sizes of each matrix, and the rest is never read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..machine import PackedSequences, kernels, refuse_mismatch, use_kernels
 
 # bytes of totals in the backward pass, of all threads; beyond it diagonals are computed twice
 MAX_BACKWARD_BYTES = 1 << 27
-# bytes of totals kept from the forward pass for the backward one; beyond it the latter begins anew
+# bytes of totals kept from the forward pass for the backward one; beyond it the latter begins again
 MAX_KEPT_BYTES = 1 << 27
 Lengths = NDArray[np.int64]
 
@@ -56,12 +56,12 @@ def totals(soft: SoftMinimum, costs: NDArray[Any], n: Lengths, m: Lengths, threa
 def visits(
     soft: SoftMinimum, costs: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Soft-DTW (pair,) and its gradient by the costs (pair, n, m): how often each cell is visited in the mean."""
+    """Soft-DTW (pair,) and its gradient with respect to the costs (pair, n, m): the expected visits of each cell."""
     if not use_kernels():
         from . import fallback
 
-        found = fallback.apply_to_arrays(lambda given: fallback.visits(soft, given, n, m), costs)
-        return found[0], found[1]
+        parts = fallback.apply_to_arrays(lambda given: fallback.visits(soft, given, n, m), costs)
+        return parts[0], parts[1]
     totals, out = np.empty(len(costs), costs.dtype), np.zeros_like(costs)
     kernels.soft_visits(soft.numbers(), costs, n, m, totals, out, MAX_BACKWARD_BYTES, threads)
     return totals, out
@@ -70,7 +70,7 @@ def visits(
 def hessian_product(
     soft: SoftMinimum, costs: NDArray[Any], direction: NDArray[Any], n: Lengths, m: Lengths, threads: int = 1
 ) -> NDArray[Any]:
-    """The Hessian by the costs times `direction`: how the visits change when the costs do."""
+    """The Hessian with respect to the costs times `direction`: the change of the expected visits."""
     if not use_kernels():
         from . import fallback
 
@@ -115,12 +115,15 @@ def gradients(
 ) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
     """The gradient of Σ scales · soft-DTW by the values of x and of y, shaped as these; sequences must not overlap.
 
-    `tables` are those of `totals_with_tables` with the same sequences and threads; what is not `wanted` is None.
+    `tables` come from `totals_with_tables` with the same sequences and threads; gradients that are not `wanted` are
+    None.
     """
     if not use_kernels():
         from . import fallback
 
         return fallback.gradients(soft, x, y, scales)
-    first, second = (np.zeros_like(s.values) if asked else None for s, asked in zip((x, y), wanted, strict=True))
+    first, second = (
+        np.zeros_like(s.values) if is_wanted else None for s, is_wanted in zip((x, y), wanted, strict=True)
+    )
     kernels.soft_gradients(soft.numbers(), *x, *y, scales, tables, first, second, MAX_BACKWARD_BYTES, threads)
     return first, second

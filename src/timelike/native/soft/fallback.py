@@ -1,6 +1,6 @@
 """The fallback of the soft-DTW kernels in torch: all cells of an anti-diagonal at once, for many pairs, on any device.
 
-It stands in for the kernels where there are none, runs where they cannot, and is the independent check of them.
+It stands in for the kernels if there are none, runs where they cannot, and is the independent check of them.
 Diagonals are (pair, n + 1): entry i + 1 is the cell in row i, entry 0 what is before the first row.
 """
 
@@ -23,8 +23,8 @@ _MAX_CELLS = 1 << 22  # of the pairs that are taken at once; all their diagonals
 
 def apply_to_arrays(function: Callable[..., Any], *arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """A function of tensors, for arrays; what it gives, even if it is one thing, in a tuple."""
-    found = function(*(torch.tensor(array) for array in arrays))
-    return tuple(part.numpy() for part in (found if isinstance(found, tuple) else (found,)))
+    result = function(*(torch.tensor(array) for array in arrays))
+    return tuple(part.numpy() for part in (result if isinstance(result, tuple) else (result,)))
 
 
 def costs(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -123,12 +123,12 @@ class _SoftWavefront:
     def visits(self) -> torch.Tensor:
         like = self.diagonals[0]
         after = beyond = like.new_zeros(3, self.shape[0], self.shape[1])
-        found = []
+        diagonals = []
         for d in reversed(range(len(self.diagonals) - 2)):
             here = self._gather_flow(after, beyond) + self._end_mask(d, like)
             after, beyond = here * self._way_weights(d), after
-            found.append(here)
-        return self._unskew(found[::-1])
+            diagonals.append(here)
+        return self._unskew(diagonals[::-1])
 
     def hessian_product(self, direction: torch.Tensor) -> torch.Tensor:
         steps = self._skew(torch.where(self.inside, direction, 0.0), 0.0)
@@ -136,7 +136,7 @@ class _SoftWavefront:
         for d, step in enumerate(steps):
             slopes.append(self._prepend_border(step + (self._way_weights(d) * self._neighbors(slopes)).sum(0), 0.0))
         after = beyond = turned = turned_beyond = direction.new_zeros(3, self.shape[0], self.shape[1])
-        found = []
+        diagonals = []
         for d in reversed(range(len(steps))):
             here = self._gather_flow(after, beyond) + self._end_mask(d, direction)
             turning = self._gather_flow(turned, turned_beyond)
@@ -144,8 +144,8 @@ class _SoftWavefront:
             pull = here * ((shares * slope).sum(0) - slope) / self.gamma
             after, beyond = here * shares, after
             turned, turned_beyond = shares * (turning + pull), turned
-            found.append(turning)
-        return self._unskew(found[::-1])
+            diagonals.append(turning)
+        return self._unskew(diagonals[::-1])
 
 
 def totals(soft: SoftMinimum, costs: torch.Tensor, n: Lengths, m: Lengths) -> torch.Tensor:

@@ -1,6 +1,6 @@
 // The frames of a sheet's pairs as the kernels want them, a source of costs and a sink for the gradients.
 #pragma once
-#include "machine/steps.hpp"
+#include "machine/packed_sequences.hpp"
 #include "soft/passes.hpp"
 
 namespace timelike {
@@ -9,7 +9,7 @@ template <class T>
 class Frames {
   public:
     // `rows` and `columns` (pair) say which sequences a pair compares; null: pair p compares the p-th with the p-th
-    Frames(const SoftKernels<T>& kernel, const Sheet& sheet, const Collection<T>& x, const Collection<T>& y,
+    Frames(const SoftKernels<T>& kernel, const Sheet& sheet, const PackedSequences<T>& x, const PackedSequences<T>& y,
            const int64_t* rows, const int64_t* columns)
         : kernel_(kernel), sheet_(sheet), channels_(x.channels), x_stride_(sheet.n * sheet.count()),
           y_stride_(sheet.m * sheet.count()), x_(channels_ * x_stride_ + 2 * kernel.lanes), y_(channels_ * y_stride_ + 2 * kernel.lanes) {
@@ -48,7 +48,7 @@ class Frames {
         if (y_wanted) gather(shares, begin, end, false, y_, x_, y_gradient_);
     }
 
-    void give(const Collection<T>& x, const Collection<T>& y, T* x_gradient, T* y_gradient) const {
+    void give(const PackedSequences<T>& x, const PackedSequences<T>& y, T* x_gradient, T* y_gradient) const {
         for (int64_t l = 0; l < sheet_.count(); l++) {
             const Lane& lane = sheet_.lanes[l];
             T *first = x_gradient + x.starts[lane.pair] * channels_, *second = y_gradient + y.starts[lane.pair] * channels_;

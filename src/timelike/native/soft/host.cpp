@@ -26,7 +26,7 @@ int beside(int workers, int64_t cells) { return workers > 1 || cells > 1 << 22 ?
 
 // What all calls share: the recurrence, the lengths of every pair, and who works.
 template <class T>
-struct Job {
+struct Batch {
     const SoftKernels<T>& kernel;
     Softness<T> soft;
     Window window;
@@ -54,7 +54,7 @@ struct Job {
         const auto lanes = groups();
         volatile bool stop = false;
         const int64_t tasks = int64_t(lanes.size());
-        Watch{nb::none(), {}}.over([&](const auto& poll) {
+        ProgressPoll{nb::none(), {}}.over([&](const auto& poll) {
             run_tasks(
                 tasks, beside(int(std::min<int64_t>(threads, tasks)), cells),
                 [&](int64_t task, int) {
@@ -131,7 +131,7 @@ void product(const Passes<T>& passes, const Source& source, const Source& direct
 
 // (gamma, shape, cells, share)
 template <class T>
-Job<T> job(const nb::tuple& plan, const int64_t* n, const int64_t* m, int64_t count, int threads, const Isa& isa) {
+Batch<T> job(const nb::tuple& plan, const int64_t* n, const int64_t* m, int64_t count, int threads, const Isa& isa) {
     // what is 0 in this type becomes the least number that is not: 0 · inf is not a number
     const T gamma = std::max(T(nb::cast<double>(plan[0])), std::numeric_limits<T>::min());
     const Window window{Shape(nb::cast<int>(plan[1])), nb::cast<int64_t>(plan[2]), nb::cast<double>(plan[3])};
@@ -156,7 +156,7 @@ void visits_python(nb::tuple plan, Array3<const T> costs, Ids n, Ids m, Array1<T
                    int threads, Isa isa) {
     const Matrices<const T> source{costs.data(), int64_t(costs.shape(1)), int64_t(costs.shape(2))};
     const Matrices<T> sink{out.data(), source.n, source.m};
-    const Job<T> all = job<T>(plan, n.data(), m.data(), int64_t(n.size()), threads, isa);
+    const Batch<T> all = job<T>(plan, n.data(), m.data(), int64_t(n.size()), threads, isa);
     all.over_groups([&](int64_t, const Passes<T>& passes) {
         visits(passes, source, static_cast<const T*>(nullptr), all.share_of(budget), totals.data(), sink);
     });
@@ -168,7 +168,7 @@ void product_python(nb::tuple plan, Array3<const T> costs, Array3<const T> direc
     const Matrices<const T> source{costs.data(), int64_t(costs.shape(1)), int64_t(costs.shape(2))};
     const Matrices<const T> along{direction.data(), source.n, source.m};
     const Matrices<T> sink{out.data(), source.n, source.m};
-    const Job<T> all = job<T>(plan, n.data(), m.data(), int64_t(n.size()), threads, isa);
+    const Batch<T> all = job<T>(plan, n.data(), m.data(), int64_t(n.size()), threads, isa);
     all.over_groups([&](int64_t, const Passes<T>& passes) { product(passes, source, along, all.share_of(budget), sink); });
 }
 
@@ -183,38 +183,38 @@ template <class T>
 void pairs_python(nb::tuple plan, Array2<const T> x, Ids x_starts, Ids x_lengths, Array2<const T> y, Ids y_starts,
                   Ids y_lengths, Ids rows, Ids columns, Array1<T> out, int threads, Isa isa) {
     const auto n = looked_up(x_lengths, rows), m = looked_up(y_lengths, columns);
-    const Collection<T> first = collection<T>(x, x_starts, x_lengths), second = collection<T>(y, y_starts, y_lengths);
+    const PackedSequences<T> first = packed_sequences<T>(x, x_starts, x_lengths), second = packed_sequences<T>(y, y_starts, y_lengths);
     job<T>(plan, n.data(), m.data(), int64_t(n.size()), threads, isa).over_groups([&](int64_t, const Passes<T>& passes) {
         totals_only(passes, Frames<T>(passes.kernel, passes.sheet, first, second, rows.data(), columns.data()), out.data());
     });
 }
 
-// Tables of a training step are let go and asked for again at the next; fresh memory would cost a page fault for every 4 KB, a
+// TableCache of a training step are let go and asked for again at the next; fresh memory would cost a page fault for every 4 KB, a
 // fifth of the whole. So the last ones are kept if they are small.
-class Tables {
+class TableCache {
   public:
-    explicit Tables(size_t bytes) : bytes_(bytes) {
-        Tables* held = spare.exchange(nullptr);
+    explicit TableCache(size_t bytes) : bytes_(bytes) {
+        TableCache* held = spare.exchange(nullptr);
         if (held && held->bytes_ >= bytes && held->bytes_ / 2 <= bytes) bytes_ = held->bytes_, memory_ = std::move(held->memory_);
         else memory_ = buffer<char>(int64_t(bytes));
         delete held;
     }
     void* memory() const { return memory_.get(); }
     static void let_go(void* tables) noexcept {
-        Tables* held = static_cast<Tables*>(tables);
+        TableCache* held = static_cast<TableCache*>(tables);
         delete (held->bytes_ <= largest_kept ? spare.exchange(held) : held);
     }
 
   private:
     static constexpr size_t largest_kept = size_t(1) << 24;
-    static inline std::atomic<Tables*> spare{nullptr};
+    static inline std::atomic<TableCache*> spare{nullptr};
     size_t bytes_;
     Buffer<char> memory_;
 };
 
 // Where the table of each group begins among those of all, in numbers.
 template <class T>
-std::vector<int64_t> places(const Job<T>& all) {
+std::vector<int64_t> places(const Batch<T>& all) {
     std::vector<int64_t> begins{0};
     if (all.count == 0) return begins;
     for (auto& lanes : all.groups()) {
@@ -228,8 +228,8 @@ std::vector<int64_t> places(const Job<T>& all) {
 template <class T>
 nb::object keep_python(nb::tuple plan, Array2<const T> x, Ids x_starts, Ids x_lengths, Array2<const T> y,
                        Ids y_starts, Ids y_lengths, Array1<T> out, int64_t budget, int threads, Isa isa) {
-    const Collection<T> first = collection<T>(x, x_starts, x_lengths), second = collection<T>(y, y_starts, y_lengths);
-    const Job<T> all = job<T>(plan, first.lengths, second.lengths, first.count, threads, isa);
+    const PackedSequences<T> first = packed_sequences<T>(x, x_starts, x_lengths), second = packed_sequences<T>(y, y_starts, y_lengths);
+    const Batch<T> all = job<T>(plan, first.lengths, second.lengths, first.count, threads, isa);
     const std::vector<int64_t> begins = places(all);
     if (begins.back() * int64_t(sizeof(T)) > budget) {
         all.over_groups([&](int64_t, const Passes<T>& passes) {
@@ -237,8 +237,8 @@ nb::object keep_python(nb::tuple plan, Array2<const T> x, Ids x_starts, Ids x_le
         });
         return nb::none();
     }
-    Tables* tables = new Tables(size_t(begins.back()) * sizeof(T));
-    nb::capsule owner(tables, Tables::let_go);
+    TableCache* tables = new TableCache(size_t(begins.back()) * sizeof(T));
+    nb::capsule owner(tables, TableCache::let_go);
     T* memory = static_cast<T*>(tables->memory());
     all.over_groups([&](int64_t group, const Passes<T>& passes) {
         const Slab<T> totals{&passes.sheet, memory + begins[group], 0};
@@ -256,8 +256,8 @@ void gradients_python(nb::tuple plan, Array2<const T> x, Ids x_starts, Ids x_len
                       Ids y_starts, Ids y_lengths, Array1<const T> scales, std::optional<Array1<T>> tables,
                       std::optional<Array2<T>> x_gradient, std::optional<Array2<T>> y_gradient, int64_t budget, int threads,
                       Isa isa) {
-    const Collection<T> first = collection<T>(x, x_starts, x_lengths), second = collection<T>(y, y_starts, y_lengths);
-    const Job<T> all = job<T>(plan, first.lengths, second.lengths, first.count, threads, isa);
+    const PackedSequences<T> first = packed_sequences<T>(x, x_starts, x_lengths), second = packed_sequences<T>(y, y_starts, y_lengths);
+    const Batch<T> all = job<T>(plan, first.lengths, second.lengths, first.count, threads, isa);
     const std::vector<int64_t> begins = tables ? places(all) : std::vector<int64_t>();
     all.over_groups([&](int64_t group, const Passes<T>& passes) {
         Frames<T> frames(passes.kernel, passes.sheet, first, second, nullptr, nullptr);
@@ -291,7 +291,7 @@ void costs_python(Array3<const T> x, Array3<const T> y, Ids n, Ids m, Array3<T> 
                        out.data() + (p * rows + i) * columns);
     };
     const int workers = beside(int(std::min<int64_t>(threads, pairs)), pairs * rows * columns);
-    Watch{nb::none(), {}}.over([&](const auto& poll) {
+    ProgressPoll{nb::none(), {}}.over([&](const auto& poll) {
         run_tasks(pairs, workers, work, [&](int64_t done) { return poll(done, pairs); }, &stop);
     });
 }

@@ -46,15 +46,15 @@ inline vec<T> soft_minimum(Softness<T> s, vec<T> a, vec<T> b, vec<T> c) {
 }
 
 template <class T>
-void forward(Softness<T> s, const Ways<const T*>& totals, int64_t count, T* out) {
-    const Ways<const T*> from = totals;
+void forward(Softness<T> s, const Predecessors<const T*>& totals, int64_t count, T* out) {
+    const Predecessors<const T*> from = totals;
     for (int64_t k = 0; k < count; k += lanes<T>)
         store(out + k, load(out + k) + soft_minimum(s, load(from.corner + k), load(from.above + k), load(from.left + k)));
 }
 
 // The shares of the three ways into a cell, which sum to one.
 template <class T>
-inline Ways<vec<T>> shares(Softness<T> s, const Ways<const T*>& totals, int64_t k) {
+inline Predecessors<vec<T>> shares(Softness<T> s, const Predecessors<const T*>& totals, int64_t k) {
     const vec<T> a = load(totals.corner + k), b = load(totals.above + k), c = load(totals.left + k);
     const vec<T> low = least(least(least(b, c), a), all(largest<T>));
     const vec<T> corner = exponential<T>((low - a) * s.inverse), above = exponential<T>((low - b) * s.inverse);
@@ -64,18 +64,18 @@ inline Ways<vec<T>> shares(Softness<T> s, const Ways<const T*>& totals, int64_t 
 }
 
 template <class T>
-inline vec<T> gathered(const Ways<const T*>& flows, int64_t k) {
+inline vec<T> gathered(const Predecessors<const T*>& flows, int64_t k) {
     return load(flows.corner + k) + (load(flows.above + k) + load(flows.left + k));
 }
 
 template <class T>
-void backward(Softness<T> s, const Ways<const T*>& totals, const Ways<const T*>& after, int64_t count, T* share,
-              const Ways<T*>& flows) {
-    const Ways<const T*> from = totals, next = after;
-    const Ways<T*> to = flows;
+void backward(Softness<T> s, const Predecessors<const T*>& totals, const Predecessors<const T*>& after, int64_t count, T* share,
+              const Predecessors<T*>& flows) {
+    const Predecessors<const T*> from = totals, next = after;
+    const Predecessors<T*> to = flows;
     for (int64_t k = 0; k < count; k += lanes<T>) {
         const vec<T> here = gathered(next, k);
-        const Ways<vec<T>> part = shares(s, from, k);
+        const Predecessors<vec<T>> part = shares(s, from, k);
         store(share + k, here);
         store(to.corner + k, here * part.corner);
         store(to.above + k, here * part.above);
@@ -84,28 +84,28 @@ void backward(Softness<T> s, const Ways<const T*>& totals, const Ways<const T*>&
 }
 
 template <class T>
-inline vec<T> mean(const Ways<vec<T>>& part, const Ways<vec<T>>& of) {
+inline vec<T> mean(const Predecessors<vec<T>>& part, const Predecessors<vec<T>>& of) {
     return fused(part.corner, of.corner, fused(part.above, of.above, part.left * of.left));
 }
 
 template <class T>
-inline Ways<vec<T>> loaded(const Ways<const T*>& from, int64_t k) {
+inline Predecessors<vec<T>> loaded(const Predecessors<const T*>& from, int64_t k) {
     return {load(from.corner + k), load(from.above + k), load(from.left + k)};
 }
 
 template <class T>
-void tangent(Softness<T> s, const Ways<const T*>& totals, const Ways<const T*>& tangents, int64_t count, T* out) {
+void tangent(Softness<T> s, const Predecessors<const T*>& totals, const Predecessors<const T*>& tangents, int64_t count, T* out) {
     for (int64_t k = 0; k < count; k += lanes<T>)
         store(out + k, load(out + k) + mean<T>(shares(s, totals, k), loaded(tangents, k)));
 }
 
 template <class T>
-void turn(Softness<T> s, const Ways<const T*>& totals, const Ways<const T*>& tangents, const Ways<const T*>& after,
-          const Ways<const T*>& after_tangents, int64_t count, T* share_tangent, const Ways<T*>& flows,
-          const Ways<T*>& flow_tangents) {
+void turn(Softness<T> s, const Predecessors<const T*>& totals, const Predecessors<const T*>& tangents, const Predecessors<const T*>& after,
+          const Predecessors<const T*>& after_tangents, int64_t count, T* share_tangent, const Predecessors<T*>& flows,
+          const Predecessors<T*>& flow_tangents) {
     for (int64_t k = 0; k < count; k += lanes<T>) {
         const vec<T> here = gathered(after, k), turning = gathered(after_tangents, k);
-        const Ways<vec<T>> part = shares(s, totals, k), slope = loaded(tangents, k);
+        const Predecessors<vec<T>> part = shares(s, totals, k), slope = loaded(tangents, k);
         const vec<T> middle = mean<T>(part, slope), pull = here * s.inverse;
         store(share_tangent + k, turning);
         store(flows.corner + k, here * part.corner);

@@ -115,7 +115,7 @@ struct Slab {
         std::fill_n(at(-2) - sheet->count(), sheet->count(), corner);
     }
 
-    Ways<const T*> before(int64_t d) const {
+    Predecessors<const T*> before(int64_t d) const {
         const int64_t L = sheet->count(), k = sheet->lo(d) * L;
         return {at(d - 2) + k - L, at(d - 1) + k - L, at(d - 1) + k};
     }
@@ -130,8 +130,8 @@ class Flows {
     // three diagonals of three ways: a cell takes from the two diagonals after its own
     Flows(const Sheet& sheet) : sheet_(sheet), memory_(9 * sheet.widest(), T(0)) {}
 
-    Ways<T*> of(int64_t d) { return {at(d, 0), at(d, 1), at(d, 2)}; }
-    Ways<const T*> after(int64_t d) {
+    Predecessors<T*> of(int64_t d) { return {at(d, 0), at(d, 1), at(d, 2)}; }
+    Predecessors<const T*> after(int64_t d) {
         const int64_t L = sheet_.count();
         return {from(d + 2, 0, d) + L, from(d + 1, 1, d) + L, from(d + 1, 2, d)};
     }

@@ -11,7 +11,7 @@ namespace timelike {
 
 // The three cells before (or after) each cell of a diagonal, or what flows to them.
 template <class P>
-struct Ways {
+struct Predecessors {
     P corner, above, left;
 };
 
@@ -27,16 +27,16 @@ struct SoftKernels {
     void (*costs)(T* const* out, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
                   int64_t own_stride, const T* own);
     // totals from the costs in `out` and the totals before them
-    void (*forward)(Softness<T>, const Ways<const T*>& totals, int64_t count, T* out);
+    void (*forward)(Softness<T>, const Predecessors<const T*>& totals, int64_t count, T* out);
     // `share`, the expected visits of each cell, from the flows out of the cells after it; and its own flows
-    void (*backward)(Softness<T>, const Ways<const T*>& totals, const Ways<const T*>& after, int64_t count, T* share,
-                     const Ways<T*>& flows);
+    void (*backward)(Softness<T>, const Predecessors<const T*>& totals, const Predecessors<const T*>& after, int64_t count, T* share,
+                     const Predecessors<T*>& flows);
     // the derivative of the totals in the direction that is in `out`
-    void (*tangent)(Softness<T>, const Ways<const T*>& totals, const Ways<const T*>& tangents, int64_t count, T* out);
+    void (*tangent)(Softness<T>, const Predecessors<const T*>& totals, const Predecessors<const T*>& tangents, int64_t count, T* out);
     // the derivative of what `backward` gives, beside what it gives
-    void (*turn)(Softness<T>, const Ways<const T*>& totals, const Ways<const T*>& tangents, const Ways<const T*>& after,
-                 const Ways<const T*>& after_tangents, int64_t count, T* share_tangent, const Ways<T*>& flows,
-                 const Ways<T*>& flow_tangents);
+    void (*turn)(Softness<T>, const Predecessors<const T*>& totals, const Predecessors<const T*>& tangents, const Predecessors<const T*>& after,
+                 const Predecessors<const T*>& after_tangents, int64_t count, T* share_tangent, const Predecessors<T*>& flows,
+                 const Predecessors<T*>& flow_tangents);
     // Σ share · (own − other) over those diagonals, added to the gradient of the own frames
     void (*gather)(T* const* shares, const T* const* others, int64_t count, int64_t channels, int64_t other_stride,
                    int64_t own_stride, const T* own, T* gradient);

@@ -1,4 +1,4 @@
-"""One query against a stream: what a sample leaves for the next, and the matches that become certain."""
+"""Search for one query in a stream: the state between samples, and the matches that are final."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_CELLS = 1 << 25
 
 
 class StreamState(NamedTuple):
-    """What one sample leaves for the next, changed in place: O(query) numbers however long the stream.
+    """The state between samples, changed in place: O(query) numbers, regardless of the length of the stream.
 
     For every prefix of the query, `distances` of the best subsequence that ends here and their `starts` (as doubles,
     exact to 2^53); `pending` the distance of the match that is not yet certain, or inf; `place` its first and last
@@ -54,16 +54,16 @@ def advance(
 
         return fallback.advance(query, samples, cost, threshold, state)
     rows, kind = _rows_per_call(query), COSTS.index(cost)
-    found = []
+    matches = []
     for begin in range(0, len(samples), rows):
-        found += kernels.advance(query, samples[begin : begin + rows], kind, threshold, *state)
-    return found
+        matches += kernels.advance(query, samples[begin : begin + rows], kind, threshold, *state)
+    return matches
 
 
 def scan(query: NDArray[np.float64], samples: NDArray[Any], begin: int, end: int, cost: Cost, ends: MatchEnds) -> None:
     """Fill `ends` from `begin` to `end` with matches that start at `begin` or later.
 
-    It stops where no path of an earlier scan started before `begin`: from there on the values are the same.
+    It stops where no path of an earlier scan started before `begin`, because later values do not change.
     """
     state = StreamState.from_length(len(query))
     if not is_native_enabled():

@@ -36,21 +36,21 @@ def advance(
     query: NDArray[np.float64], samples: NDArray[Any], cost: Cost, threshold: float, state: StreamState
 ) -> list[tuple[int, int, float]]:
     """The matches (start, stop, distance) that became certain with these samples (time, channel)."""
-    found = []
+    matches = []
     for sample in samples:
         _advance_column(query, sample, int(state.place[2]), cost, state)
         if math.isfinite(state.pending[0]):
             overlapping = state.starts <= state.place[1]
             # the paper's rule: no path that began before the match's end may still become cheaper than it
             if not (overlapping & (state.distances < state.pending[0])).any():
-                found.append((int(state.place[0]), int(state.place[1]) + 1, float(state.pending[0])))
+                matches.append((int(state.place[0]), int(state.place[1]) + 1, float(state.pending[0])))
                 state.pending[0] = np.inf
                 state.distances[overlapping] = np.inf
         if state.distances[-1] <= threshold and state.distances[-1] < state.pending[0]:
             state.pending[0] = state.distances[-1]
             state.place[:2] = state.starts[-1], state.place[2]
         state.place[2] += 1
-    return found
+    return matches
 
 
 def scan(

@@ -1,4 +1,4 @@
-"""One query against every window of its length in a stream: bounds from below, and totals of what they leave over."""
+"""Comparison of one query with every window of its length: lower bounds, and distances of the remaining windows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..machine import COSTS, Cost, is_native_enabled, kernels
 
 Matrix = NDArray[np.float64]
 
-# what `WindowBounds.bounds` says of a window: some bound, the best that is cheap, the total
+# the meaning of `WindowBounds.bounds` for a window: any bound, the best cheap bound, the total
 SEEN, BOUNDED, EXACT = range(3)
 _ROW_PADDING = 16  # numbers behind the end of a row that the kernels may read
 _MAX_STEPS = 1 << 25  # of one compiled call, then Ctrl-C is handled
@@ -26,7 +26,7 @@ class WindowMoments(NamedTuple):
 
 
 class WindowBounds(NamedTuple):
-    """What is known of every window, changed in place: no total is below its bound. States are SEEN, BOUNDED, EXACT."""
+    """The lower bound and state (SEEN, BOUNDED, EXACT) of every window, changed in place."""
 
     bounds: Matrix
     states: NDArray[np.int8]
@@ -38,7 +38,7 @@ class WindowBounds(NamedTuple):
 
 
 class LowerBoundCascade(NamedTuple):
-    """Query and stream as the kernels take them, a row per channel, both with their boxes of `radius` steps."""
+    """Query and stream in the layout of the kernels, one row per channel, with envelopes of `radius` steps."""
 
     query: Matrix
     low: Matrix
@@ -85,8 +85,8 @@ def has_kernels() -> bool:
 def window_moments(samples: Matrix, size: int) -> WindowMoments:
     """Mean and 1 / deviation of every window of `size` samples (channel, time), a constant one having the factor 0.
 
-    Nothing is ever subtracted from a running sum, which would leave what a spike was rounded by in all windows after
-    it: a window is the end of a block and the beginning of the next one, whose moments are put together.
+    Nothing is subtracted from a running sum, because the rounding error of a spike would remain in all later windows.
+    Instead, a window combines the moments of the end of one block and the beginning of the next.
 
     >>> window_moments(np.array([[1.0, 3.0, 3.0, 3.0]]), 2)
     WindowMoments(means=array([[2., 3., 3.]]), scales=array([[1., 0., 0.]]))
@@ -102,7 +102,7 @@ def window_moments(samples: Matrix, size: int) -> WindowMoments:
     tail_mean, tail_sum = (moment.reshape(shape) for moment in tails)
     later = np.arange(count) + size
     within = np.arange(count) % size
-    later = np.where(within, later, 0)  # of a window that is a block there is no head
+    later = np.where(within, later, 0)  # a window that is exactly a block has no head
     apart = np.where(within, head_mean[:, later] - tail_mean[:, :count], 0)
     share = within / size
     means = tail_mean[:, :count] + apart * share

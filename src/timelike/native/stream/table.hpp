@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "machine/isa.hpp"
-#include "machine/steps.hpp"
+#include "machine/packed_sequences.hpp"
 
 namespace timelike {
 

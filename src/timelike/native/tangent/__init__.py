@@ -94,9 +94,9 @@ def kernel_slopes(x: Doubles, y: Doubles, network: WideNetwork, *, threads: int,
         return fallback.kernel_slopes(x, y, network)
     shape = len(x), len(y)
     values, turn, own_x = (np.empty(shape) for _ in range(3))
-    found = KernelSlopes(values, turn, own_x, np.empty(shape) if both else None, np.empty(shape, bool))
-    kernels.tangent_slopes(network, x, y, threads=threads, **found._asdict())
-    return found
+    slopes = KernelSlopes(values, turn, own_x, np.empty(shape) if both else None, np.empty(shape, bool))
+    kernels.tangent_slopes(network, x, y, threads=threads, **slopes._asdict())
+    return slopes
 
 
 def weighted_gradients(
@@ -115,7 +115,7 @@ def weighted_gradients(
         from . import fallback
 
         return fallback.weighted_gradients(x, y, found, weights, network, wanted)
-    by_x, by_y = (np.empty(side.shape) if asked else None for side, asked in zip((x, y), wanted, strict=True))
+    by_x, by_y = (np.empty(side.shape) if is_wanted else None for side, is_wanted in zip((x, y), wanted, strict=True))
     if by_x is not None:
         given = found.turn, found.own_x, found.near, weights
         kernels.tangent_pushed(network, x, y, *given, turned=False, threads=threads, gradients=by_x)

@@ -37,8 +37,8 @@ class CarriedDerivatives(NamedTuple):
 def matrix(x: Doubles, y: Doubles | None, network: WideNetwork) -> Doubles:
     """The kernel of all rows of x and of y."""
     out = np.empty((len(x), len(x if y is None else y)))
-    for rows, found in _iterate_blocks(x, x if y is None else y, network):
-        out[rows] = found.values
+    for rows, block in _iterate_blocks(x, x if y is None else y, network):
+        out[rows] = block.values
     return out if y is not None else np.tril(out) + np.tril(out, -1).T
 
 
@@ -47,8 +47,8 @@ def kernel_slopes(x: Doubles, y: Doubles, network: WideNetwork) -> KernelSlopes:
     shape = len(x), len(y)
     values, turn, own_x, own_y = (np.empty(shape) for _ in range(4))
     near = np.empty(shape, bool)
-    for rows, found in _iterate_blocks(x, y, network):
-        for whole, part in zip((values, turn, own_x, own_y, near), found, strict=True):
+    for rows, block in _iterate_blocks(x, y, network):
+        for whole, part in zip((values, turn, own_x, own_y, near), block, strict=True):
             whole[rows] = part
     return KernelSlopes(values, turn, own_x, own_y, near)
 
@@ -56,10 +56,10 @@ def kernel_slopes(x: Doubles, y: Doubles, network: WideNetwork) -> KernelSlopes:
 def weighted_sums(x: Doubles, y: Doubles, weights: Doubles, network: WideNetwork) -> tuple[Doubles, Doubles]:
     """Weighted sums of every row and their gradients by x."""
     values, gradients = np.zeros(len(x)), np.zeros(x.shape)
-    for rows, found in _iterate_blocks(x, y, network):
+    for rows, block in _iterate_blocks(x, y, network):
         shares = weights[rows] if weights.ndim == 2 else weights
-        values[rows] = (shares * found.values).sum(axis=1)
-        gradients[rows] = _sum_gradients(x[rows], y, found.turn * shares, found.own_x * shares, found.near)
+        values[rows] = (shares * block.values).sum(axis=1)
+        gradients[rows] = _sum_gradients(x[rows], y, block.turn * shares, block.own_x * shares, block.near)
     return values, gradients * _input_scale(x, network)
 
 
@@ -172,8 +172,8 @@ def _compute_block(x: Doubles, y: Doubles, network: WideNetwork) -> KernelBlock:
 
 
 def _sum_branches(network: WideNetwork, pair: PointPair) -> LayerMoments:
-    found = [layer_moments(family, slope, pair) for family, slope in network.branches]
-    return sum(found[1:], found[0])
+    moments = [layer_moments(family, slope, pair) for family, slope in network.branches]
+    return sum(moments[1:], moments[0])
 
 
 def _next_variances(network: WideNetwork, a: Doubles, grown: Doubles, more: float) -> tuple[Doubles, Doubles]:

@@ -85,13 +85,13 @@ def is_near(pair: PointPair) -> NDArray[np.bool_]:
 
 
 def _safe_divide(number: Doubles, by: Doubles) -> Doubles:
-    """The ratio, and 0 where there is none."""
-    known = by != 0
-    return np.where(known, number / np.where(known, by, 1.0), 0.0)
+    """The ratio, and 0 if there is none."""
+    is_nonzero = by != 0
+    return np.where(is_nonzero, number / np.where(is_nonzero, by, 1.0), 0.0)
 
 
 def cone_angle(pair: PointPair, apart: Doubles, together: Doubles) -> tuple[Doubles, NDArray[np.bool_]]:
-    """`PointPair.angle` where there is no bias, also from the squared lengths of x/‖x‖ − y/‖y‖ and x/‖x‖ + y/‖y‖."""
+    """`PointPair.angle` if there is no bias, also from the squared lengths of x/‖x‖ − y/‖y‖ and x/‖x‖ + y/‖y‖."""
     r, s = np.sqrt(pair.a), np.sqrt(pair.b)
     near, cosine = is_near(pair), _safe_divide(pair.c, r * s)
     back = (cosine < 0) & ~near
@@ -114,9 +114,9 @@ def _one_minus_cosine(pair: PointPair, r: Doubles, s: Doubles) -> Doubles:
     p = r * s
     q = _safe_divide(pair.change, r + s)
     near = is_near(pair)
-    found = np.where(near, _safe_divide(pair.apart - q * q, 2 * p), 1 - _safe_divide(pair.c, p))
+    difference = np.where(near, _safe_divide(pair.apart - q * q, 2 * p), 1 - _safe_divide(pair.c, p))
     slack = pair.snap * _ROUNDING * np.where(near, _safe_divide(pair.apart, p), 1.0)
-    return np.where(found <= slack, 0.0, np.where(found >= 2 - slack, 2.0, found))
+    return np.where(difference <= slack, 0.0, np.where(difference >= 2 - slack, 2.0, difference))
 
 
 def _angle_terms(smaller: Doubles) -> tuple[Doubles, Doubles, Doubles]:
@@ -142,7 +142,7 @@ def _slope_moments(slope: float, pair: PointPair) -> LayerMoments:
     half, sine, late = _angle_terms(smaller)
     cosine = np.where(back, smaller - 1, 1 - smaller)
     bend = half * smaller - late  # sin h − h cos h
-    one = _safe_divide(np.ones_like(sine), sine)  # 0 where vectors are parallel: what has no limit there is left out
+    one = _safe_divide(np.ones_like(sine), sine)  # 0 where vectors are parallel: what has no limit there is skipped
     q = _safe_divide(pair.change, r + s)
     sr, rs = _safe_divide(s, r), _safe_divide(r, s)
     pull = even / np.pi
@@ -230,8 +230,8 @@ def _sigmoid_moments(pair: PointPair) -> LayerMoments:
         h = (more + D) / 2
         top = D + gram - 2 * h * (1 + V * V) - V * V * h * h
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(h > -1, top / (V * R * (R + V * (1 + h))), 1 / V - (1 + h) / R)
-        return np.asarray(g2 / np.pi / (1 + own) * found)
+            factor = np.where(h > -1, top / (V * R * (R + V * (1 + h))), 1 / V - (1 + h) / R)
+        return np.asarray(g2 / np.pi / (1 + own) * factor)
 
     cubed = g2 * g2 / np.pi * (1 / R) ** 3
     return LayerMoments(

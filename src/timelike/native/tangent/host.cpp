@@ -123,12 +123,12 @@ class Side : public TangentPoints {
 };
 
 // The memory of one worker: a tile of pairs, and the sums of all tiles of rows of a task.
-struct Bench {
+struct Workspace {
     Buffer<double> memory, kept;
     TangentTile tile;
     double* sums;
 
-    Bench(const TangentTable& kernels, int64_t room) {
+    Workspace(const TangentTable& kernels, int64_t room) {
         const int64_t size = kernels.rows * kernels.columns;
         memory = buffer<double>(6 * size), kept = buffer<double>(room);
         std::fill(memory.get(), memory.get() + 6 * size, 0.0);  // rows that a tile lacks are multiplied too
@@ -138,28 +138,28 @@ struct Bench {
 };
 
 // Tasks of some tiles of rows, each with all tiles of columns: columns that are in the cache serve all of its rows.
-class Floor {
+class TileScheduler {
   public:
-    Floor(const TangentTable& kernels, const Side& x, const Side& y, int threads)
+    TileScheduler(const TangentTable& kernels, const Side& x, const Side& y, int threads)
         : kernels(kernels), x(x), y(y), threads_(x.count * y.count * x.features < small * tangent_few && x.count * y.count < small ? 0 : threads) {
         const int64_t tiles = rounded(x.count, kernels.rows) / kernels.rows;
         deep_ = std::clamp<int64_t>(tiles / (4 * std::max(1, threads_)), 1, 4);
-        for (int w = 0; w < std::max(1, threads_); w++) benches_.emplace_back(kernels, deep_ * kernels.kept(x));
+        for (int w = 0; w < std::max(1, threads_); w++) workspaces_.emplace_back(kernels, deep_ * kernels.kept(x));
     }
 
-    // pairs(bench, first row, rows, first column, columns) of every tile; then rows(bench, place of the tile, first row, rows)
+    // pairs(workspace, first row, rows, first column, columns) of every tile; then rows(workspace, place of the tile, first row, rows)
     template <class Pairs, class Rows>
     void run(bool lower, const Poll& poll, const Pairs& pairs, const Rows& done) {
         volatile bool stop = false;
         const int64_t tall = kernels.rows, task_rows = deep_ * tall, tasks = rounded(x.count, task_rows) / task_rows;
         const auto work = [&](int64_t task, int worker) {
-            Bench& bench = benches_[size_t(worker)];
+            Workspace& workspace = workspaces_[size_t(worker)];
             const int64_t from = task * task_rows, to = std::min(x.count, from + task_rows);
-            std::fill(bench.kept.get(), bench.kept.get() + deep_ * kernels.kept(x), 0.0);
+            std::fill(workspace.kept.get(), workspace.kept.get() + deep_ * kernels.kept(x), 0.0);
             for (int64_t j = 0; j < (lower ? to : y.count) && !stop; j += kernels.columns)
                 for (int64_t i = from; i < to; i += tall)
-                    pairs(bench, (i - from) / tall, i, std::min(tall, to - i), j, std::min(kernels.columns, y.count - j));
-            for (int64_t i = from; i < to; i++) done(bench, (i - from) / tall, (i - from) % tall, i);
+                    pairs(workspace, (i - from) / tall, i, std::min(tall, to - i), j, std::min(kernels.columns, y.count - j));
+            for (int64_t i = from; i < to; i++) done(workspace, (i - from) / tall, (i - from) % tall, i);
         };
         run_tasks(tasks, threads_, work, [&](int64_t finished) { return poll(finished, tasks); }, &stop);
     }
@@ -170,43 +170,43 @@ class Floor {
   private:
     int threads_;
     int64_t deep_;
-    std::vector<Bench> benches_;
+    std::vector<Workspace> workspaces_;
 };
 
 void refuse(bool wrong, const char* what) {
     if (wrong) throw std::invalid_argument(what);
 }
 
-// Both sides on the floor, and work on it while Python may be interrupted.
+// Both sides on the scheduler, and work on it while Python may be interrupted.
 template <class Work>
-void with_floor(const Given& given, Array2<const double> x, Array2<const double> y, bool known, int threads, const Isa& isa, const Work& work) {
+void with_scheduler(const Given& given, Array2<const double> x, Array2<const double> y, bool known, int threads, const Isa& isa, const Work& work) {
     const int64_t features = int64_t(x.shape(1));
     refuse(x.shape(1) != y.shape(1) || features == 0, "expected x and y (row, feature), of as many features");
     refuse(std::get<0>(given).empty() || std::get<1>(given) < 1, "expected a branch, and a hidden layer");
     for (const auto& [family, slope] : std::get<0>(given)) refuse(family < tangent_slope || family > tangent_sigmoid, "expected a family that there is");
     const TangentTable& kernels = table_for(isa, built);
     const Net net(given, features);
-    Watch{nb::none(), {}}.over([&](const Poll& poll) {
+    ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
         const bool same = x.data() == y.data() && x.shape(0) == y.shape(0);
         const Side rows(kernels, net, x.data(), int64_t(x.shape(0)), features, {true, same, known});
         if (same) {
-            Floor floor(kernels, rows, rows, threads);
-            return work(floor, net, poll);
+            TileScheduler scheduler(kernels, rows, rows, threads);
+            return work(scheduler, net, poll);
         }
         const Side columns(kernels, net, y.data(), int64_t(y.shape(0)), features, {false, true, known});
-        Floor floor(kernels, rows, columns, threads);
-        work(floor, net, poll);
+        TileScheduler scheduler(kernels, rows, columns, threads);
+        work(scheduler, net, poll);
     });
 }
 
-const auto nothing = [](Bench&, int64_t, int64_t, int64_t) {};
+const auto nothing = [](Workspace&, int64_t, int64_t, int64_t) {};
 
-void matrix(Floor& floor, const Net& net, const Poll& poll, bool symmetric, double* out) {
-    const int64_t across = floor.y.count, wide = floor.kernels.columns;
-    floor.run(symmetric, poll, [&](Bench& bench, int64_t, int64_t i, int64_t rows, int64_t j, int64_t columns) {
-        floor.kernels.pairs(net, floor.x, floor.y, i, rows, j, tangent_values, bench.tile, bench.sums);
+void matrix(TileScheduler& scheduler, const Net& net, const Poll& poll, bool symmetric, double* out) {
+    const int64_t across = scheduler.y.count, wide = scheduler.kernels.columns;
+    scheduler.run(symmetric, poll, [&](Workspace& workspace, int64_t, int64_t i, int64_t rows, int64_t j, int64_t columns) {
+        scheduler.kernels.pairs(net, scheduler.x, scheduler.y, i, rows, j, tangent_values, workspace.tile, workspace.sums);
         for (int64_t r = 0; r < rows; r++) {
-            const double* const from = bench.tile.values + r * wide;
+            const double* const from = workspace.tile.values + r * wide;
             const int64_t end = symmetric ? std::min(columns, i + r - j + 1) : columns;
             if (end <= 0) continue;
             std::copy(from, from + end, out + (i + r) * across + j);
@@ -216,16 +216,16 @@ void matrix(Floor& floor, const Net& net, const Poll& poll, bool symmetric, doub
 }
 
 // Values and what derivatives are made of, each (x, y), own_y only where somebody wants it; near as a byte.
-struct All {
+struct KernelOutputs {
     double *values, *turn, *own_x, *own_y;
     bool* near;
 };
 
-void slopes(Floor& floor, const Net& net, const Poll& poll, const All& out) {
-    const int64_t across = floor.y.count, wide = floor.kernels.columns;
-    floor.run(false, poll, [&](Bench& bench, int64_t, int64_t i, int64_t rows, int64_t j, int64_t columns) {
-        const TangentTile& tile = bench.tile;
-        floor.kernels.pairs(net, floor.x, floor.y, i, rows, j, out.own_y ? tangent_all : tangent_pulled, tile, bench.sums);
+void slopes(TileScheduler& scheduler, const Net& net, const Poll& poll, const KernelOutputs& out) {
+    const int64_t across = scheduler.y.count, wide = scheduler.kernels.columns;
+    scheduler.run(false, poll, [&](Workspace& workspace, int64_t, int64_t i, int64_t rows, int64_t j, int64_t columns) {
+        const TangentTile& tile = workspace.tile;
+        scheduler.kernels.pairs(net, scheduler.x, scheduler.y, i, rows, j, out.own_y ? tangent_all : tangent_pulled, tile, workspace.sums);
         for (int64_t r = 0; r < rows; r++) {
             const int64_t from = r * wide, to = (i + r) * across + j;
             std::copy(tile.values + from, tile.values + from + columns, out.values + to);
@@ -241,16 +241,16 @@ void slopes(Floor& floor, const Net& net, const Poll& poll, const All& out) {
 
 // Rows that `fill` puts into a tile, drawn together.
 template <class Fill>
-void drawn(Floor& floor, const Net& net, const Poll& poll, double* values, double* gradients, const Fill& fill) {
-    const int64_t features = floor.x.features, room = floor.kernels.kept(floor.x);
-    floor.run(
+void drawn(TileScheduler& scheduler, const Net& net, const Poll& poll, double* values, double* gradients, const Fill& fill) {
+    const int64_t features = scheduler.x.features, room = scheduler.kernels.kept(scheduler.x);
+    scheduler.run(
         false, poll,
-        [&](Bench& bench, int64_t place, int64_t i, int64_t rows, int64_t j, int64_t columns) {
-            fill(bench, i, rows, j, columns);
-            floor.kernels.draw(floor.x, floor.y, i, rows, j, bench.tile, bench.kept.get() + place * room);
+        [&](Workspace& workspace, int64_t place, int64_t i, int64_t rows, int64_t j, int64_t columns) {
+            fill(workspace, i, rows, j, columns);
+            scheduler.kernels.draw(scheduler.x, scheduler.y, i, rows, j, workspace.tile, workspace.kept.get() + place * room);
         },
-        [&](Bench& bench, int64_t place, int64_t r, int64_t i) {
-            floor.kernels.finish(floor.x, i, bench.kept.get() + place * room, r, net.scale, values ? values + i : nullptr, gradients + i * features);
+        [&](Workspace& workspace, int64_t place, int64_t r, int64_t i) {
+            scheduler.kernels.finish(scheduler.x, i, workspace.kept.get() + place * room, r, net.scale, values ? values + i : nullptr, gradients + i * features);
         });
 }
 
@@ -263,7 +263,7 @@ void define_matrix(nb::module_& module) {
             refuse(out.shape(0) != x.shape(0) || out.shape(1) != y.shape(0), "expected out (x, y)");
             refuse(symmetric && x.data() != y.data(), "expected x twice for its symmetric matrix");
             if (out.size() == 0) return;
-            with_floor(given, x, y, true, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) { matrix(floor, net, poll, symmetric, out.data()); });
+            with_scheduler(given, x, y, true, threads, isa, [&](TileScheduler& scheduler, const Net& net, const Poll& poll) { matrix(scheduler, net, poll, symmetric, out.data()); });
         },
         nb::arg(), nb::arg(), nb::arg(), nb::kw_only(), nb::arg("symmetric"), nb::arg("threads"), nb::arg("out").noconvert(), nb::arg("isa") = nb::none());
     module.def(
@@ -271,11 +271,11 @@ void define_matrix(nb::module_& module) {
         [](const Given& given, Doubles x, Doubles y, int threads, Array2<double> values, Array2<double> turn, Array2<double> own_x,
            std::optional<Array2<double>> own_y, Array2<bool> near, Isa isa) {
             for (const auto* one : {&values, &turn, &own_x, own_y ? &*own_y : &own_x})
-                refuse(one->shape(0) != x.shape(0) || one->shape(1) != y.shape(0), "expected all that is asked for (x, y)");
+                refuse(one->shape(0) != x.shape(0) || one->shape(1) != y.shape(0), "expected all that is requested (x, y)");
             refuse(near.shape(0) != x.shape(0) || near.shape(1) != y.shape(0), "expected near (x, y)");
             if (values.size() == 0) return;
-            const All all{values.data(), turn.data(), own_x.data(), own_y ? own_y->data() : nullptr, near.data()};
-            with_floor(given, x, y, true, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) { slopes(floor, net, poll, all); });
+            const KernelOutputs all{values.data(), turn.data(), own_x.data(), own_y ? own_y->data() : nullptr, near.data()};
+            with_scheduler(given, x, y, true, threads, isa, [&](TileScheduler& scheduler, const Net& net, const Poll& poll) { slopes(scheduler, net, poll, all); });
         },
         nb::arg(), nb::arg(), nb::arg(), nb::kw_only(), nb::arg("threads"), nb::arg("values").noconvert(), nb::arg("turn").noconvert(),
         nb::arg("own_x").noconvert(), nb::arg("own_y").noconvert().none(), nb::arg("near").noconvert(), nb::arg("isa") = nb::none());
@@ -289,10 +289,10 @@ void define_sums(nb::module_& module) {
             refuse(values.size() != x.shape(0) || gradients.shape(0) != x.shape(0) || gradients.shape(1) != x.shape(1), "expected values (x,) and gradients like x");
             if (values.size() == 0) return;
             const int64_t down = weights.shape(0) == 1 && x.shape(0) != 1 ? 0 : int64_t(y.shape(0));
-            with_floor(given, x, y, true, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) {
-                drawn(floor, net, poll, values.data(), gradients.data(), [&](Bench& bench, int64_t i, int64_t rows, int64_t j, int64_t some) {
-                    floor.kernels.pairs(net, floor.x, floor.y, i, rows, j, tangent_pulled, bench.tile, bench.sums);
-                    floor.kernels.weigh(bench.tile, rows, some, weights.data() + i * down + j, down);
+            with_scheduler(given, x, y, true, threads, isa, [&](TileScheduler& scheduler, const Net& net, const Poll& poll) {
+                drawn(scheduler, net, poll, values.data(), gradients.data(), [&](Workspace& workspace, int64_t i, int64_t rows, int64_t j, int64_t some) {
+                    scheduler.kernels.pairs(net, scheduler.x, scheduler.y, i, rows, j, tangent_pulled, workspace.tile, workspace.sums);
+                    scheduler.kernels.weigh(workspace.tile, rows, some, weights.data() + i * down + j, down);
                 });
             });
         },
@@ -309,9 +309,9 @@ void define_sums(nb::module_& module) {
             if (gradients.size() == 0) return;
             const int64_t width = int64_t(columns), down = turned ? 1 : width, across = turned ? width : 1;
             const TangentSlopes slopes{turn.data(), own.data(), weights.data(), near.data()};
-            with_floor(given, x, y, false, threads, isa, [&](Floor& floor, const Net& net, const Poll& poll) {
-                drawn(floor, net, poll, nullptr, gradients.data(), [&](Bench& bench, int64_t i, int64_t some_rows, int64_t j, int64_t some) {
-                    floor.kernels.take(slopes, i * down + j * across, down, across, some_rows, some, bench.tile);
+            with_scheduler(given, x, y, false, threads, isa, [&](TileScheduler& scheduler, const Net& net, const Poll& poll) {
+                drawn(scheduler, net, poll, nullptr, gradients.data(), [&](Workspace& workspace, int64_t i, int64_t some_rows, int64_t j, int64_t some) {
+                    scheduler.kernels.take(slopes, i * down + j * across, down, across, some_rows, some, workspace.tile);
                 });
             });
         },

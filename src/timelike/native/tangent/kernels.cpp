@@ -13,14 +13,14 @@ constexpr int64_t panel = C * W, J = 2 * panel;
 constexpr int several = -1;  // branches
 template <int N> struct Whole { static constexpr int value = N; };
 
-struct Found {
+struct PairValue {
     V value, turn, own_x, own_y;
     Mask near;
 };
 
 // Layer after layer; some pairs are near, or none is: their numbers are the same either way.
 template <int Family, bool Graded, bool Both, bool Some>
-inline Found through(const TangentNet& net, const double* row, const double* columns, int64_t stride, Pair pair, Mask near) {
+inline PairValue through(const TangentNet& net, const double* row, const double* columns, int64_t stride, Pair pair, Mask near) {
     Side x = of_row(row), y = of_columns(columns, stride);
     const V half = Some ? chosen(near, all(-0.5), all(1.0)) : all(1.0);  // of c by what is carried: D or c
     const auto of_c = [&](V z) { return Some ? half * z : z; };
@@ -28,7 +28,7 @@ inline Found through(const TangentNet& net, const double* row, const double* col
     V kernel = pair.c, by_v = half, by_x = Some ? chosen(near, all(0.5), V{}) : V{}, by_y = by_x;
     V z_v = all(1.0), z_x = {}, z_y = {};
     for (int64_t l = 0; l < net.depth; l++) {
-        const After after = layer<Family, Graded, Both, Some>(net, x, y, pair, near);
+        const LayerOutput after = layer<Family, Graded, Both, Some>(net, x, y, pair, near);
         row += tangent_fields, columns += tangent_fields * stride;
         x = of_row(row), y = of_columns(columns, stride);
         const V tau = after.tau, mean = after.c + (l + 1 < net.depth ? net.bias : 0);
@@ -51,7 +51,7 @@ inline Found through(const TangentNet& net, const double* row, const double* col
 }
 
 template <int Family, bool Graded, bool Both>
-inline Found through(const TangentNet& net, const double* row, const double* columns, int64_t stride, const Pair& pair) {
+inline PairValue through(const TangentNet& net, const double* row, const double* columns, int64_t stride, const Pair& pair) {
     const Mask near = pair.apart < tangent_near * (all(row[tangent_root]) * load(columns + tangent_root * stride));
     if (Graded && any(near)) return through<Family, Graded, Both, true>(net, row, columns, stride, pair, near);
     return through<Family, Graded, Both, false>(net, row, columns, stride, pair, near);
@@ -173,7 +173,7 @@ void pairs_of(const TangentNet& net, const TangentPoints& x, const TangentPoints
             const double* columns = y.by_column + j + k;
             Pair pair = first(net, x, y, row, columns, i + r, j + k, sums ? sums + r * J + k : nullptr);
             if (Family == tangent_cone) open(net, x, y, row, columns, i + r, j + k, pair);
-            const Found found = through<Family, Graded, Both>(net, row, columns, y.filled, pair);
+            const PairValue found = through<Family, Graded, Both>(net, row, columns, y.filled, pair);
             const int64_t at = r * J + k;
             store(tile.values + at, found.value);
             if (!Graded) continue;

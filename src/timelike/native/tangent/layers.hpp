@@ -1,4 +1,4 @@
-// What one layer does to the numbers of a register of pairs: the formulas of twin_layers.py, and functions they need.
+// What one layer does to the numbers of a register of pairs: the formulas of fallback_layers.py, and functions they need.
 #pragma once
 #include "machine/explog.hpp"
 #include "tangent/table.hpp"
@@ -62,7 +62,7 @@ inline V angle_of(V sine, V cosine) {
 }
 
 // exp(x) − 1 of x up to 0
-inline V lost(V x) {
+inline V expm1_negative(V x) {
     const Mask small = x > -0.34;
     const V r = chosen(small, x, V{});
     return chosen(small, fused(polynomial<double>(Constants<double>::exponential, r), r * r, r), exponential<double>(x) - 1.0);
@@ -87,14 +87,14 @@ struct Pair {
     Mask back;
 };
 
-// After the layer, times w². `z` is D where a pair is near from the beginning, else c.
-struct After {
+// LayerOutput the layer, times w². `z` is D where a pair is near from the beginning, else c.
+struct LayerOutput {
     V c, tau, apart, change, tau_c;
     V z_x, z_y, tau_x, tau_y;  // of z and of tau, z fixed, by either variance before the first layer
     V smaller;
     Mask back;
 
-    void add(const After& o) {
+    void add(const LayerOutput& o) {
         c += o.c, tau += o.tau, apart += o.apart, change += o.change, tau_c += o.tau_c;
         z_x += o.z_x, z_y += o.z_y, tau_x += o.tau_x, tau_y += o.tau_y;
     }
@@ -115,8 +115,8 @@ inline V turned(const Side& x, const Side& y, const Pair& pair, V p, V over, dou
 }
 
 template <bool Cone, bool Graded, bool Both, bool Some>
-inline After bent(const TangentBranch& branch, double snap, const Side& x, const Side& y, const Pair& pair, Mask near) {
-    After out;
+inline LayerOutput bent(const TangentBranch& branch, double snap, const Side& x, const Side& y, const Pair& pair, Mask near) {
+    LayerOutput out;
     const V p = x.root * y.root, over = x.inverse * y.inverse;
     V smaller = pair.smaller;
     Mask back = pair.back;
@@ -168,14 +168,14 @@ inline After bent(const TangentBranch& branch, double snap, const Side& x, const
 }
 
 template <bool Graded, bool Both, bool Some>
-inline After waved(double square, const Side& x, const Side& y, const Pair& pair, Mask near) {
-    After out;
-    const V half = 0.5 * pair.apart, shorter = lost(-half), sum = x.a + y.a;
+inline LayerOutput waved(double square, const Side& x, const Side& y, const Pair& pair, Mask near) {
+    LayerOutput out;
+    const V half = 0.5 * pair.apart, shorter = expm1_negative(-half), sum = x.a + y.a;
     const V apart = shorter + 1.0, together = exponential<double>(least(half - sum, V{}));
-    const V size = magnitude(pair.c), part = (-0.5 * square) * lost(-2.0 * size);
+    const V size = magnitude(pair.c), part = (-0.5 * square) * expm1_negative(-2.0 * size);
     out.c = chosen(pair.c < 0, -together, apart) * part;
     out.tau = (0.5 * square) * (apart + together);
-    const V away = magnitude(pair.change), gone = lost(-away), decay = (0.5 * square) * (most(x.decay, y.decay) * gone);
+    const V away = magnitude(pair.change), gone = expm1_negative(-away), decay = (0.5 * square) * (most(x.decay, y.decay) * gone);
     out.apart = -square * (shorter * (1.0 + together)) - decay * gone;
     // 1 − exp(−2r) = (1 − exp(−r)) (1 + exp(−r))
     const V change = -decay * (2.0 + gone);
@@ -185,7 +185,7 @@ inline After waved(double square, const Side& x, const Side& y, const Pair& pair
     V z_x = -0.5 * out.c, tau = -0.5 * out.tau, z_y = z_x;
     if (Some) {
         // exp(−2a) − exp(−(a + b) + D/2)
-        const auto by = [&](V own, V more) { return square * (chosen(more < 0, -own, together) * lost(-magnitude(more))); };
+        const auto by = [&](V own, V more) { return square * (chosen(more < 0, -own, together) * expm1_negative(-magnitude(more))); };
         z_x = chosen(near, by(x.decay, half + pair.change), z_x);
         tau = chosen(near, (-0.5 * square) * together, tau);
         if (Both) z_y = chosen(near, by(y.decay, half - pair.change), z_y);
@@ -196,8 +196,8 @@ inline After waved(double square, const Side& x, const Side& y, const Pair& pair
 }
 
 template <bool Graded, bool Both, bool Some>
-inline After squashed(double square, double snap, const Side& x, const Side& y, const Pair& pair, Mask near) {
-    After out;
+inline LayerOutput squashed(double square, double snap, const Side& x, const Side& y, const Pair& pair, Mask near) {
+    LayerOutput out;
     const V p = x.root * y.root, u = turned(x, y, pair, p, x.inverse * y.inverse, snap);
     constexpr double k = 2 * g2;
     const V A = k * x.a, B = k * y.a, C = k * pair.c, D = k * pair.apart, change = k * pair.change;
@@ -243,7 +243,7 @@ inline After squashed(double square, double snap, const Side& x, const Side& y, 
 
 // Of networks of one branch the family is known when this is compiled.
 template <int Family, bool Graded, bool Both, bool Some>
-inline After layer(const TangentNet& net, const Side& x, const Side& y, const Pair& pair, Mask near) {
+inline LayerOutput layer(const TangentNet& net, const Side& x, const Side& y, const Pair& pair, Mask near) {
     const auto of = [&](const TangentBranch& branch, int family) {
         if (family == tangent_slope) return bent<false, Graded, Both, Some>(branch, net.snap, x, y, pair, near);
         if (family == tangent_sine) return waved<Graded, Both, Some>(net.square, x, y, pair, near);
@@ -251,7 +251,7 @@ inline After layer(const TangentNet& net, const Side& x, const Side& y, const Pa
     };
     if constexpr (Family == tangent_cone) return bent<true, Graded, Both, Some>(net.branches[0], net.snap, x, y, pair, near);
     if constexpr (Family >= 0) return of(net.branches[0], Family);
-    After out = of(net.branches[0], net.branches[0].family);
+    LayerOutput out = of(net.branches[0], net.branches[0].family);
     for (int64_t k = 1; k < net.count; k++) out.add(of(net.branches[k], net.branches[k].family));
     return out;
 }

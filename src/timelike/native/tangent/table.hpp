@@ -1,5 +1,5 @@
 // Kernels of networks of infinite width. Of two points a layer knows the variances a and b of what its units take in, their
-// covariance c, and D = a + b − 2c. tangent/__init__.py says what is found; twin_layers.py has the same formulas, with names.
+// covariance c, and D = a + b − 2c. tangent/__init__.py says what is found; fallback_layers.py has the same formulas, with names.
 #pragma once
 #include <stdint.h>
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,57 +95,42 @@ def plans(
     how: SinkhornOptions, costs: NDArray[np.float64], n: NDArray[np.int64], m: NDArray[np.int64], threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Plans (item, n, m) and their deviations, from ground costs of which item b has n[b] rows and m[b] columns."""
-    found, deviations = np.zeros_like(costs), np.zeros(len(costs))
+    plan_stack, deviations = np.zeros_like(costs), np.zeros(len(costs))
     if use_kernels():
-        kernels.transport_plans(how.numbers(), costs, n, m, threads=threads, plans=found, deviations=deviations)
-        return found, deviations
+        kernels.transport_plans(how.numbers(), costs, n, m, threads=threads, plans=plan_stack, deviations=deviations)
+        return plan_stack, deviations
     from . import fallback
 
     for b, (rows, columns) in enumerate(zip(n.tolist(), m.tolist(), strict=True)):
-        found[b, :rows, :columns], deviations[b] = fallback.solve_plan(how, costs[b, :rows, :columns])
-    return found, deviations
-
-
-class Marginal(NamedTuple):
-    """One side of a plan of weighted points: potentials in units of ε, weights, and where sums are added, (point,)."""
-
-    potentials: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    sums: NDArray[np.float64]
+        plan_stack[b, :rows, :columns], deviations[b] = fallback.solve_plan(how, costs[b, :rows, :columns])
+    return plan_stack, deviations
 
 
 def padded_width(columns: int) -> int:
-    """The numbers that a row of so many costs has in `plan_sums`: whole registers."""
+    """The numbers that a row of so many costs has for `bind_plan_sums`: whole registers."""
     return -(-columns // _LANES) * _LANES
 
 
-def plan_sums(
-    costs: NDArray[np.float64], rows: Marginal, columns: Marginal, shrink: float, *, symmetric: bool, threads: int
-) -> None:
-    """Add Σ_j b_j exp(f_i + g_j − shrink C_ij) to the sums of rows, and Σ_i a_i exp(…) to those of columns.
+def bind_plan_sums(*, symmetric: bool, threads: int) -> Callable[..., None]:
+    """A function for the rounds of a loop: whether there are kernels is decided once, not in every round.
+
+    `add(costs, f, g, a, b, shrink, by_row=…, by_column=…)` adds Σ_j b_j exp(f_i + g_j − shrink C_ij) to `by_row` and
+    Σ_i a_i exp(…) to `by_column`, for potentials f, g in units of ε and weights a, b of the two sides, (point,).
 
     The costs (row, `padded_width`(column)) are infinite past the columns. `symmetric` says that the first columns are
     the rows themselves: an entry C_ij among these is read for C_ji too, and of such a point the sums of its row and of
     its column are to be added up, as they are where both have the same memory. A sum that is beyond all numbers is
     infinite or nan.
     """
-    if not use_kernels():
-        from . import fallback
+    if use_kernels():
+        return partial(kernels.transport_sums, symmetric=symmetric, threads=threads)
+    from . import fallback
 
-        fallback.plan_sums(costs, rows, columns, shrink, symmetric=symmetric)
-        return
-    given = (rows.potentials, columns.potentials, rows.weights, columns.weights, shrink)
-    kernels.transport_sums(
-        costs, *given, symmetric=symmetric, threads=threads, by_row=rows.sums, by_column=columns.sums
-    )
+    return partial(fallback.add_plan_sums, symmetric=symmetric)
 
 
 def project_gradients(
-    plans: NDArray[np.float64],
-    gradients: NDArray[np.float64],
-    n: NDArray[np.int64],
-    m: NDArray[np.int64],
-    threads: int,
+    plans: NDArray[np.float64], gradients: NDArray[np.float64], n: NDArray[np.int64], m: NDArray[np.int64], threads: int
 ) -> NDArray[np.float64]:
     """T ∘ (G − α − β) with α (row) and β (column) such that rows and columns sum to zero, all (item, n, m)."""
     out = np.zeros_like(plans)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..machine import PackedSequences, ProgressCallback
 
 if TYPE_CHECKING:
-    from . import Marginal, SinkhornOptions
+    from . import SinkhornOptions
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def pairwise(
 
 def solve_pair(how: SinkhornOptions, x: Floats, y: Floats) -> tuple[float, Floats, float]:
     """Cost, plan (n, m) and deviation; both orders of a pair are solved in the same one."""
-    # a distance is symmetric to the last bit: of both orders one is chosen by what the sequences are, not by who asks
+    # a distance is symmetric to the last bit: the order of a pair is chosen by the content of the sequences
     if len(x) < len(y) or (len(x) == len(y) and y.ravel().tolist() < x.ravel().tolist()):
         cost, turned, deviation = solve_pair(how, y, x)
         return cost, np.ascontiguousarray(turned.T), deviation
@@ -55,8 +55,8 @@ def solve_pair(how: SinkhornOptions, x: Floats, y: Floats) -> tuple[float, Float
         ground = frames + how.prior(len(x), len(y))
     if not np.abs(ground).max() < 1e290:  # also where it is not a number; beyond, potentials would overflow
         return np.inf, np.full(ground.shape, np.nan), 0.0
-    found, deviation = solve_plan(how, ground)
-    return float((found * (ground if how.counted else frames)).sum()), found, deviation
+    plan, deviation = solve_plan(how, ground)
+    return float((plan * (ground if how.counted else frames)).sum()), plan, deviation
 
 
 def frame_costs(cost: str, x: Floats, y: Floats) -> Floats:
@@ -71,21 +71,31 @@ def frame_costs(cost: str, x: Floats, y: Floats) -> Floats:
 def solve_plan(how: SinkhornOptions, costs: Floats) -> tuple[Floats, float]:
     """Plan and deviation of its marginals, Σ|rows − 1/n| + Σ|columns − 1/m|."""
     if costs.shape[0] < costs.shape[1]:
-        found, deviation = solve_plan(how, costs.T)
-        return np.ascontiguousarray(found.T), deviation
+        transposed, deviation = solve_plan(how, costs.T)
+        return np.ascontiguousarray(transposed.T), deviation
     return _SinkhornSolver(how, costs).run()
 
 
-def plan_sums(costs: Floats, rows: Marginal, columns: Marginal, shrink: float, *, symmetric: bool) -> None:
+def add_plan_sums(
+    costs: Floats,
+    f: Floats,
+    g: Floats,
+    a: Floats,
+    b: Floats,
+    shrink: float,
+    *,
+    symmetric: bool,
+    by_row: Floats,
+    by_column: Floats,
+) -> None:
     """The sums of a plan, added to those that are there."""
-    n, m = len(rows.weights), len(columns.weights)
     with np.errstate(over="ignore"):
-        found = np.exp(rows.potentials[:, None] + columns.potentials - shrink * costs[:, :m])
-    by_row, by_column = found @ columns.weights, rows.weights @ found
+        plan = np.exp(f[:, None] + g - shrink * costs[:, : len(b)])
+    column_sums = a @ plan
     if symmetric:
-        by_column[:n] = 0  # all of it is in the sums of rows
-    rows.sums[:] += by_row
-    columns.sums[:] += by_column
+        column_sums[: len(a)] = 0  # all of it is in the sums of rows
+    by_row += plan @ b
+    by_column += column_sums
 
 
 def project_gradient(found: Floats, gradient: Floats) -> Floats:
@@ -130,10 +140,10 @@ class _SinkhornSolver:
 
     def run(self) -> tuple[Floats, float]:
         width = float(self.costs.max())
-        goal = max(self.how.epsilon, 1e-13 * width)  # less cannot be told from rounding
+        goal = max(self.how.epsilon, 1e-13 * width)  # smaller values cannot be distinguished from rounding
         soft = goal
         while width > 50 * soft:
-            soft *= 4  # from a soft problem to the one asked: each starts where the last ended
+            soft *= 4  # from a soft problem to the requested one: each starts from the previous solution
         while True:
             self.epsilon = max(soft, goal)
             self.rebuild()

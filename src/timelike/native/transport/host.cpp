@@ -8,7 +8,7 @@
 
 #include "machine/host.hpp"
 #include "machine/memory.hpp"
-#include "machine/order.hpp"
+#include "machine/length_order.hpp"
 #include "machine/pool.hpp"
 
 namespace timelike {
@@ -17,17 +17,17 @@ namespace {
 constexpr const TransportTable* built[] = TIMELIKE_TABLES(transport_table);
 constexpr const PlanTable* plans_built[] = TIMELIKE_TABLES(plan_table);
 
-struct Effort {
+struct SolverLimits {
     double epsilon, tolerance;
     int64_t rounds;
 };
 
 // A pair whose marginals are off by more than the tolerance; the worst of all, with how many there are.
-struct Miss {
+struct ConvergenceFailure {
     int64_t count = 0, row = 0, column = 0;
     double deviation = 0;
 
-    void add(const Miss& other) {
+    void add(const ConvergenceFailure& other) {
         const bool worse = other.deviation > deviation ||
                            (other.deviation == deviation && std::make_pair(other.row, other.column) < std::make_pair(row, column));
         count += other.count;
@@ -36,9 +36,9 @@ struct Miss {
 };
 
 // The memory of one worker.
-class Bench {
+class Workspace {
   public:
-    Bench(const TransportTable& table, int64_t n, int64_t m, int64_t channels, const Effort& effort, const volatile bool* stop)
+    Workspace(const TransportTable& table, int64_t n, int64_t m, int64_t channels, const SolverLimits& effort, const volatile bool* stop)
         : table_(table) {
         // whichever side has fewer steps is the columns
         const int64_t rows = std::max(n, m), stride = rounded(std::min(n, m));
@@ -54,7 +54,7 @@ class Bench {
     // The cost of one pair, its plan (n, m) where there is a place for it, and the deviation of its marginals.
     double pair(const double* x, int64_t n, const double* y, int64_t m, int64_t channels, Cost cost, const Prior& prior, double* plan,
                 double* deviation) {
-        // one of the two orders, whichever is asked for: a distance is symmetric to the last bit
+        // one of the two orders, whichever is requested: a distance is symmetric to the last bit
         const bool turned = n < m || (n == m && std::lexicographical_compare(y, y + m * channels, x, x + n * channels));
         if (turned) std::swap(x, y), std::swap(n, m);
         shape(n, m);
@@ -119,42 +119,42 @@ class Bench {
     Transport q_;
 };
 
-// Items over threads, each worker at a bench of its own.
+// Items over threads, each worker at a workspace of its own.
 template <class Work>
-void over_items(int64_t items, int64_t chunk, int threads, std::vector<Bench>& benches, volatile bool* stop, const Poll& poll,
+void over_items(int64_t items, int64_t chunk, int threads, std::vector<Workspace>& workspaces, volatile bool* stop, const Poll& poll,
                 const Work& work) {
     const int64_t tasks = (items + chunk - 1) / chunk;
     run_tasks(
         tasks, threads,
         [&](int64_t task, int worker) {
             for (int64_t item = task * chunk; item < std::min(items, (task + 1) * chunk) && !*stop; item++)
-                work(item, benches[size_t(worker)], worker);
+                work(item, workspaces[size_t(worker)], worker);
         },
         [&](int64_t done) { return poll(done, tasks); }, stop);
 }
 
-struct Shop {
+struct WorkerPool {
     volatile bool stop = false;
     int threads;
     int64_t chunk;
-    std::vector<Bench> benches;
+    std::vector<Workspace> workspaces;
 
-    Shop(const TransportTable& table, int64_t items, int64_t n, int64_t m, int64_t channels, const Effort& effort, int wanted)
+    WorkerPool(const TransportTable& table, int64_t items, int64_t n, int64_t m, int64_t channels, const SolverLimits& effort, int wanted)
         // waking threads costs more than a few small pairs
         : threads(double(items) * double(n) * double(m) < 2e4 ? 0 : int(std::min<int64_t>(wanted, items))),
           // many small pairs make one task, so that taking it is little beside them
           chunk(std::max<int64_t>(1, 65536 / (n * m))) {
-        for (int worker = 0; worker < std::max(1, threads); worker++) benches.emplace_back(table, n, m, channels, effort, &stop);
+        for (int worker = 0; worker < std::max(1, threads); worker++) workspaces.emplace_back(table, n, m, channels, effort, &stop);
     }
 };
 
 template <class T>
 struct Pairs {
-    Collection<double> x, y;
+    PackedSequences<double> x, y;
     bool symmetric;
     Cost cost;
     Prior prior;
-    Effort effort;
+    SolverLimits effort;
     T* out;         // (x.count, y.count)
     double* plan;   // (n, m) of the only pair, or null
     int threads;
@@ -171,28 +171,28 @@ inline std::pair<int64_t, int64_t> place(int64_t p, int64_t columns, bool symmet
 }
 
 template <class T>
-Miss all_pairs(const Pairs<T>& q, const TransportTable& table, const Poll& poll) {
+ConvergenceFailure all_pairs(const Pairs<T>& q, const TransportTable& table, const Poll& poll) {
     const int64_t items = q.symmetric ? q.x.count * (q.x.count + 1) / 2 : q.x.count * q.y.count, channels = q.x.channels;
-    Shop shop(table, items, longest(q.x), longest(q.y), channels, q.effort, q.threads);
-    std::vector<Miss> misses(shop.benches.size());
-    over_items(items, shop.chunk, shop.threads, shop.benches, &shop.stop, poll, [&](int64_t p, Bench& bench, int worker) {
+    WorkerPool shop(table, items, longest(q.x), longest(q.y), channels, q.effort, q.threads);
+    std::vector<ConvergenceFailure> misses(shop.workspaces.size());
+    over_items(items, shop.chunk, shop.threads, shop.workspaces, &shop.stop, poll, [&](int64_t p, Workspace& workspace, int worker) {
         const auto [i, j] = place(p, q.y.count, q.symmetric);
         double deviation;
-        const double cost = bench.pair(q.x.values + q.x.starts[i] * channels, q.x.lengths[i], q.y.values + q.y.starts[j] * channels,
+        const double cost = workspace.pair(q.x.values + q.x.starts[i] * channels, q.x.lengths[i], q.y.values + q.y.starts[j] * channels,
                                        q.y.lengths[j], channels, q.cost, q.prior, q.plan, &deviation);
         q.out[i * q.y.count + j] = T(cost);
         if (q.symmetric) q.out[j * q.y.count + i] = T(cost);
         if (deviation > q.effort.tolerance) misses[size_t(worker)].add({1, i, j, deviation});
     });
-    Miss worst;
-    for (const Miss& miss : misses) worst.add(miss);
+    ConvergenceFailure worst;
+    for (const ConvergenceFailure& miss : misses) worst.add(miss);
     return worst;
 }
 
 }  // namespace
 
 // (cost, epsilon, tolerance, rounds, similarity, spread, weight, counted)
-static Effort effort(const nb::tuple& plan) {
+static SolverLimits effort(const nb::tuple& plan) {
     return {nb::cast<double>(plan[1]), nb::cast<double>(plan[2]), nb::cast<int64_t>(plan[3])};
 }
 
@@ -246,11 +246,11 @@ static void define_for(nb::module_& module) {
         [](nb::tuple how, Array2<const double> x, Ids x_starts, Ids x_lengths, Array2<const double> y,
            Ids y_starts, Ids y_lengths, bool symmetric, int threads, Array2<T> out,
            std::optional<Array2<double>> plan, nb::object report, Isa isa) {
-            const Pairs<T> pairs{collection<double>(x, x_starts, x_lengths), collection<double>(y, y_starts, y_lengths), symmetric,
+            const Pairs<T> pairs{packed_sequences<double>(x, x_starts, x_lengths), packed_sequences<double>(y, y_starts, y_lengths), symmetric,
                                  Cost(nb::cast<int>(how[0])), prior(how), effort(how), out.data(), plan ? plan->data() : nullptr, threads};
             const TransportTable& table = table_for(isa, built);
-            Miss miss;
-            Watch{report, {}}.over([&](const Poll& poll) { miss = all_pairs(pairs, table, poll); });
+            ConvergenceFailure miss;
+            ProgressPoll{report, {}}.over([&](const Poll& poll) { miss = all_pairs(pairs, table, poll); });
             return nb::make_tuple(miss.count, miss.row, miss.column, miss.deviation);
         },
         nb::arg(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(),
@@ -273,7 +273,7 @@ void define_transport(nb::module_& module) {
             const PlanTile whole{cost.data(), rows,   stride,           stride,        f.data(), a.data(), potentials.get(),
                                  weights.get(), shrink, symmetric ? rows : 0, by_row.data(), nullptr};
             const PlanTable& table = table_for(isa, plans_built);
-            Watch{nb::none(), {}}.over([&](const Poll& poll) { sums_of(whole, columns, table, threads, poll, by_column.data()); });
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) { sums_of(whole, columns, table, threads, poll, by_column.data()); });
         },
         nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert(), nb::arg(),
         nb::kw_only(), nb::arg("symmetric"), nb::arg("threads"), nb::arg("by_row").noconvert(), nb::arg("by_column").noconvert(),
@@ -283,11 +283,11 @@ void define_transport(nb::module_& module) {
         [](nb::tuple how, Array3<const double> costs, Ids n, Ids m, int threads, Array3<double> plans,
            Array1<double> deviations, Isa isa) {
             const int64_t items = int64_t(costs.shape(0)), rows = int64_t(costs.shape(1)), columns = int64_t(costs.shape(2));
-            Shop shop(table_for(isa, built), items, rows, columns, 0, effort(how), threads);
-            Watch{nb::none(), {}}.over([&](const Poll& poll) {
-                over_items(items, shop.chunk, shop.threads, shop.benches, &shop.stop, poll, [&](int64_t p, Bench& bench, int) {
+            WorkerPool shop(table_for(isa, built), items, rows, columns, 0, effort(how), threads);
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
+                over_items(items, shop.chunk, shop.threads, shop.workspaces, &shop.stop, poll, [&](int64_t p, Workspace& workspace, int) {
                     const int64_t at = p * rows * columns;
-                    deviations.data()[p] = bench.plan(costs.data() + at, n.data()[p], m.data()[p], columns, plans.data() + at);
+                    deviations.data()[p] = workspace.plan(costs.data() + at, n.data()[p], m.data()[p], columns, plans.data() + at);
                 });
             });
         },
@@ -298,11 +298,11 @@ void define_transport(nb::module_& module) {
         [](Array3<const double> plans, Array3<const double> gradients, Ids n, Ids m, int threads,
            Array3<double> out, Isa isa) {
             const int64_t items = int64_t(plans.shape(0)), rows = int64_t(plans.shape(1)), columns = int64_t(plans.shape(2));
-            Shop shop(table_for(isa, built), items, rows, columns, 0, {}, threads);
-            Watch{nb::none(), {}}.over([&](const Poll& poll) {
-                over_items(items, shop.chunk, shop.threads, shop.benches, &shop.stop, poll, [&](int64_t p, Bench& bench, int) {
+            WorkerPool shop(table_for(isa, built), items, rows, columns, 0, {}, threads);
+            ProgressPoll{nb::none(), {}}.over([&](const Poll& poll) {
+                over_items(items, shop.chunk, shop.threads, shop.workspaces, &shop.stop, poll, [&](int64_t p, Workspace& workspace, int) {
                     const int64_t at = p * rows * columns;
-                    bench.project(plans.data() + at, gradients.data() + at, n.data()[p], m.data()[p], columns, out.data() + at);
+                    workspace.project(plans.data() + at, gradients.data() + at, n.data()[p], m.data()[p], columns, out.data() + at);
                 });
             });
         },

@@ -1,4 +1,4 @@
-"""Warps in continuous time: problems → warp values, objectives, and what the backward pass needs."""
+"""The warp solver in continuous time: warp values, objectives, and the data for the backward pass."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WarpProblems(NamedTuple):
 
 @dataclass(frozen=True)
 class WarpOptions:
-    """How warps are looked for: `grid` values per knot (0: by the lengths), then ever closer around the best."""
+    """Options of the warp search: `grid` values per knot (0: from the lengths), then finer grids around the best."""
 
     penalty: Penalty = "squared"
     delta: float = 1.0
@@ -113,27 +113,27 @@ def solve(
     isa: str | None = None,
 ) -> WarpSolutions | WarpConflict:
     """The best warp of every pair, or the first conflict among its constraints."""
-    found = WarpSolutions.empty(problems)
+    solutions = WarpSolutions.empty(problems)
     if not use_kernels():
         from . import fallback
 
-        conflict = fallback.solve(problems, options, found, report)
-        return found if conflict is None else conflict
+        conflict = fallback.solve(problems, options, solutions, report)
+        return solutions if conflict is None else conflict
     pair, knot, from_below = kernels.warp(
         problems,
         options.numbers(),
         threads=threads,
-        phi=found.phi,
-        objective=found.objective,
-        residual=found.residual,
-        pins=found.pins,
-        glues=found.glues,
-        segments=found.segments,
-        crossing=found.crossing,
+        phi=solutions.phi,
+        objective=solutions.objective,
+        residual=solutions.residual,
+        pins=solutions.pins,
+        glues=solutions.glues,
+        segments=solutions.segments,
+        crossing=solutions.crossing,
         report=report,
         isa=isa,
     )
-    return found if pair < 0 else WarpConflict(pair, knot, from_below)
+    return solutions if pair < 0 else WarpConflict(pair, knot, from_below)
 
 
 def gradients(

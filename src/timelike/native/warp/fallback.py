@@ -30,7 +30,7 @@ from .fallback_pieces import (
 from .fallback_polish import Polish
 
 _SLACK = 1e-12  # a move along a bound must not be lost to rounding
-_BRANCHING = 8  # of this many targets one is looked for first: more mean fewer calls of NumPy, and longer searches
+_BRANCHING = 8  # of this many targets one is searched first: more mean fewer calls of NumPy, and longer searches
 _MAX_VALUES = 1 << 20  # values of the signal made at once
 _Box = tuple[Floats, Floats]
 

@@ -83,8 +83,8 @@ class SignalTerm:
 
     def segment(self, place: Floats) -> Ints:
         """The segments of y that begin at or before the places."""
-        found = np.searchsorted(self.problem.tau, place, side="right") - 1
-        return np.clip(found, 0, len(self.spans) - 1)
+        positions = np.searchsorted(self.problem.tau, place, side="right") - 1
+        return np.clip(positions, 0, len(self.spans) - 1)
 
     def difference(self, knots: Ints, segment: Ints, place: Floats) -> Floats:
         """x − y by channel, y on the straight line through this segment."""
@@ -142,7 +142,7 @@ class SignalTerm:
             return low, high
         rate, zero = self.rises[segment] / self.spans[segment, None], p.x[knots] - p.y[segment]
         for turn in (-p.options.delta, p.options.delta) if p.options.penalty == "huber" else (0.0,):
-            # where y stands still there is no corner: out of sight
+            # where y is constant there is no corner, so it is moved out of range
             away = np.divide(zero + turn, rate, out=np.full(rate.shape, np.inf), where=rate != 0)
             corner = p.tau[segment, None] + away
             before = corner <= inside[:, None]
@@ -160,8 +160,8 @@ class SignalTerm:
         rate, next_rate = (self.rises[k] / self.spans[k, None] for k in (before, after))
         size = np.abs(rate)
         vanishes = np.abs(self.difference(knots, before, place)) <= 1e-9 * size
-        found = np.where(vanishes & (np.abs(rate - next_rate) <= 1e-9 * size), size, 0.0)
-        return np.asarray(np.where(found.max(-1) > 0, found.argmax(-1), -1))
+        sizes = np.where(vanishes & (np.abs(rate - next_rate) <= 1e-9 * size), size, 0.0)
+        return np.asarray(np.where(sizes.max(-1) > 0, sizes.argmax(-1), -1))
 
 
 class StiffnessChain:
@@ -242,7 +242,7 @@ class Blocks:
         bound, members = np.maximum.reduceat(diagonal, begin), np.add.reduceat(self.size, begin)
         floats = np.add.reduceat(held, begin) <= 1e-13 * bound  # the run may be moved as a whole for nothing
         values = values - self.size * (floats * np.add.reduceat(values, begin) / members)[run]
-        diagonal[begin] += floats * bound  # any hold does: the right side asks nothing of it
+        diagonal[begin] += floats * bound  # any pin works, because the right-hand side puts no force on it
         still = pinned | (diagonal == 0)
         moved = solve_tridiagonal(np.where(still, 1.0, diagonal), link, np.where(still, 0.0, values))
         moved -= (floats * np.add.reduceat(moved * self.size, begin) / members)[run]

@@ -199,9 +199,9 @@ class Polish:
         slope = np.add.reduceat(pieces.slope_at(origin[runs.run] + runs.offset), runs.first)
         curvature = np.add.reduceat(pieces.curvature, runs.first)
         joined = QuadraticPieces(low, high, origin, slope, curvature, pieces.segment[runs.first])
-        found = self.interior.solve(joined, low, np.maximum(low, high), origin)
+        values = self.interior.solve(joined, low, np.maximum(low, high), origin)
         self._take_forces(runs.holder(lower, low), runs.holder(upper, high))
-        return np.asarray(found[runs.run] + runs.offset)
+        return np.asarray(values[runs.run] + runs.offset)
 
     def _take_forces(self, holds_low: Ints, holds_high: Ints) -> None:
         """What holds each value and each difference, of what holds the runs."""
@@ -285,7 +285,7 @@ class Polish:
         """The active constraints hold exactly and what is free solves its equations exactly."""
         self._name_active()
         exact = self._solve_exactly(phi)
-        for _ in range(8):  # the guess of what is active is made from small numbers: what would have to pull is let go
+        for _ in range(8):  # the active set is only an estimate: constraints that would pull are released
             if not self._release(exact):
                 break
             exact = self._solve_exactly(phi)

@@ -291,7 +291,7 @@ void define_warp(nb::module_& module) {
             std::vector<Conflict> conflicts(b.pairs());
             const int64_t total = int64_t(b.pairs());
             volatile bool stop = false;
-            Watch{report, {}}.over([&](const auto& poll) {
+            ProgressPoll{report, {}}.over([&](const auto& poll) {
                 run_tasks(
                     total, threads,
                     [&](int64_t pair, int) {
@@ -323,7 +323,7 @@ void define_warp(nb::module_& module) {
             const int64_t channels = int64_t(b.x.shape(1));
             const int64_t total = int64_t(b.pairs());
             volatile bool stop = false;
-            Watch{nb::none(), {}}.over([&](const auto& poll) {
+            ProgressPoll{nb::none(), {}}.over([&](const auto& poll) {
                 run_tasks(
                     total, threads,
                     [&](int64_t number, int) {

@@ -1,1 +1,1 @@
-"""Cleaning of recordings: gaps are found, filled or cut out, duplicate timestamps merged, samples evenly spaced."""
+"""Cleaning of recordings: gaps, interpolation, resampling and duplicate timestamps."""

@@ -19,12 +19,12 @@ MERGE_RULES = ("mean", "first", "last", "min", "max")
 
 
 def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min", "max"] = "mean") -> Sequences:
-    """Sort the samples of every sequence by time, and merge those with equal timestamps.
+    """Sort the samples of every sequence by time, and merge samples with equal timestamps.
 
-    `how` says what becomes of several values, channel by channel: their mean, the first or last of them, the smallest
-    or the largest. Missing ones do not count, unless all are missing. Samples of equal timestamps keep their order.
+    `how` selects the merged value, channel by channel: the mean, first, last, smallest or largest value. Missing values
+    do not count, unless all are missing. Samples with equal timestamps keep their order.
 
-    Repeated timestamps are refused by the constructor unless they are to be mended: `on_disorder="keep"`.
+    The constructor raises an error for repeated timestamps unless you pass `on_disorder="keep"`.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[5.0, 1.0, 3.0]], times=[[9.0, 4.0, 4.0]], on_disorder="keep")
@@ -36,7 +36,7 @@ def merge_duplicates(self: Sequences, how: Literal["mean", "first", "last", "min
     check_choice(how, "how", MERGE_RULES)
     if self.times is None:
         raise ValueError(
-            "these sequences have no times, of which some could be equal: give them with replace(times=...)"
+            "these sequences have no times, so there are no duplicates to merge: set them with replace(times=...)"
         )
     item = np.repeat(np.arange(len(self)), self.lengths)
     order = np.lexsort((self.times, item))  # stable: equal timestamps stay in their order
@@ -70,14 +70,14 @@ def _merge_runs(values: NDArray[Any], begins: NDArray[np.int64], how: str) -> ND
 
 def _run_means(values: NDArray[Any], begins: NDArray[np.int64]) -> NDArray[np.float64]:
     """Means of runs around their first value, so that equal values give themselves."""
-    known = values.astype(np.float64)
-    there = ~np.isnan(known)
+    numbers = values.astype(np.float64)
+    there = ~np.isnan(numbers)
     counts = np.add.reduceat(there, begins, axis=0, dtype=np.float64)
     sizes = np.diff(np.append(begins, len(values)))
-    lowest = np.fmin.reduceat(known, begins, axis=0)
+    lowest = np.fmin.reduceat(numbers, begins, axis=0)
     each = np.repeat(np.maximum(counts, 1), sizes, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        shifts = np.where(there, (known - np.repeat(lowest, sizes, axis=0)) / each, 0)
-        found = lowest + np.add.reduceat(shifts, begins, axis=0)
-        plain = np.add.reduceat(np.where(there, known / each, 0), begins, axis=0)  # differences may overflow
-    return np.where(np.isnan(lowest) | np.isfinite(found), found, plain)
+        shifts = np.where(there, (numbers - np.repeat(lowest, sizes, axis=0)) / each, 0)
+        means = lowest + np.add.reduceat(shifts, begins, axis=0)
+        plain = np.add.reduceat(np.where(there, numbers / each, 0), begins, axis=0)  # differences may overflow
+    return np.where(np.isnan(lowest) | np.isfinite(means), means, plain)

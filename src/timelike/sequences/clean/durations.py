@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def elapsed_times_or_steps(self: Sequences, who: str) -> NDArray[np.float64]:
-    """Time since the first sample of each sequence, (total_time,); steps where there are no timestamps."""
+    """Time since the first sample of each sequence, (total_time,); steps if there are no timestamps."""
     self.refuse_disorder(who)
     steps = np.arange(len(self.values), dtype=np.float64)
     return timestamps.elapsed_since_first(steps if self.times is None else self.times, self.lengths)
 
 
 def elapsed_between(self: Sequences, begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Time from rows to later rows: seconds for datetimes, steps where there are no timestamps."""
+    """Time from rows to later rows: seconds for datetimes, steps if there are no timestamps."""
     if self.times is None:
         return (end - begin).astype(np.float64)
     between = self.times[end] - self.times[begin]
@@ -43,7 +43,7 @@ def is_longer(
 
 
 def check_duration(self: Sequences, value: Any, name: str) -> float:
-    """A length of time in the unit of the clock; where it has dates, seconds or a duration."""
+    """A duration in the time unit of the collection; for dates, seconds or a timedelta."""
     if isinstance(value, timedelta | np.timedelta64):
         if self.times is None or self.times.dtype.kind != "M":
             raise TypeError(f"{name} is a duration, and these times are not dates: give a number in their own unit")
@@ -52,14 +52,14 @@ def check_duration(self: Sequences, value: Any, name: str) -> float:
 
 
 class TypicalSteps(NamedTuple):
-    """The median step of every sequence, and the median deviation from it, (item,); NaN where it has no two samples."""
+    """The median step of every sequence, and the median deviation from it, (item,); NaN with fewer than two samples."""
 
     step: NDArray[np.float64]
     deviation: NDArray[np.float64]
 
 
 def typical_steps(self: Sequences) -> TypicalSteps:
-    """How far apart the samples of each sequence usually are, whatever gaps it has; repeated times do not count."""
+    """The typical time between samples of each sequence, unaffected by gaps; repeated times do not count."""
     same = timestamps.same_sequence_mask(self.lengths)
     if self.times is None:
         step = np.where(self.lengths > 1, 1.0, np.nan)
@@ -74,12 +74,12 @@ def typical_steps(self: Sequences) -> TypicalSteps:
 
 
 def segment_medians(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The median of every so many values, one part after the other; NaN where a part has none.
+    """The median of each of several consecutive parts of `values`; NaN for an empty part.
 
     >>> segment_medians(np.array([5.0, 1.0, 3.0, 7.0]), np.array([3, 0, 1]))
     array([ 3., nan,  7.])
     """
-    found = np.full(len(counts), np.nan)
+    medians = np.full(len(counts), np.nan)
     begin = np.cumsum(counts) - counts
     size = np.where(counts > 0, np.exp2(np.ceil(np.log2(np.maximum(counts, 1)))), 0).astype(np.int64)
     for width in np.unique(size[size > 0]).tolist():  # parts of like size are sorted together, as rows
@@ -89,12 +89,12 @@ def segment_medians(values: NDArray[np.float64], counts: NDArray[np.int64]) -> N
         rows[inside] = values[(begin[parts, None] + np.arange(width))[inside]]
         rows.sort(axis=1)
         line = np.arange(len(parts))
-        found[parts] = rows[line, (counts[parts] - 1) // 2] / 2 + rows[line, counts[parts] // 2] / 2
-    return found
+        medians[parts] = rows[line, (counts[parts] - 1) // 2] / 2 + rows[line, counts[parts] // 2] / 2
+    return medians
 
 
 class SamplingIntervals(NamedTuple):
-    """Stretches between two samples, or an end of the sequence and a sample: rows `begin` and `end`.
+    """Segments between two samples, or an end of the sequence and a sample: rows `begin` and `end`.
 
     The rows `first` to `stop` (not with it) lie inside and have no value.
     """
@@ -111,16 +111,16 @@ class SamplingIntervals(NamedTuple):
 
 
 def intervals_between_samples(present: NDArray[np.bool_], lengths: NDArray[np.int64]) -> SamplingIntervals:
-    """Every stretch between neighbouring samples of a sequence, in order, where `present` says which rows are one.
+    """Every segment between neighbouring samples of a sequence, in order, where `present` says which rows are one.
 
-    Ends without a sample are stretches too, from the first row or to the last; so is a sequence that has none at all.
+    Ends without a sample are segments too, from the first row or to the last; so is a sequence that has none at all.
     """
     starts = np.cumsum(lengths) - lengths
     ends = starts + lengths
     rows = np.flatnonzero(present)
     low, high = np.searchsorted(rows, starts), np.searchsorted(rows, ends)
     some = low < high
-    early, late = starts.copy(), ends - 1  # the first and the last sample, where there is any
+    early, late = starts.copy(), ends - 1  # the first and the last sample, if there is any
     early[some], late[some] = rows[low[some]], rows[high[some] - 1]
     item = np.repeat(np.arange(len(lengths)), lengths)[rows]
     pair = np.flatnonzero(item[1:] == item[:-1])
@@ -131,8 +131,8 @@ def intervals_between_samples(present: NDArray[np.bool_], lengths: NDArray[np.in
         (np.flatnonzero(after), late[after], ends[after] - 1, late[after] + 1, ends[after]),
         (np.flatnonzero(none), starts[none], ends[none] - 1, starts[none], ends[none]),
     ]
-    found = SamplingIntervals(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    intervals = SamplingIntervals(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     if not (before | after | none).any():
-        return found
-    order = np.argsort(found.begin, kind="stable")  # no two begin at the same sample
-    return SamplingIntervals(*(column[order] for column in found))
+        return intervals
+    order = np.argsort(intervals.begin, kind="stable")  # no two begin at the same sample
+    return SamplingIntervals(*(column[order] for column in intervals))

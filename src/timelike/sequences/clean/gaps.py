@@ -32,11 +32,11 @@ _DEVIATION_FACTOR = 5.0  # usual deviations, beyond which two samples are far ap
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Gaps:
-    """Gaps, one in every row, sequence by sequence: see `Sequences.gaps`.
+    """A table of gaps, one per row, sorted by sequence: see `Sequences.gaps`.
 
-    `items` are positions of sequences and `channels` of channels, −1 where all are missing. `begins` and `ends` are the
-    times of the samples on both sides (steps where there are no times), `durations` what lies between, and `missing`
-    how many samples would be there, counted by the usual step of the sequence.
+    `items` are positions of sequences and `channels` of channels, −1 if all are missing. `begins` and `ends` are the
+    times of the samples on both sides (steps if there are no times), `durations` the time between them, and `missing`
+    the number of missing samples, from the usual step of the sequence.
     """
 
     items: NDArray[np.int64]
@@ -54,14 +54,14 @@ class Gaps:
 
     @property
     def longest(self) -> float:
-        """The duration of the longest, 0 where there is none."""
+        """The duration of the longest, 0 if there is none."""
         return float(self.durations.max(initial=0.0))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The table as plain arrays by name, with ids and the names of channels where there are any."""
-        known = {"item": self.items, "channel": self._channel_column(), "begin": self.begins, "end": self.ends}
-        known |= {"duration": self.durations, "missing": self.missing}
-        return known if self.ids is None else {"item": self.items, "id": self.ids[self.items]} | known
+        """The table as plain arrays by name, with ids and the names of channels if there are any."""
+        columns = {"item": self.items, "channel": self._channel_column(), "begin": self.begins, "end": self.ends}
+        columns |= {"duration": self.durations, "missing": self.missing}
+        return columns if self.ids is None else {"item": self.items, "id": self.ids[self.items]} | columns
 
     def _channel_column(self) -> NDArray[Any]:
         if self.channel_names is None:
@@ -120,12 +120,12 @@ def _format_cell(name: str, value: Any) -> str:
 
 
 def gaps(self: Sequences, max_gap: Any = None) -> Gaps:
-    """Where samples are further apart than `max_gap`, whether timestamps or values (NaN) are missing.
+    """Gaps between samples that are longer than `max_gap`, because timestamps or values (NaN) are missing.
 
-    In the unit of the clock: seconds for datetimes (or a timedelta), steps where there are no times. Without `max_gap`
-    every run of missing values counts, and every two timestamps that are further apart than 1.5 of the usual steps of
-    their sequence (the median) and five times the usual deviation from it, which spares clocks that are irregular by
-    nature. A gap in all channels is one row. What is missing at an end counts from there.
+    `max_gap` is in the unit of the times: seconds for datetimes (or a timedelta), steps if there are no times. Without
+    it, every run of missing values counts, and every two timestamps further apart than both 1.5 usual steps of their
+    sequence (the median) and five times the usual deviation from it, so irregular sampling does not count. A gap in all
+    channels is one row. Missing values at an end of the sequence count from that end.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[1.0, 2.0, 3.0, 4.0]], times=[[0.0, 1.0, 2.0, 602.0]], ids=["walk"])
@@ -162,7 +162,7 @@ def _step_numbers(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 def _find_channel_intervals(
     self: Sequences, usual: TypicalSteps, limit: float | None
 ) -> list[tuple[int, SamplingIntervals]]:
-    """The gaps of each channel, −1 standing for all where nothing is missing or there is but one."""
+    """The gaps of each channel; −1 stands for all channels if nothing is missing or there is only one channel."""
     there = present_mask(self) if self.has_missing else np.ones((len(self.values), 1), bool)
     whole = _find_intervals(self, np.ones(len(there), bool), usual, limit)
     each = [whole if column.all() else _find_intervals(self, column, usual, limit) for column in there.T]
@@ -188,7 +188,7 @@ def find_jumps(self: Sequences) -> NDArray[np.int64]:
 
 
 def _gap_mask(self: Sequences, holes: SamplingIntervals, usual: TypicalSteps, limit: float | None) -> NDArray[np.bool_]:
-    """Which stretches between samples are gaps."""
+    """Which segments between samples are gaps."""
     if limit is not None:
         return is_longer(self, holes.begin, holes.end, limit)
     far = _STEP_FACTOR * usual.step + _DEVIATION_FACTOR * usual.deviation
@@ -216,15 +216,15 @@ def _merge_channels(
 def split_at_gaps(
     self: Sequences, max_gap: Any, *, channels: Literal["all", "any"] = "all", min_length: int = 1
 ) -> Sequences:
-    """The pieces between gaps longer than `max_gap`, each a sequence of its own; views of the same memory.
+    """Split sequences at gaps longer than `max_gap`; each piece becomes a sequence, a view of the same memory.
 
-    `max_gap` is in the unit of the clock: seconds for datetimes (or a timedelta), steps where there are no times. Steps
-    at which all channels are missing do not count as samples, and those in a gap are left out; with `channels="any"`
-    it is enough that one channel is missing. What is missing for shorter stays, for `interpolate`.
+    `max_gap` is in the unit of the times: seconds for datetimes (or a timedelta), steps if there are no times. Steps
+    at which all channels are missing (with `channels="any"`, at least one) do not count as samples, and are removed in
+    long gaps. Shorter gaps stay, for `interpolate`.
 
-    Labels and groups go with the pieces. Where there are no groups, the number of the sequence becomes the group, so
-    that a split by group keeps pieces of one recording together. The pieces of `walk` are `walk#1`, `walk#2`, …; what
-    was not cut keeps its id. Pieces of fewer than `min_length` steps are left out.
+    Pieces keep labels and groups. If there are no groups, the number of the sequence becomes the group, so that a split
+    by group keeps pieces of one recording together. The pieces of `walk` are `walk#1`, `walk#2`, …; a sequence without
+    long gaps keeps its id. Pieces shorter than `min_length` steps are skipped.
 
     >>> import timelike as tl
     >>> s = tl.Sequences([[1.0, 2.0, 3.0, 4.0]], times=[[0.0, 1.0, 601.0, 602.0]], ids=["walk"])

@@ -1,4 +1,4 @@
-"""Missing values filled between their neighbours in time. A method of `Sequences`."""
+"""Linear interpolation of missing values. A method of `Sequences`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def interpolate(self: Sequences, *, max_gap: Any = None) -> Sequences:
-    """Missing values filled: linearly in time between neighbours, with the nearest value at the ends.
+    """Fill missing values: linearly in time between neighbours, with the nearest value at the ends.
 
-    With `max_gap` a value is filled only if its neighbours are no further apart than that, in the unit of the clock
-    (seconds for datetimes, or a timedelta; steps where there are no times), and at an end if the nearest value is no
-    further from it; what lies in a longer gap stays missing. Steps are not added: `resample` does that.
+    With `max_gap`, a value is filled only if its neighbours (at an end: the nearest value and the end) are at most that
+    far apart, in the unit of the times (seconds for datetimes, or a timedelta; steps if there are no times). Longer
+    gaps stay missing. No steps are added; use `resample` for that.
 
     >>> import timelike as tl
     >>> nan = float("nan")
@@ -34,7 +34,7 @@ def interpolate(self: Sequences, *, max_gap: Any = None) -> Sequences:
 
 
 def fill_missing(self: Sequences, clock: NDArray[np.float64], limit: float | None, *, ends: bool) -> NDArray[Any]:
-    """The values with what is missing between two of a channel's values, and with `ends` before and after them."""
+    """The values with missing ones interpolated between values of a channel and, with `ends`, extended to the ends."""
     if not self.has_missing:
         return self.values
     values = self.values.reshape(len(self.values), -1).copy()
@@ -86,5 +86,7 @@ def _interpolate_rows(
     span = clock[end] - clock[begin]
     share = np.divide(clock[rows] - clock[begin], span, out=np.zeros(len(rows)), where=span > 0)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = low + share * (high - low)  # equal neighbours give themselves, to the last digit
-        return np.where(np.isfinite(found), found, low * (1 - share) + high * share)  # a difference may overflow
+        interpolated = low + share * (high - low)  # equal neighbours give themselves, to the last digit
+        return np.where(
+            np.isfinite(interpolated), interpolated, low * (1 - share) + high * share
+        )  # a difference may overflow

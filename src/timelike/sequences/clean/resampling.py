@@ -19,21 +19,20 @@ if TYPE_CHECKING:
     from ..container import Sequences
 
 
-_WORK_NUMBERS = 6  # of 8 bytes that a new step takes beside its values, while they are worked out
+_WORK_NUMBERS = 6  # numbers of 8 bytes that a new step needs during the computation, in addition to its values
 
 
 def resample(
     self: Sequences, length: int | None = None, *, rate: float | None = None, max_gap: Any = None
 ) -> Sequences:
-    """Linear interpolation at evenly spaced times: to `length` samples each, or to `rate` samples per unit of time.
+    """Resample evenly by linear interpolation: to `length` samples each, or to `rate` samples per unit of time.
 
-    Timestamps are honoured where there are any (seconds for datetimes); otherwise a step is one unit of time. The
-    first sample is kept, and with `length` the last one too. Missing values are bridged as missing steps are, each
-    channel from its neighbouring values; before the first and after the last value of a channel it stays missing.
+    Timestamps are used if there are any (seconds for datetimes); otherwise a step is one unit of time. The first sample
+    is kept, and with `length` the last one too. Missing values are interpolated like missing steps, each channel from
+    its neighbouring values; values before the first and after the last value of a channel stay missing.
 
-    With `max_gap` nothing is invented between samples that are further apart, in the unit of the clock (seconds for
-    datetimes, or a timedelta): what falls there is missing, so that the samples stay evenly spaced. `split_at_gaps`
-    leaves such stretches out instead.
+    With `max_gap`, new samples between samples that are further apart (in the unit of the times; seconds for datetimes,
+    or a timedelta) are missing, and stay evenly spaced. `split_at_gaps` removes such gaps instead.
 
     >>> import timelike as tl
     >>> tl.Sequences([[0.0, 2.0], [1.0, 2.0, 3.0]]).resample(3).pad().values[:, :, 0]
@@ -49,7 +48,7 @@ def resample(
         raise ValueError(f"length={length}, rate={rate}: give exactly one of them")
     length = (
         None if length is None else check_int(length, "length", 1, 2**40)
-    )  # past which NumPy says nothing of memory
+    )  # beyond this size NumPy's error does not mention memory
     rate = None if rate is None else check_float(rate, "rate", above=0.0)
     limit = None if max_gap is None else check_duration(self, max_gap, "max_gap")
     times, clock = self.times, elapsed_times_or_steps(self, "resample()")
@@ -122,10 +121,10 @@ def _interpolation_positions(
     wanted: NDArray[np.float64], now: NDArray[np.float64] | None, grain: float
 ) -> NDArray[np.float64]:
     """Where the wanted times are among the samples, on a sample exactly if they are so up to rounding."""
-    found = wanted if now is None else np.interp(wanted, now, np.arange(len(now)))
-    nearest = np.round(found)
+    positions = wanted if now is None else np.interp(wanted, now, np.arange(len(now)))
+    nearest = np.round(positions)
     there = nearest if now is None else now[nearest.astype(np.int64)]
-    return np.where(np.abs(there - wanted) <= grain, nearest, found)
+    return np.where(np.abs(there - wanted) <= grain, nearest, positions)
 
 
 def _to_timestamps(wanted: NDArray[np.float64], times: NDArray[Any], length: int | None) -> NDArray[Any]:
@@ -146,7 +145,7 @@ def _refuse_indistinct_times(clock: NDArray[Any], lengths: NDArray[np.int64], as
 
 
 def _interpolate(values: NDArray[Any], low: NDArray[np.int64], share: NDArray[np.float64]) -> NDArray[Any]:
-    """Values at a share of the way from rows to the next ones."""
+    """Values at a fraction of the way from rows to the next ones."""
     share = share.reshape(-1, *[1] * (values.ndim - 1))
     high = np.minimum(low + 1, len(values) - 1)
     # on a sample exactly, its neighbour must not count at all: it may be missing, or belong to the next sequence

@@ -27,7 +27,7 @@ _DEVIATION_FACTOR = 1.4826  # standard deviations in a median deviation, for nor
 
 @dataclass(frozen=True)
 class ChannelSummary:
-    """One channel over all sequences; numbers are None where it has no value at all."""
+    """Summary of one channel over all sequences; numbers are None if it has no values."""
 
     name: str
     low: float | None
@@ -41,7 +41,7 @@ class ChannelSummary:
 class SamplingSummary:
     """Samples per unit of time (per second for datetimes): the usual rate, its ends over sequences, and the jitter.
 
-    The jitter is the usual deviation of a step from the usual step, as a share of it.
+    The jitter is the usual deviation of a step from the usual step, as a fraction of it.
     """
 
     unit: str
@@ -55,7 +55,7 @@ class SamplingSummary:
 
 @dataclass(frozen=True)
 class GapSummary:
-    """How many gaps in how many sequences, and the longest, in the unit of the clock."""
+    """The numbers of gaps and of sequences with gaps, and the longest gap, in the unit of the times."""
 
     count: int
     sequences: int
@@ -97,11 +97,11 @@ class Description:
         return "\n".join([*lines, "", "quality issues:", *issues] if issues else [*lines, "", "no quality issues"])
 
     def json(self) -> str:
-        """The description as JSON: what does not exist is null, positions of sequences are lists."""
+        """The description as JSON: absent entries are null, positions of sequences are lists."""
         plain = asdict(self)
         for name, word in (("classes", "label"), ("groups", "group")):
-            known = plain[name]
-            plain[name] = None if known is None else [{word: kind, "sequences": n} for kind, n in known.items()]
+            counts = plain[name]
+            plain[name] = None if counts is None else [{word: kind, "sequences": n} for kind, n in counts.items()]
         plain["quality_issues"] = [
             {"kind": one.kind, "message": one.message, "items": one.items.tolist()} for one in self.quality_issues
         ]
@@ -167,12 +167,12 @@ class Description:
 
 
 def describe(self: Sequences) -> Description:
-    """Summary of the collection and its quality issues, as text, `json()` and in a notebook.
+    """Summarize the collection and list its quality issues, as text, as `json()` and in a notebook.
 
-    Lengths, rate and jitter, gaps, the range of every channel, the share of missing values, classes and groups.
-    Quality issues are channels that never change or have no value, values that stay at a limit (clipped), copies of
-    other sequences, a different rate than that of most, timestamps that repeat or run backwards, classes of one
-    sequence, and sequences far shorter than the others. None of them is an error; each names its sequences.
+    The summary has lengths, rate and jitter, gaps, the range of every channel, the fraction of missing values, classes
+    and groups. Quality issues are channels that never change or have no values, clipped values, copies of other
+    sequences, an unusual sampling rate, timestamps that repeat or run backwards, classes with a single sequence, and
+    sequences far shorter than the others. They are not errors; each one names its sequences.
 
     >>> import timelike as tl
     >>> print(tl.Sequences([[[1.0, 0.0], [2.0, 0.0]]], channel_names=["ax", "ay"], labels=["walk"]).describe())
@@ -227,22 +227,22 @@ def _summarize_channels(self: Sequences, ends: Extremes) -> tuple[ChannelSummary
     mean, deviation = mean_and_deviation(flat)
     low, high = np.fmin.reduce(ends.low, axis=0), np.fmax.reduce(ends.high, axis=0)
     count = ends.count.sum(axis=0)
-    found = []
+    summaries = []
     for c in range(self.frame[0]):
         least, most, middle, spread = (float(part[c]) if count[c] else None for part in (low, high, mean, deviation))
         missing = float(1 - count[c] / len(flat))
-        found.append(ChannelSummary(channel_name(self, c), least, most, middle, spread, missing))
-    return tuple(found)
+        summaries.append(ChannelSummary(channel_name(self, c), least, most, middle, spread, missing))
+    return tuple(summaries)
 
 
 def _summarize_sampling(self: Sequences, usual: TypicalSteps) -> SamplingSummary | None:
     if self.times is None:
         return None
-    known = ~np.isnan(usual.step)
+    has_step = ~np.isnan(usual.step)
     begin, end = (_format_time(moment) for moment in (self.times.min(), self.times.max()))
-    if not known.any():
+    if not has_step.any():
         return SamplingSummary(time_unit(self), begin, end, None, None, None, None)
-    step, deviation = usual.step[known], usual.deviation[known]
+    step, deviation = usual.step[has_step], usual.deviation[has_step]
     rate, lowest, highest = (float(1 / one) for one in (np.median(step), step.max(), step.min()))
     return SamplingSummary(
         time_unit(self), begin, end, rate, lowest, highest, float(np.median(_DEVIATION_FACTOR * deviation / step))
@@ -257,8 +257,8 @@ def _format_time(moment: Any) -> str:
 
 
 def _summarize_gaps(self: Sequences, usual: TypicalSteps) -> GapSummary:
-    found = find_gaps(self if self._in_order else self.merge_duplicates("first"), usual)
-    return GapSummary(len(found), len(np.unique(found.items)), found.longest)
+    gaps = find_gaps(self if self._in_order else self.merge_duplicates("first"), usual)
+    return GapSummary(len(gaps), len(np.unique(gaps.items)), gaps.longest)
 
 
 def _format_rate(clock: SamplingSummary) -> str:

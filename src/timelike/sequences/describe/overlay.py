@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...plotting.panels import PlotCurve, break_line
 from ...plotting.signals import channel_values
-from ...plotting.small_multiples import PlotCurve, break_line
 from . import plots
 from .plots import TimeAxis
 
@@ -20,7 +20,7 @@ channel_index, pick_evenly = plots.channel_index, plots.pick_evenly
 
 
 def value_name(self: Sequences, place: int) -> str:
-    """What values are: the name of their channel, if it has one."""
+    """The name of the values: that of their channel, if it has one."""
     return "" if self.channel_names is None or len(self.frame) > 1 else self.channel_names[place]
 
 
@@ -30,7 +30,7 @@ def item_label(self: Sequences, item: int) -> str:
 
 
 def pair_times(x: Sequences, y: Sequences) -> tuple[tuple[NDArray[Any], NDArray[Any]] | None, str]:
-    """The times of two sequences since the first sample of each, if both have some, and what their axis is called."""
+    """The times of two sequences since the first sample of each, if both have times, and the name of the axis."""
     if x.times is None or y.times is None:
         return None, "time step"
     first, second = (TimeAxis(side, np.array([0]), from_start=True) for side in (x, y))
@@ -38,7 +38,7 @@ def pair_times(x: Sequences, y: Sequences) -> tuple[tuple[NDArray[Any], NDArray[
 
 
 def item_times(self: Sequences, item: int) -> NDArray[Any] | None:
-    """The times of one sequence, where it has some."""
+    """The times of one sequence, if it has times."""
     return None if self.times is None else self.times[self.offsets[item] : self.offsets[item + 1]]
 
 
@@ -62,7 +62,7 @@ class Overlay(NamedTuple):
 def overlay_curves(
     self: Sequences, items: Any, place: int, *, color: int = 0, names: list[str] | None = None, clocked: bool = True
 ) -> Overlay:
-    """These sequences over the time since their first sample, or over steps where they have no times."""
+    """These sequences over the time since their first sample, or over steps if they have no times."""
     chosen = np.asarray(items, np.int64)
     time = TimeAxis(
         self if clocked else self.replace(times=None),

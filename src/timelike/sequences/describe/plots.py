@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.parameters import check_bool, check_int
-from ...plotting import html, small_multiples, sparklines
-from ...plotting.signals import COLORS, channel_values
+from ...plotting import html, sparklines
+from ...plotting.panels import STYLES, CurvePanel, PlotCurve, break_line, plot_multiples
+from ...plotting.signals import channel_values
+from ...plotting.style import COLORS
 from ..clean.gaps import find_jumps
 from ..selection import channel_position
 from .quality_checks import channel_name
@@ -37,17 +39,16 @@ def plot(
     from_start: bool | None = None,
     dark: bool = False,
 ) -> Figure:
-    """A few sequences of every class, a panel for each, or of all together where there are no classes.
+    """Draw a few sequences of every class, one panel per class, or of the whole collection if there are no classes.
 
-    Those drawn are spread evenly over the class: at most `n`, by default five, or fewer where there are several
-    channels. `channel` is a name, a position (of a frame with several axes: of its values in a row) or several;
-    without it up to six channels are drawn, in one panel if their values are of one size and side by side otherwise.
-    Of many classes, and of more channels, the first are drawn, which the title says.
+    The sequences are spread evenly over the class: at most `n`, by default five, or fewer if there are several
+    channels. `channel` is a name, a position (in a frame with several axes: of the flattened values) or several of
+    these. By default, up to six channels are drawn, in one panel if their scales are similar, otherwise side by side.
+    If there are many classes or channels, the first ones are drawn, and the title gives the numbers.
 
-    Lines run over the sequences' own times where they have any, and are broken where values or timestamps are missing.
-    `from_start` counts time from the first sample of each sequence; without it that is done only where they lie so far
-    apart (on different days) that none would be seen. Ids are in the legends, and the names of channels. `dark`
-    is for a dark page.
+    The x-axis is the time of the sequences if they have times; lines are broken where values or timestamps are missing.
+    `from_start` counts time from the first sample of each sequence. By default, this happens only if sequences are too
+    far apart to be visible (on different days). Legends show ids and channel names. `dark` draws for a dark page.
 
     >>> import timelike as tl
     >>> [axes.get_title() for axes in tl.Sequences([[1.0, 2.0], [3.0]], labels=["up", "down"]).plot().axes]
@@ -64,13 +65,13 @@ def plot(
         (f"{name}{min(n, len(members))} of {len(members)}", pick_evenly(members, n)) for name, members in drawn_kinds
     ]
     time = TimeAxis(self, np.concatenate([members for _, members in shown]), from_start)
-    said = [] if len(drawn_kinds) == len(kinds) else [f"{len(drawn_kinds)} of {len(kinds)} classes"]
+    omissions = [] if len(drawn_kinds) == len(kinds) else [f"{len(drawn_kinds)} of {len(kinds)} classes"]
     if channel is None and len(self.frame) == 1 and len(chosen) < self.frame[0]:
-        said.append(f"{len(chosen)} of {self.frame[0]} channels")
+        omissions.append(f"{len(chosen)} of {self.frame[0]} channels")
     groups = [[c] for c in chosen] if apart else [chosen]
     names = [_channel_title(self, c) for c in chosen]
     panels = [
-        small_multiples.CurvePanel(
+        CurvePanel(
             title, _value_name(self, group), _make_curves(self, time, members, group, len(shown) == 1, named=k == 0)
         )
         for title, members in shown
@@ -78,10 +79,8 @@ def plot(
     ]
     together = names if len(chosen) > 1 and not apart else ()
     columns = len(chosen) if apart else None
-    said_in_all = ", ".join(said)
-    return small_multiples.plot_multiples(
-        panels, time=time.name, colors=together, columns=columns, title=said_in_all, dark=dark
-    )
+    text = ", ".join(omissions)
+    return plot_multiples(panels, time=time.name, colors=together, columns=columns, title=text, dark=dark)
 
 
 def _resolve_channels(self: Sequences, asked: Any) -> list[int]:
@@ -94,7 +93,7 @@ def _resolve_channels(self: Sequences, asked: Any) -> list[int]:
     if not asked:
         raise ValueError("channel is empty: expected at least one")
     if len(asked) > len(COLORS):
-        raise ValueError(f"channel holds {len(asked)} channels: expected at most {len(COLORS)}, which eyes tell apart")
+        raise ValueError(f"channel holds {len(asked)} channels: expected at most {len(COLORS)}, one per colour")
     return [channel_index(self, one) for one in asked]
 
 
@@ -114,14 +113,14 @@ def _channel_title(self: Sequences, channel: int) -> str:
 
 
 def _value_name(self: Sequences, channels: list[int]) -> str:
-    """What the values of a panel are: the name of its channel, if there is one."""
+    """The name of the values of a panel: that of its channel, if there is one."""
     if len(channels) > 1 or self.channel_names is None or len(self.frame) > 1:
         return ""
     return self.channel_names[channels[0]]
 
 
 def _group_by_class(self: Sequences) -> list[tuple[str, NDArray[np.int64]]]:
-    """The classes, each with the positions of its sequences; all together where labels are no classes."""
+    """The classes, each with the positions of its sequences; one group if labels are not classes."""
     if self.labels is None or self.labels.dtype.kind == "f":
         return [("", np.arange(len(self)))]
     kinds, inverse = np.unique(self.labels, return_inverse=True)
@@ -130,12 +129,12 @@ def _group_by_class(self: Sequences) -> list[tuple[str, NDArray[np.int64]]]:
 
 
 def pick_evenly(members: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """At most so many of them, from the first to the last."""
+    """At most this many of them, from the first to the last."""
     return members[np.unique(np.linspace(0, len(members) - 1, min(n, len(members))).astype(np.int64))]
 
 
 def _has_similar_scales(self: Sequences, channels: list[int]) -> bool:
-    """Whether the channels fill one panel: none is flat beside the others, as degrees are beside pascals."""
+    """Whether the channels fit one panel: none looks flat next to the others, as degrees do next to pascals."""
     values = self.values.reshape(len(self.values), -1)[:, channels]
     low, high = np.fmin.reduce(values, axis=0).astype(np.float64), np.fmax.reduce(values, axis=0).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -145,7 +144,7 @@ def _has_similar_scales(self: Sequences, channels: list[int]) -> bool:
 
 
 class TimeAxis:
-    """What is on the time axis, and where lines are broken, for the sequences that are drawn."""
+    """The time axis of the drawn sequences, and the places where lines are broken."""
 
     def __init__(self, sequences: Sequences, drawn: NDArray[np.int64], from_start: bool | None) -> None:
         if from_start is not None:
@@ -188,22 +187,20 @@ class TimeAxis:
 
 def _make_curves(
     self: Sequences, time: TimeAxis, members: NDArray[np.int64], channels: list[int], alone: bool, *, named: bool
-) -> list[small_multiples.PlotCurve]:
+) -> list[PlotCurve]:
     """A line for every sequence and channel: colours tell channels apart, or sequences if there is one channel."""
     several = len(channels) > 1
-    most = len(small_multiples.STYLES) if several else len(COLORS)
+    most = len(STYLES) if several else len(COLORS)
     told_apart = len(members) <= most and (self.ids is not None or (alone and not several))
     curves = []
     for k, item in enumerate(members.tolist()):
         name = str(item if self.ids is None else self.ids[item]) if named and told_apart else None
         for c, channel in enumerate(channels):
-            times, values = small_multiples.break_line(
+            times, values = break_line(
                 time.times_and_breaks(item)[0], channel_values(self[item], channel), time.times_and_breaks(item)[1]
             )
             color = c if several else (k if told_apart else 0)
-            curves.append(
-                small_multiples.PlotCurve(times, values, color, k if several else 0, name if c == 0 else None)
-            )
+            curves.append(PlotCurve(times, values, color, k if several else 0, name if c == 0 else None))
     return curves
 
 
@@ -215,8 +212,8 @@ def examples_html(self: Sequences) -> str:
     each = max(1, _MAX_EXAMPLES // len(kinds))
     items = np.concatenate([pick_evenly(members, each) for _, members in kinds[:_MAX_EXAMPLES]]).tolist()
     channels = range(min(self.frame[0], _MAX_COLUMNS))
-    known = {"id": self.ids, "label": self.labels, "group": self.groups}
-    entries = {name: entry for name, entry in known.items() if entry is not None}
+    metadata = {"id": self.ids, "label": self.labels, "group": self.groups}
+    entries = {name: entry for name, entry in metadata.items() if entry is not None}
     header = [*(["item"] if self.ids is None else []), *entries, "length", *(channel_name(self, c) for c in channels)]
     ends, time = _value_ranges(self, items), TimeAxis(self, np.array(items), from_start=True)
     rows = []
@@ -245,4 +242,4 @@ def _make_sparkline(
     if not self._in_order:
         times = np.arange(len(times))
     name = f"{channel_name(self, channel)} of {item if self.ids is None else self.ids[item]}"
-    return sparklines.Sparkline(*small_multiples.break_line(times, self[item][:, channel], after), *ends, name, channel)
+    return sparklines.Sparkline(*break_line(times, self[item][:, channel], after), *ends, name, channel)

@@ -55,8 +55,8 @@ def extremes(self: Sequences) -> Extremes:
 
 
 def find_quality_issues(self: Sequences, usual: TypicalSteps, ends: Extremes) -> tuple[QualityIssue, ...]:
-    """All issues, those that must be fixed before those that may be right."""
-    found = [
+    """All issues; those that must be fixed come before those that may be intended."""
+    issues = [
         *_check_timestamps(self),
         *_check_rates(self, usual),
         *_check_dead_channels(self, ends),
@@ -64,7 +64,7 @@ def find_quality_issues(self: Sequences, usual: TypicalSteps, ends: Extremes) ->
         *_check_copies(self),
         *_check_rare_and_short(self),
     ]
-    return tuple(found)
+    return tuple(issues)
 
 
 def _check_timestamps(self: Sequences) -> Iterator[QualityIssue]:
@@ -162,11 +162,11 @@ def find_copies(self: Sequences) -> list[NDArray[np.int64]]:
     _, inverse, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     inverse = inverse.ravel()
     order = np.argsort(inverse, kind="stable")
-    found = []
+    groups = []
     for part in np.split(order, np.cumsum(counts)[:-1]) if (counts > 1).any() else []:
         if len(part) > 1 and self.lengths[part[0]] > 1:
-            found += _group_equal(self, part)
-    return sorted(found, key=lambda group: int(group[0]))
+            groups += _group_equal(self, part)
+    return sorted(groups, key=lambda group: int(group[0]))
 
 
 def _group_equal(self: Sequences, candidates: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -186,7 +186,7 @@ def _hash_sequences(self: Sequences) -> NDArray[np.uint64]:
     """A number for the values of every sequence, (item,), with no loop over them."""
     width = int(np.prod(self.frame))
     odd = np.random.default_rng(0).integers(1 << 63, size=width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    found = np.empty(len(self), np.uint64)
+    hashes = np.empty(len(self), np.uint64)
     chunk = np.cumsum(self.lengths) * width // _CHUNK
     for part in np.split(np.arange(len(self)), np.flatnonzero(np.diff(chunk)) + 1):
         begin, end = int(self.offsets[part[0]]), int(self.offsets[part[-1] + 1])
@@ -199,8 +199,8 @@ def _hash_sequences(self: Sequences) -> NDArray[np.uint64]:
         turned = (rows ^ (rows >> np.uint64(32))) * (
             place.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
         )
-        found[part] = np.add.reduceat(turned, starts)
-    return found
+        hashes[part] = np.add.reduceat(turned, starts)
+    return hashes
 
 
 def _check_rare_and_short(self: Sequences) -> Iterator[QualityIssue]:

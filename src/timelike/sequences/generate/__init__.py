@@ -1,7 +1,7 @@
 """Generators of synthetic data with known ground truth: warps, positions, modes, energies.
 
-Every generator takes `random_state` (None, an integer or a `numpy.random.Generator`) and gives a named record whose
-first field is the `Sequences`; the point-cloud problems give two plain arrays (n, 2).
+Every generator accepts `random_state` (None, an integer or a `numpy.random.Generator`) and returns a named record whose
+first field is the `Sequences`; the point-cloud problems return two plain arrays (n, 2).
 """
 
 from typing import TYPE_CHECKING

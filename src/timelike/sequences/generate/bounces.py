@@ -29,7 +29,7 @@ def bounce_paths(start: Array, velocity: Array, limit: float, times: Array, boun
     coordinate.
 
     Every point is followed from wall to wall, and the time left after a bounce is used, so that a path does not depend
-    on how often it is looked at.
+    on how often it is checked.
     """
     position, velocity, clock = start.copy(), velocity.copy(), np.zeros(len(start))
     paths = np.empty((len(start), len(times), 2))
@@ -49,7 +49,7 @@ def bounce_paths(start: Array, velocity: Array, limit: float, times: Array, boun
 
 
 def inward_rule(sample_velocity: VelocitySampler) -> BounceRule:
-    """A velocity drawn anew, turned away from the wall that was hit."""
+    """A velocity drawn again, turned away from the wall that was hit."""
 
     def redraw(velocity: Array, wall: Array) -> Array:
         new = sample_velocity(len(velocity))
@@ -69,7 +69,7 @@ def random_directions(speed: tuple[float, float], rng: np.random.Generator) -> V
 
 
 def integer_velocities(fastest: int, rng: np.random.Generator) -> VelocitySampler:
-    """Velocities (n, 2) of which each coordinate is any whole number up to `fastest`, forwards or backwards, or 0."""
+    """Velocities (n, 2) with integer coordinates between −`fastest` and `fastest`."""
 
     def draw(n: int) -> Array:
         return rng.integers(-fastest, fastest + 1, size=(n, 2)).astype(np.float64)

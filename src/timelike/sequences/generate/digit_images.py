@@ -1,4 +1,4 @@
-"""Pictures of handwritten digits, from scikit-learn, an MNIST file or the caller."""
+"""Images of handwritten digits, from scikit-learn, an MNIST file or the caller."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def load_digit_images(source: Any, split: str) -> tuple[NDArray[Any], NDArray[An
     return images, labels, 255.0 if images.dtype.kind in "iu" else 1.0
 
 
-# Kept: a training that draws new videos for every batch asks for the same pictures some thousand times.
+# Cached, because training that draws new videos for every batch needs the same images thousands of times.
 
 
 @lru_cache(maxsize=1)
 def _load_sklearn_digits() -> tuple[NDArray[Any], NDArray[Any]]:
     from sklearn.datasets import load_digits
 
-    known = load_digits()
-    return known.images, known.target
+    digits = load_digits()
+    return digits.images, digits.target
 
 
 @lru_cache(maxsize=2)  # a training and a test part
@@ -51,10 +51,10 @@ def _load_file(path: Path, split: str, stamp: object) -> tuple[NDArray[Any], NDA
 
 
 def _file_stamp(path: Path) -> object:
-    """What changes when a file, or a file of a folder, does."""
+    """A key that changes when a file, or a file in a folder, changes."""
     files = sorted(path.glob("*-ubyte*")) if path.is_dir() else [path]
     there = [(file.name, file.stat()) for file in files if file.is_file()]
-    return tuple((name, found.st_ino, found.st_mtime_ns, found.st_size) for name, found in there)
+    return tuple((name, status.st_ino, status.st_mtime_ns, status.st_size) for name, status in there)
 
 
 def _refuse_mismatch(images: NDArray[Any], labels: NDArray[Any]) -> None:
@@ -84,10 +84,10 @@ def _load_npz(path: Path, split: str) -> tuple[NDArray[Any], NDArray[Any]]:
         raise FileNotFoundError(f"digits={str(path)!r} is not there: expected a .npz file or a folder of idx files")
     names = (f"X_{split}", f"y_{split}")
     try:
-        found, _ = npz.read_members(path, names)
+        members, _ = npz.read_members(path, names)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ValueError(f"{path.name} cannot be read as .npz: {error}") from None
-    images, labels = (found.get(name) for name in names)
+    images, labels = (members.get(name) for name in names)
     if images is None or labels is None:
         raise ValueError(f"{path.name} has no {' and '.join(names)}: expected X_train, y_train, X_test and y_test")
     return images, labels

@@ -21,11 +21,11 @@ _FASTEST = 4 / 64  # of the frame, per frame: the authors' data have whole veloc
 
 
 class MovingDigits(NamedTuple):
-    """What `moving_digits` made.
+    """The result of `moving_digits`.
 
     `sequences` of frames (1, size, size); `positions` (n, time, digit, 2) the true row and column of every digit's
-    upper left corner, in pixels; `labels` (n, digit) which digits they are; `images` (n, digit) which pictures of the
-    source; `patches` (n, digit, height, width) these pictures; `subpixel`, whether they were drawn between pixels.
+    upper left corner, in pixels; `labels` (n, digit) which digits they are; `images` (n, digit) which images of the
+    source; `patches` (n, digit, height, width) these images; `subpixel`, whether they were drawn between pixels.
     """
 
     sequences: Sequences
@@ -36,12 +36,12 @@ class MovingDigits(NamedTuple):
     subpixel: bool = True
 
     def swap(self, dynamics_of: MovingDigits) -> NDArray[Any]:
-        """The truth of a content swap: frames (order, n, time, 1, size, size) of these digits on the paths of others.
+        """The ground truth of a content swap: frames (order, n, time, 1, size, size) of these digits on other paths.
 
-        It is undefined which of several digits should take which path, so there is a truth for each order, two for
-        two digits. The one that is closest to a forecast counts, chosen for every item and by the score in question
-        (Franceschi's thesis, 2022, C.4.3), which is what `score.best_of_n` does. There are as many frames as in
-        `dynamics_of`; those after the conditioning are what `model.swap` forecasts.
+        The assignment of several digits to paths is undefined, so there is a ground truth for each order, two for two
+        digits. For every item, the one closest to the forecast by the score in question counts (Franceschi's thesis,
+        2022, C.4.3); `score.best_of_n` does this. There are as many frames as in `dynamics_of`; `model.swap` forecasts
+        those after the conditioning frames.
 
         >>> one, other = (moving_digits(4, 15, size=32, random_state=seed) for seed in (0, 1))
         >>> one.swap(other)[:, :, 5:].shape
@@ -86,16 +86,16 @@ def moving_digits(
     dtype: Any = np.float32,
     random_state: RandomState = None,
 ) -> MovingDigits:
-    """Handwritten digits that fly straight in a square and bounce off its walls.
+    """Handwritten digits that move in straight lines in a square and bounce off its walls.
 
     Bounces happen at the exact time and place, so a path does not depend on the frame rate (Franceschi's thesis, 2022,
-    B.2.2, correcting Denton & Fergus 2018). They are mirror-like, or, with `stochastic`, at each a new direction and
-    speed are drawn. Where digits overlap their brightness adds up to at most 1.
+    B.2.2, correcting Denton & Fergus 2018). They are mirror-like; with `stochastic`, each bounce draws a new direction
+    and speed. Where digits overlap, their brightness adds up to at most 1.
 
     Parameters
     ----------
     size, digit_size : int
-        Pixels of a frame and of a digit; a digit has 28/64 of the frame's size unless told.
+        Sizes of a frame and of a digit in pixels; by default, a digit has 28/64 of the frame's size.
     speed : float, (low, high) or "integer"
         Pixels per unit of time, in any direction; a frame is taken every `interval`. "integer" is the data of the
         thesis, for rows beside its tables: digits start at whole pixels, the velocity along each axis is any whole
@@ -104,13 +104,13 @@ def moving_digits(
         fly between whole pixels too where bounces are random, exactly as otherwise, but are drawn at the nearest whole
         ones, which are what `positions` holds.
     split : {"train", "test"}
-        Which pictures are used: no picture is in both.
+        Which images are used: no image is in both.
     digits : None, path or (images, labels)
         scikit-learn's digits (8 × 8, interpolated), a `.npz` with `X_train`, `y_train`, `X_test`, `y_test`, a folder
         with MNIST's four idx files, or arrays: integers up to 255 or numbers up to 1. Of the first and the last, the
         final fifth is for testing.
     repeat : bool
-        Whether a picture may be drawn several times. Those of the thesis's test videos are not.
+        Whether an image may be drawn several times. Those of the thesis's test videos are not.
     subpixel : bool
         Draw between pixels by linear interpolation; `False` rounds positions, as Moving MNIST does.
     dtype : float32, float64 or uint8
@@ -174,7 +174,7 @@ def _simulate_paths(
     stochastic: bool,
     rng: np.random.Generator,
 ) -> Array:
-    """Upper left corners (n, time, 2); in whole numbers if no speeds are given."""
+    """Upper left corners (n, time, 2); in integers if no speeds are given."""
     if speeds is None:
         start, draw = rng.integers(limit + 1, size=(n, 2)).astype(np.float64), integer_velocities(fastest, rng)
     else:

@@ -18,9 +18,9 @@ _MAX_PHASE = 2 * np.sqrt(2)  # a step of Runge–Kutta times the fastest frequen
 
 
 class Waves(NamedTuple):
-    """What `waves` made.
+    """The result of `waves`.
 
-    `sequences` of frames (1, size, size), or (pixel,) when pixels were asked for; the `celerity` c and the `amplitude`
+    `sequences` of frames (1, size, size), or (pixel,) if pixels were requested; the `celerity` c and the `amplitude`
     f₀ of every sequence, (n,); the rows and columns of the `pixels`, (pixel, 2), or None.
     """
 
@@ -116,7 +116,7 @@ def _sample_pixels(pixels: Any, size: int, rng: np.random.Generator) -> NDArray[
 
 
 def _source_disc(size: int, radius: float, border: str) -> NDArray[np.bool_]:
-    """Where the source is: up to the circle, or, as the authors draw it, inside of it."""
+    """The pixels of the source: up to the circle or, as in the authors' code, inside of it."""
     squares = np.add.outer(*[(np.arange(size) - size // 2) ** 2] * 2)
     return np.asarray(squares < radius**2 if border == "fixed" else squares <= radius**2)
 
@@ -200,7 +200,7 @@ def _fixed_modes(size: int) -> tuple[Matrix, Matrix]:
 
 
 class Heat(NamedTuple):
-    """What `heat` made: `sequences` of profiles along the bar, equal to Σ_m `space`[:, m] × `time`[:, m].
+    """The result of `heat`: `sequences` of profiles along the bar, equal to Σ_m `space`[:, m] × `time`[:, m].
 
     `space` (n, mode, size) holds μ sin(kπp), `time` (n, mode, length) exp(−(ckπ)²t), `modes` (n, mode) the numbers k.
     """

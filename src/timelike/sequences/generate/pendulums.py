@@ -1,4 +1,4 @@
-"""Pendulums that swing, alone or pushed by a torque, seen as numbers or as pictures."""
+"""Pendulums that swing, alone or pushed by a torque, seen as numbers or as images."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _STEP = 0.02  # of the time constant √(l/g): the energy then drifts by a few 1
 _DAMPED_STEP = 0.1  # of 1/damping, beyond which the steps themselves would swing
 _MOST_STEPS = 5e6  # some minutes
 _NAMES = {"state": ("angle", "velocity"), "position": ("x", "y"), "picture": None}
-_SPOT = 1 / 16  # of the picture: the bob's standard deviation
+_SPOT = 1 / 16  # of the image: the bob's standard deviation
 _MARGIN = 3.0  # of them between the bob's centre and the border: 0.1 % of its light is lost at most
 
 
 class Pendulum(NamedTuple):
-    """What `pendulum` made.
+    """The result of `pendulum`.
 
     `sequences` as observed; `states` (n, time, 2) the true angle and angular velocity; `rods` (n,) the lengths of the
     rods; `energies` (n, time) per mass and squared rod length, ω²/2 + (g/l)(1 − cos θ), constant without damping and
@@ -57,9 +57,9 @@ def pendulum(
 
     A frame is taken every `interval` seconds; between frames the classical Runge–Kutta method of order 4 takes steps of
     at most 0.02·√(l/g), in which one that is let go at rest turns by 0.04 at most, as no such one is faster than
-    2·√(g/l); where it is thrown or pushed to more, steps are shorter. Seen as pictures, with a torque u that is not
+    2·√(g/l); where it is thrown or pushed to more, steps are shorter. Seen as images, with a torque u that is not
     shown, it is the problem of Karl, Soelch, Bayer & van der Smagt ("Deep variational Bayes filters", 2017), taken up
-    in Franceschi's thesis, 2022, B.5, which gives no numbers: how torque and noise are drawn and what a picture looks
+    in Franceschi's thesis, 2022, B.5, which gives no numbers: how torque and noise are drawn and what an image looks
     like are ours, so an ELBO here stands beside table B.4 in kind only.
 
     Parameters
@@ -73,7 +73,7 @@ def pendulum(
         Standard deviation of what is added to each number or pixel; a pixel may so fall below 0.
     observe : {"state", "position", "picture"}
         Angle and angular velocity; the coordinates of the bob; or frames (1, size, size) in which the bob is a round
-        spot exp(−r²/2s²), s = size/16, averaged over every pixel, on a circle around the middle of 5/16 of the picture
+        spot exp(−r²/2s²), s = size/16, averaged over every pixel, on a circle around the middle of 5/16 of the image
         for the longest rod allowed, and below the middle when it hangs.
 
     >>> made = pendulum(n=2, length=50, random_state=0)

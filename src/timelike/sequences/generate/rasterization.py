@@ -1,4 +1,4 @@
-"""Frames of pictures at given places: whole pixels, or shares of neighbouring ones."""
+"""Frames of images at given places: whole pixels, or shares of neighbouring ones."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _BLOCK = 2**18  # numbers drawn at once: a block stays in the cache, and 1000 vi
 
 def check_pixel_dtype(dtype: Any) -> np.dtype[Any]:
     """How a pixel is kept: up to 1 as a float, up to 255 as a byte."""
-    known = {name: np.dtype(name) for name in ("float32", "float64", "uint8")}
+    dtypes = {name: np.dtype(name) for name in ("float32", "float64", "uint8")}
     try:
         name = np.dtype(dtype).name
     except TypeError:
         name = f"{dtype!r:.40}"
-    if name not in known:
+    if name not in dtypes:
         raise ValueError(f"dtype={name}: expected float32, float64 or uint8")
-    return known[name]
+    return dtypes[name]
 
 
 def rasterize_digits(
     patches: Any, positions: Any, *, size: int = 64, subpixel: bool = True, dtype: Any = np.float32
 ) -> NDArray[Any]:
-    """Frames (n, time, 1, size, size) of given pictures (n, digit, height, width) at positions (n, time, digit, 2).
+    """Frames (n, time, 1, size, size) of given images (n, digit, height, width) at positions (n, time, digit, 2).
 
-    Brightness adds up to at most 1 where pictures overlap.
+    Brightness adds up to at most 1 where images overlap.
 
     >>> rasterize_digits(np.ones((1, 1, 2, 2)), [[[[0.0, 0.5]]]], size=4)[0, 0, 0]
     array([[0.5, 1. , 0.5, 0. ],
@@ -74,10 +74,10 @@ def _refuse_outside(positions: NDArray[np.float64], digit: tuple[int, ...], size
 
 
 def _rasterize(patches: NDArray[np.float32], positions: NDArray[np.float64], size: int) -> NDArray[np.float32]:
-    """Videos (n, time, size, size), brighter than 1 where pictures overlap."""
+    """Videos (n, time, size, size), brighter than 1 where images overlap."""
     corner = np.floor(positions).astype(np.intp)
     share = (positions - corner).astype(np.float32)
-    shared = bool(share.any())  # a picture between pixels is a row and a column larger, which may be those of nothing
+    shared = bool(share.any())  # an image between pixels is a row and a column larger, which may be those of nothing
     height, width = (side + shared for side in patches.shape[2:])
     n, length, n_digits, _ = positions.shape
     canvas = np.zeros((n * length, size + shared, size + shared), np.float32)
@@ -92,7 +92,7 @@ def _rasterize(patches: NDArray[np.float32], positions: NDArray[np.float64], siz
 
 
 def _shift_subpixel(picture: NDArray[np.float32], share: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Pictures (n, 1, height, width) moved down and to the right by shares (n, time, 2, 1, 1) of a pixel."""
+    """Images (n, 1, height, width) moved down and to the right by fractions (n, time, 2, 1, 1) of a pixel."""
     down, right = share[:, :, 0], share[:, :, 1]
     n, length, (height, width) = len(share), share.shape[1], picture.shape[2:]
     tall = np.zeros((n, length, height + 1, width), np.float32)

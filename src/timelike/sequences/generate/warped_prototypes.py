@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from ...core.parameters import check_float, check_int
 from ...core.random import RandomState, check_random_state
-from ..augment.warps import random_warps
+from ..augment.augmentations import random_warps
 from ..container import Sequences
 
 _HARMONICS = 6
 
 
 class WarpedSequences(NamedTuple):
-    """What `warped_sequences` made.
+    """The result of `warped_sequences`.
 
     `sequences` are labelled; `warps` (n, longest) holds the position in prototype time, 0 to longest − 1, of every step
     (NaN past the end of a shorter sequence); `prototypes` (class, longest, channel) the curves at whole positions.

@@ -26,11 +26,11 @@ _CHUNK = 1 << 16
 
 
 class DownloadError(OSError):
-    """A data set that could not be fetched; says why and what to do by hand."""
+    """A data set could not be downloaded; the message gives the reason and the manual steps."""
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: `$TIMELIKE_CACHE`, or the place the operating system has for it."""
+    """The folder for downloads: `$TIMELIKE_CACHE`, or `timelike` in the cache folder of the operating system."""
     chosen = os.environ.get("TIMELIKE_CACHE")
     if chosen:
         return expand_user(chosen)
@@ -42,12 +42,12 @@ def cache_folder() -> Path:
 
 
 def dataset_url(name: str) -> str:
-    """Where the archive keeps a data set."""
+    """The address of a data set in the archive."""
     return f"{BASE_URL}/{name}.zip"
 
 
 def fetch_dataset(name: str) -> Path:
-    """Download a data set into the cache; gives its folder. Interrupted at any moment, it leaves nothing behind."""
+    """Download a data set into the cache and return its folder. An interrupted download leaves nothing behind."""
     cache = cache_folder()
     try:
         make_folder(cache, parents=True)
@@ -74,7 +74,7 @@ def _download_limit() -> int:
 
 
 def _download(name: str, target: Path) -> str:
-    """Stream the file to `target`; gives its SHA-256."""
+    """Stream the file to `target` and return its SHA-256."""
     request = urllib.request.Request(dataset_url(name), headers={"User-Agent": "timelike"})
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, target.open("wb") as file:
@@ -103,8 +103,7 @@ def _stream_to_file(name: str, answer: Any, file: Any) -> str:
     if max(size, declared) > limit:
         raise DownloadError(
             f"{dataset_url(name)} has {'more than ' if not declared else ''}{max(size, declared) / 1e6:.1f} MB, the "
-            "limit "
-            f"is {limit / 1e6:.1f} MB: raise it with the environment variable TIMELIKE_DOWNLOAD_LIMIT_MB"
+            f"limit is {limit / 1e6:.1f} MB: raise it with the environment variable TIMELIKE_DOWNLOAD_LIMIT_MB"
         )
     if declared and size != declared:
         raise DownloadError(f"{dataset_url(name)}: the connection ended after {size} of {declared} bytes: try again")
@@ -113,30 +112,30 @@ def _stream_to_file(name: str, answer: Any, file: Any) -> str:
 
 def _read_checksums(cache: Path) -> dict[str, str]:
     try:
-        known = json.loads((cache / "checksums.json").read_text(encoding="utf-8"))
+        checksums = json.loads((cache / "checksums.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError:
-        known = None
-    if not isinstance(known, dict):
+        checksums = None
+    if not isinstance(checksums, dict):
         raise DownloadError(f"{cache / 'checksums.json'} is damaged: delete it, and checksums are recorded anew")
-    return known
+    return checksums
 
 
 def _check_checksum(name: str, digest: str, cache: Path) -> None:
-    known = _read_checksums(cache).get(name, digest)
-    if known != digest:
+    recorded = _read_checksums(cache).get(name, digest)
+    if recorded != digest:
         raise DownloadError(
-            f"{dataset_url(name)} has SHA-256 {digest}, but {known} was recorded on first use: the archive has changed "
-            "or "
-            f"the download was tampered with; if you trust it, remove {name!r} from {cache / 'checksums.json'}"
+            f"{dataset_url(name)} has SHA-256 {digest}, but {recorded} was recorded on first use: the archive has "
+            f"changed or the download was tampered with; if you trust it, remove {name!r} from "
+            f"{cache / 'checksums.json'}"
         )
 
 
 def _record_checksum(name: str, digest: str, cache: Path) -> None:
-    known = _read_checksums(cache) | {name: digest}
+    checksums = _read_checksums(cache) | {name: digest}
     with atomic_write(cache / "checksums.json") as temporary:
-        temporary.write_text(json.dumps(known, indent=1, sort_keys=True), encoding="utf-8")
+        temporary.write_text(json.dumps(checksums, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def _unpack(name: str, zipped: Path, folder: Path) -> None:

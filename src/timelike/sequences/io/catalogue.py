@@ -34,35 +34,33 @@ def list_datasets() -> list[str]:
 
 def find_dataset(path: Path) -> DatasetFiles:
     """The data set in a folder: the one of the folder's own name, or the only one there."""
-    found = find_datasets(path)
-    if path.name in found:
-        return found[path.name]
-    if len(found) != 1:
-        what = f"several data sets ({', '.join(found)})" if found else "no <Name>_TRAIN and <Name>_TEST files"
+    datasets = find_datasets(path)
+    if path.name in datasets:
+        return datasets[path.name]
+    if len(datasets) != 1:
+        what = f"several data sets ({', '.join(datasets)})" if datasets else "no <Name>_TRAIN and <Name>_TEST files"
         raise FileNotFoundError(
             f"the folder {path} holds {what}, and no recordings{_nested_files_hint(path)}: give the path of one file, "
-            "a "
-            "pattern, or a folder with one data set "
+            "a pattern, or a folder with one data set "
             f"({', '.join(s for s, known in formats.FORMATS.items() if not known.is_recording)}, or the official UCI "
-            "HAR "
-            "folder), with recordings or with videos"
+            "HAR folder), with recordings or with videos"
         )
-    return next(iter(found.values()))
+    return next(iter(datasets.values()))
 
 
 def _nested_files_hint(folder: Path) -> str:
     """A hint if readable files are in subfolders, or have a suffix that must be requested by a pattern."""
     for pattern in ("*", "*/*", "*/*/*"):
         suffixes = (one.suffix.lower() for one in sorted(folder.glob(pattern)) if not one.name.startswith("."))
-        known = next((one for one in suffixes if one in formats.SUFFIXES), None)
-        if known is not None:
-            deep = "*" if pattern == "*" else "**/*"
-            return f", but {known} files{'' if pattern == '*' else ' in folders'}: load({str(folder / deep) + known!r})"
+        known_suffix = next((one for one in suffixes if one in formats.SUFFIXES), None)
+        if known_suffix is not None:
+            deep, where = ("*", "") if pattern == "*" else ("**/*", " in folders")
+            return f", but {known_suffix} files{where}: load({str(folder / deep) + known_suffix!r})"
     return ""
 
 
 def find_datasets(folder: Path) -> dict[str, DatasetFiles]:
-    """The data sets in a folder by name: those of which a training or a test part lies there."""
+    """The data sets in a folder by name: those with a training or a test file there."""
     files = sorted(entry for entry in folder.iterdir() if special_file_kind(entry) is None)
     return {name: files for name, files in _group_parts(files).items() if "all" not in files}
 
@@ -73,16 +71,16 @@ def _group_parts(files: list[Path], suffixes: Iterable[str] = formats.SUFFIXES) 
     for suffix in suffixes:
         if formats.FORMATS[suffix].is_recording:
             continue  # clips called one_train and one_test are clips
-        found: dict[str, DatasetFiles] = {}
+        datasets: dict[str, DatasetFiles] = {}
         for file in files:
             part = PART_NAME.fullmatch(file.stem)
             if file.suffix.lower() == suffix and part:
-                found.setdefault(part[1], {})[part[2].lower()] = file
+                datasets.setdefault(part[1], {})[part[2].lower()] = file
             elif (
                 file.suffix.lower() == suffix and formats.FORMATS[suffix].is_standalone and formats.has_sequences(file)
             ):
-                found[file.stem] = {"all": file}
-        for name, parts in found.items():
+                datasets[file.stem] = {"all": file}
+        for name, parts in datasets.items():
             if len(parts) > len(best.get(name, {})):
                 best[name] = parts
     return best
@@ -113,7 +111,7 @@ def _unify_classes(parts: dict[str, Sequences]) -> dict[str, Sequences]:
 
 
 def _search_roots() -> Iterator[tuple[str, Path]]:
-    """Where names are looked for, in order, with what to call the place."""
+    """The folders in which names are looked up, in order, each with its description."""
     chosen = os.environ.get("TIMELIKE_DATA")
     if chosen:
         folder = expand_user(chosen)
@@ -136,35 +134,35 @@ def _find_named_datasets(root: Path, depth: int = 2) -> dict[str, DatasetFiles]:
         entries = sorted(entry for entry in root.iterdir() if not entry.name.startswith("."))
     except OSError:
         return {}
-    found: dict[str, DatasetFiles] = {}
+    datasets: dict[str, DatasetFiles] = {}
     if depth:
         for folder in filter(Path.is_dir, entries):
-            found = _find_named_datasets(folder, depth - 1) | found
-    named = [suffix for suffix, known in formats.FORMATS.items() if known.is_found_by_name]
-    return found | _group_parts([entry for entry in entries if entry.is_file()], named)
+            datasets = _find_named_datasets(folder, depth - 1) | datasets
+    named = [suffix for suffix, file_format in formats.FORMATS.items() if file_format.is_found_by_name]
+    return datasets | _group_parts([entry for entry in entries if entry.is_file()], named)
 
 
 def load_by_name(name: str) -> dict[str, Sequences]:
     """The parts of the data set of a name, downloaded if it is nowhere here."""
     if not _DATASET_NAME.fullmatch(name):
         raise ValueError(f"source={name!r} is neither a path that exists nor a name of letters, digits, - and _")
-    searched, known = [], set()
+    searched, known_names = [], set()
     for place, root in _search_roots():
         catalogue = _find_named_datasets(root)
         if name in catalogue:
             return read_dataset(catalogue[name])
-        known |= set(catalogue)
+        known_names |= set(catalogue)
         searched.append(f"{place} ({root}{'' if root.is_dir() else ', which does not exist'})")
     _refuse_other_files(name)
     try:
         return read_dataset(find_dataset(archive.fetch_dataset(name)))
     except archive.DownloadError as error:
-        raise FileNotFoundError(_not_found_message(name, searched, known, str(error))) from None
+        raise FileNotFoundError(_not_found_message(name, searched, known_names, str(error))) from None
 
 
 def _refuse_other_files(name: str) -> None:
     """Report what is in a local file of that name, instead of downloading another."""
-    files = [f"{name}{suffix}" for suffix, known in formats.FORMATS.items() if known.is_shared]
+    files = [f"{name}{suffix}" for suffix, file_format in formats.FORMATS.items() if file_format.is_shared]
     for place, root in _search_roots():
         for pattern in (folders + file for file in files for folders in ("", "*/", "*/*/")):
             for file in root.glob(pattern):

@@ -54,7 +54,7 @@ def _is_column(value: Any) -> bool:
 
 
 def find_column(sheet: RawColumns, asked: Any, role: str) -> str:
-    """The column of a name or a position; an error that says which there are."""
+    """The column with a name or position; the error lists the columns."""
     if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
         if not -len(sheet.names) <= asked < len(sheet.names):
             raise sheet.make_format_error(f"{role}={asked}: expected a position among its {len(sheet.names)} columns")

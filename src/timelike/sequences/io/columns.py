@@ -19,7 +19,7 @@ _NOT_CHANNELS = ("id", "label", "group")
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """What one file gives: a recording, or several where they are told apart by `id`."""
+    """The content of one file: a recording, or several with a column `id`."""
 
     path: Path
     values: NDArray[Any]  # (time, *frame)
@@ -27,7 +27,7 @@ class ParsedFile:
     names: tuple[str, ...] | None
     times: NDArray[Any] | None
     ids: list[Any] | None = None
-    label: list[Any] | None = None  # of every recording, where a column says it
+    label: list[Any] | None = None  # for every recording, if a column has it
     group: list[Any] | None = None
     notes: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()  # all that the file has
@@ -39,11 +39,11 @@ def parse_columns(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
     if sheet.has_names and "id" in sheet.columns and raw_columns.count_axes(sheet.columns["id"]) == 1:
         return _parse_long(sheet, spec)
     sheet = _split_block(sheet, spec)
-    found, time = find_times(sheet, spec)
-    notes = [*sheet.notes, *found.notes]
+    time_columns, time = find_times(sheet, spec)
+    notes = [*sheet.notes, *time_columns.notes]
     label = _constant_column(sheet, spec.label, "label", notes)
     group = _constant_column(sheet, spec.group, "group", notes)
-    taken = {*found.columns, *(column for column in (label[0], group[0]) if column)}
+    taken = {*time_columns.columns, *(column for column in (label[0], group[0]) if column)}
     values, names = _select_channels(sheet, spec, taken, notes)
     if time is not None and len(time) != len(values):
         raise sheet.make_format_error(f"has {len(time)} times for {len(values)} time steps: expected as many")
@@ -59,10 +59,10 @@ def parse_columns(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
 
 def _normalize_id(sheet: RawColumns) -> RawColumns:
     """Rename a column ID or Id to id."""
-    found = [name for name in sheet.columns if name.strip().lower() == "id"]
-    if not sheet.has_names or len(found) != 1 or found == ["id"]:
+    id_columns = [name for name in sheet.columns if name.strip().lower() == "id"]
+    if not sheet.has_names or len(id_columns) != 1 or id_columns == ["id"]:
         return sheet
-    columns = {"id" if name == found[0] else name: cells for name, cells in sheet.columns.items()}
+    columns = {"id" if name == id_columns[0] else name: cells for name, cells in sheet.columns.items()}
     return replace(sheet, columns=columns)
 
 
@@ -72,32 +72,32 @@ def _normalize_id(sheet: RawColumns) -> RawColumns:
 def _select_channels(
     sheet: RawColumns, spec: ColumnSpec, taken: set[str], notes: list[str]
 ) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    """The values (time, *frame), and the names of the channels where the file has some."""
+    """The values (time, *frame), and the channel names if the file has them."""
     if spec.values is None:
-        found = _numeric_columns(sheet, taken, notes)
+        numeric = _numeric_columns(sheet, taken, notes)
     else:
-        found = {
+        numeric = {
             name: _requested_numbers(sheet, name) for name in (find_column(sheet, one, "values") for one in spec.values)
         }
-    steps = {len(block) for block in found.values()}
+    steps = {len(block) for block in numeric.values()}
     if len(steps) > 1:
-        sizes = ", ".join(f"{name!r} {block.shape}" for name, block in found.items())
+        sizes = ", ".join(f"{name!r} {block.shape}" for name, block in numeric.items())
         raise sheet.make_format_error(
             f"its arrays have different lengths, {sizes[:200]}: name the channels with values=[...]"
         )
-    if sheet.has_names and max(block.ndim for block in found.values()) > 2:
-        sizes = ", ".join(f"{name!r} {block.shape}" for name, block in found.items())
+    if sheet.has_names and max(block.ndim for block in numeric.values()) > 2:
+        sizes = ", ".join(f"{name!r} {block.shape}" for name, block in numeric.items())
         raise sheet.make_format_error(
             f"its arrays are {sizes[:200]}: expected (time,) or (time, channel) of one recording; read many sequences "
             "in one array with NumPy or SciPy, and make Sequences(array, labels=...) of it"
         )
     if 0 in steps:
         raise sheet.make_format_error("has no time steps: expected at least one")
-    names = [part for name, block in found.items() for part in _channel_names(name, block)]
-    blocks = list(found.values())
+    names = [part for name, block in numeric.items() for part in _channel_names(name, block)]
+    blocks = list(numeric.values())
     if sheet.block is not None:
         place = {name: at for at, name in enumerate(sheet.columns)}  # a search for each is slow
-        return sheet.block[:, [place[name] for name in found]], tuple(names) if sheet.has_names else None
+        return sheet.block[:, [place[name] for name in numeric]], tuple(names) if sheet.has_names else None
     if len(blocks) == 1 and blocks[0].ndim > 1:
         return blocks[0], tuple(names) if sheet.has_names and blocks[0].ndim == 2 and len(names) > 1 else None
     return np.column_stack(blocks), tuple(names) if sheet.has_names else None
@@ -110,8 +110,8 @@ def _channel_names(name: str, block: NDArray[Any]) -> list[str]:
 
 
 def _numeric_columns(sheet: RawColumns, taken: set[str], notes: list[str]) -> dict[str, NDArray[Any]]:
-    """Every numeric column without another role; text columns are left out, with a note."""
-    found, others = {}, []
+    """Every numeric column without another role; text columns are skipped, with a note."""
+    numeric, others = {}, []
     for name, cells in sheet.columns.items():
         if name in taken or raw_columns.count_axes(cells) == 0 or (sheet.has_names and name in _NOT_CHANNELS):
             others += [name] if name not in taken else []
@@ -120,24 +120,24 @@ def _numeric_columns(sheet: RawColumns, taken: set[str], notes: list[str]) -> di
         if block is None:
             others.append(name)
         else:
-            found[name] = block
-    if not found:
+            numeric[name] = block
+    if not numeric:
         listed = ", ".join(map(repr, list(sheet.columns)[:MAX_LISTED]))
         shown = next((f", and {name!r} holds {cells[0][:40]!r}" for name, cells in sheet.columns.items()
                       if name not in taken and isinstance(cells, list)), "")  # fmt: skip
         raise sheet.make_format_error(f"has no column of numbers for a channel: it has {listed or 'nothing'}{shown}")
     if others:
         notes.append(f"left out, as no channel: {', '.join(map(repr, others[:MAX_LISTED]))}")
-    return found
+    return numeric
 
 
 def _requested_numbers(sheet: RawColumns, name: str) -> NDArray[Any]:
-    found = raw_columns.parse_numbers(sheet, name)
-    if found is None or found.ndim == 0:
+    numbers = raw_columns.parse_numbers(sheet, name)
+    if numbers is None or numbers.ndim == 0:
         raise sheet.make_format_error(
             f"values: the column {name!r} is text, a single value or an object: expected numbers"
         )
-    return found
+    return numbers
 
 
 def _split_block(sheet: RawColumns, spec: ColumnSpec) -> RawColumns:
@@ -203,12 +203,12 @@ def _parse_long(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
             sheet, columns={name: cells for name, cells in sheet.columns.items() if name in kept}, block=None
         )
     data, notes = csv_parquet.sequences_from_columns(_as_text(sheet), clock, **roles)
-    known = {role: None if entries is None else entries.tolist() for role, entries in
+    metadata = {role: None if entries is None else entries.tolist() for role, entries in
              (("label", data.labels), ("group", data.groups))}  # fmt: skip
     ids = None if data.ids is None else data.ids.tolist()
     return ParsedFile(
         sheet.path, data.values, data.lengths.tolist(), data.channel_names, data.times, ids,
-        known["label"], known["group"], (*sheet.notes, *notes), tuple(sheet.columns),
+        metadata["label"], metadata["group"], (*sheet.notes, *notes), tuple(sheet.columns),
     )  # fmt: skip
 
 

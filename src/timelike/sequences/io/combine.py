@@ -1,4 +1,4 @@
-"""Files or tables of one recording each, read, checked against each other and packed into one collection."""
+"""Reading of files or tables with one recording each, and their combination into one collection."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def read_files(
     skips = check_choice(on_error, "on_error", ("raise", "skip")) == "skip"
     with recordings.progress_counter(len(files), "reading", "file") as tick:
         jobs = [_parse_job(path, spec, layout) for path in files]
-        found = recordings.run_parallel(jobs, tick, counts=True)
-    failed = {path: one for path, one in zip(files, found, strict=True) if isinstance(one, Exception)}
+        outcomes = recordings.run_parallel(jobs, tick, counts=True)
+    failed = {path: one for path, one in zip(files, outcomes, strict=True) if isinstance(one, Exception)}
     if failed and not skips:
         raise recordings.unreadable_error(failed, len(files))
     skipped = recordings.warn_left_out(failed, len(files), left_out or {})
-    pieces = [one for one in found if isinstance(one, ParsedFile)]
+    pieces = [one for one in outcomes if isinstance(one, ParsedFile)]
     names = [name for name, path in zip(unique_names(files), files, strict=True) if path not in failed]
     return _combine_files(pieces, spec, names, skipped, "files")
 
@@ -74,17 +74,17 @@ def _parse_job(path: Path, spec: ColumnSpec, layout: str | None) -> Callable[[],
 
 
 def _parse_file(path: Path, spec: ColumnSpec, layout: str | None) -> ParsedFile:
-    found = formats.read_columns(path, layout)
+    content = formats.read_columns(path, layout)
     with formats.wrap_errors(path):
-        if isinstance(found, RawColumns):
-            return parse_columns(found, spec)
+        if isinstance(content, RawColumns):
+            return parse_columns(content, spec)
         if spec.time is not None or spec.values is not None:
             raise ValueError("holds sequences, and no columns: leave time and values out")
         ids, label, group = (
-            None if some is None else some.tolist() for some in (found.ids, found.labels, found.groups)
+            None if some is None else some.tolist() for some in (content.ids, content.labels, content.groups)
         )
         return ParsedFile(
-            path, found.values, found.lengths.tolist(), found.channel_names, found.times, ids, label, group
+            path, content.values, content.lengths.tolist(), content.channel_names, content.times, ids, label, group
         )
 
 
@@ -149,24 +149,24 @@ def _as_times(one: ParsedFile) -> NDArray[Any]:
 
 
 def _make_ids(pieces: list[ParsedFile], names: list[str]) -> list[Any] | None:
-    """The name of the file; with the id within it, where that tells recordings apart."""
+    """The name of the file, with the id inside it if there are several recordings."""
     if len(pieces) == 1 and len(pieces[0].lengths) > 1:
         return pieces[0].ids
-    found: list[Any] = []
+    ids: list[Any] = []
     for one, name in zip(pieces, names, strict=True):
         if one.ids is None:
             several = len(one.lengths) > 1
-            found += [f"{name}/{i}" for i in range(len(one.lengths))] if several else [name]
+            ids += [f"{name}/{i}" for i in range(len(one.lengths))] if several else [name]
         else:
-            found += [f"{name}/{entry}" for entry in one.ids] if len(pieces) > 1 else one.ids
-    return found
+            ids += [f"{name}/{entry}" for entry in one.ids] if len(pieces) > 1 else one.ids
+    return ids
 
 
 # --- what differs ------------------------------------------------------------------------------------------------
 
 
 def _align_channels(pieces: list[ParsedFile], spec: ColumnSpec, what: str) -> list[ParsedFile]:
-    """The pieces with the channels of the first, in its order; an error where they have others."""
+    """The pieces with the channels of the first, in its order; raises an error if their channels differ."""
     first = pieces[0]
     if all(one.names == first.names and one.values.shape[1:] == first.values.shape[1:] for one in pieces):
         return pieces
@@ -174,8 +174,8 @@ def _align_channels(pieces: list[ParsedFile], spec: ColumnSpec, what: str) -> li
     if named and all(set(one.names or ()) == set(first.names or ()) for one in pieces):
         return [_reorder_channels(first, one) for one in pieces]
     looks = [RecordingInfo(one.path, 0, one.values.shape[1:]) for one in pieces]
-    said = {one.path: _describe_channels(one) for one in pieces}
-    found = list_kinds(looks, lambda look: said[look.path])
+    channels_by_path = {one.path: _describe_channels(one) for one in pieces}
+    kinds = list_kinds(looks, lambda look: channels_by_path[look.path])
     everywhere = set(first.names or ()).intersection(*(one.names or () for one in pieces))
     common = [name for name in first.names or () if name in everywhere]
     strange = {name for one in pieces for name in one.names or () if name not in everywhere and is_time_name(name)}
@@ -187,7 +187,7 @@ def _align_channels(pieces: list[ParsedFile], spec: ColumnSpec, what: str) -> li
         way = 'if they are (channel, time), give layout="ct"; otherwise load them apart'
     else:
         way = "load them apart"
-    raise ValueError(f"the {what} have {len(found)} sets of channels: {'; '.join(found)}: {way}")
+    raise ValueError(f"the {what} have {len(kinds)} sets of channels: {'; '.join(kinds)}: {way}")
 
 
 def _describe_channels(one: ParsedFile) -> str:
@@ -212,11 +212,11 @@ def _reorder_channels(first: ParsedFile, one: ParsedFile) -> ParsedFile:
 def _refuse_mixed_times(pieces: list[ParsedFile]) -> None:
     """Raise an error if some have times and others not, or dates and numbers, or dates with and without a zone."""
     looks = [RecordingInfo(one.path, 0, ()) for one in pieces]
-    said = {one.path: _describe_times(one) for one in pieces}
-    if len(set(said.values())) > 1:
-        found = list_kinds(looks, lambda look: said[look.path])
+    times_by_path = {one.path: _describe_times(one) for one in pieces}
+    if len(set(times_by_path.values())) > 1:
+        kinds = list_kinds(looks, lambda look: times_by_path[look.path])
         raise ValueError(
-            f"the recordings have times of several kinds: {'; '.join(found)}: name the column with time=..., leave it "
+            f"the recordings have times of several kinds: {'; '.join(kinds)}: name the column with time=..., leave it "
             "out with values=[...], or load them apart"
         )
 
@@ -246,7 +246,7 @@ def _list_files_with(pieces: list[ParsedFile], note: str) -> str:
 
 
 def _note_rates(pieces: list[ParsedFile]) -> list[str]:
-    """A note, and a warning, where recordings are sampled at different rates."""
+    """A note and a warning if recordings have different sampling rates."""
     steps = {one.path: step for one in pieces if (step := _typical_interval(one)) is not None}
     ranked = sorted(steps.values())
     if len(ranked) < 2 or ranked[-1] <= _RATE_TOLERANCE * ranked[0]:
@@ -256,8 +256,8 @@ def _note_rates(pieces: list[ParsedFile]) -> list[str]:
         bounds.append(ranked[-1])  # a slide from one to another, without a gap in between
     unit = " s" if pieces[0].times is not None and pieces[0].times.dtype.kind == "M" else ""
     looks = [RecordingInfo(path, 0, ()) for path in steps]
-    found = list_kinds(looks, lambda look: f"{max(b for b in bounds if b <= steps[look.path]):.4g}{unit}")
-    note = f"the recordings are sampled at different rates, with a step of {'; '.join(found)}"
+    kinds = list_kinds(looks, lambda look: f"{max(b for b in bounds if b <= steps[look.path]):.4g}{unit}")
+    note = f"the recordings are sampled at different rates, with a step of {'; '.join(kinds)}"
     warnings.warn(f"{note}: resample(rate=...) makes them one", UserWarning, stacklevel=find_stack_level())
     return [note]
 
@@ -272,30 +272,30 @@ def _note_constant_channels(pieces: list[ParsedFile]) -> list[str]:
         return []
     steady = np.all([(one.values == one.values[:1]).all(axis=0) for one in pieces], axis=0)
     firsts = np.stack([one.values[0] for one in pieces])
-    found = [name for name, still, first in zip(names, steady, firsts.T, strict=True)
+    constant = [name for name, still, first in zip(names, steady, firsts.T, strict=True)
              if still and (first == np.floor(first)).all() and (first != first[0]).any()]  # fmt: skip
-    if not found:
+    if not constant:
         return []
-    note = f"one whole number throughout each file is taken for a channel: {', '.join(map(repr, found))}"
+    note = f"one whole number throughout each file is taken for a channel: {', '.join(map(repr, constant))}"
     way = "name it with label= or group= if it says what or who was recorded, or leave it out with values=[...]"
     warnings.warn(f"{note}: {way}", UserWarning, stacklevel=find_stack_level())
     return [note]
 
 
 def _typical_interval(one: ParsedFile) -> float | None:
-    """The usual time between two samples, in seconds where the times are dates."""
+    """The usual time between two samples, in seconds for dates."""
     if one.times is None or len(one.lengths) > 1 or len(one.times) < 2:
         return None
     steps = np.sort(np.diff(one.times[: _MAX_SAMPLES + 1]))
     step = steps[len(steps) // 2]
-    found = float(step / np.timedelta64(1, "s")) if steps.dtype.kind == "m" else float(step)
-    return found if found > 0 else None
+    interval = float(step / np.timedelta64(1, "s")) if steps.dtype.kind == "m" else float(step)
+    return interval if interval > 0 else None
 
 
 def _note_repeated_times(pieces: list[ParsedFile]) -> list[str]:
-    found = [one.path.name for one in pieces if one.times is not None and len(one.lengths) == 1
+    repeating = [one.path.name for one in pieces if one.times is not None and len(one.lengths) == 1
              and bool((one.times[1:] == one.times[:-1]).any())]  # fmt: skip
-    if not found:
+    if not repeating:
         return []
-    more = f" and {len(found) - _MAX_LISTED} others" if len(found) > _MAX_LISTED else ""
-    return [f"times repeat in {', '.join(found[:_MAX_LISTED])}{more}: merge_duplicates() makes one sample of each"]
+    more = f" and {len(repeating) - _MAX_LISTED} others" if len(repeating) > _MAX_LISTED else ""
+    return [f"times repeat in {', '.join(repeating[:_MAX_LISTED])}{more}: merge_duplicates() makes one sample of each"]

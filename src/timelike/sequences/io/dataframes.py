@@ -21,18 +21,13 @@ if TYPE_CHECKING:
 
 
 def read_dataframes(
-    frames: Any,
-    *,
-    time: Any = None,
-    values: Any = None,
-    label: Any = None,
-    group: Any = None,
+    frames: Any, *, time: Any = None, values: Any = None, label: Any = None, group: Any = None
 ) -> Sequences:
     """The implementation of `Sequences.from_frames`."""
-    named, asked = _name_recordings(frames), ColumnSpec.from_options(time=time, values=values, label=label, group=group)
+    named, spec = _name_recordings(frames), ColumnSpec.from_options(time=time, values=values, label=label, group=group)
     sheets = [_to_raw_columns(one, Path(name)) for name, one in named.items()]
     unnamed = next(iter(named)) == "frames[0]"
-    return combine_columns(sheets, asked, None if unnamed else list(named), what="tables")
+    return combine_columns(sheets, spec, None if unnamed else list(named), what="tables")
 
 
 def _name_recordings(frames: Any) -> dict[str, Any]:
@@ -70,7 +65,7 @@ def _to_raw_columns(one: Any, name: Path) -> RawColumns:
 
 
 def raw_columns_from_table(table: Any, name: Path) -> RawColumns:
-    """The columns of a table, with the index of pandas where it says more than the number of the row."""
+    """The columns of a table, with the pandas index if it is not just the row number."""
     index = getattr(table, "index", None)
     notes: tuple[str, ...] = ()
     if index is not None and hasattr(index, "names") and type(index).__name__ != "RangeIndex":
@@ -107,12 +102,12 @@ def cells_from_column(column: Any, name: str) -> Cells:
         return unreadable_cells(len(column))
     try:
         words = column.cast(nw.String).to_list()
-    except Exception:  # each kind of table has its own error for objects that are no text
+    except Exception:  # each kind of table raises its own error for objects that are not text
         return unreadable_cells(len(column))
-    # what is missing is None, NaN or NA, by the library and the dtype: the column itself knows
+    # missing values are None, NaN or NA, depending on the library and the dtype; the column detects them
     return ["" if gone else str(word) for gone, word in zip(column.is_null().to_list(), words, strict=True)]
 
 
 def unreadable_cells(n_rows: int) -> NDArray[Any]:
-    """What stands for a column of lists, structures, bytes or other objects, which is neither channel nor label."""
+    """The placeholder of a column of lists, structures, bytes or other objects, neither channel nor label."""
     return np.full(n_rows, None, dtype=object)

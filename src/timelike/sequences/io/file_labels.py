@@ -41,17 +41,17 @@ def resolve_role(pieces: list[ParsedFile], asked: Role, role: str, notes: list[s
 
 def _call_role(function: Any, path: Path, role: str) -> Any:
     try:
-        found = function(path)
+        entry = function(path)
     except Exception as error:
         error.add_note(f"{role}= was asked about {path}")
         raise
-    if not isinstance(found, str | int | float | np.number | np.bool_) or (isinstance(found, float) and isnan(found)):
-        raise TypeError(f"{role}= gave {found!r:.60} for {path}: expected a string or a number")
-    return found
+    if not isinstance(entry, str | int | float | np.number | np.bool_) or (isinstance(entry, float) and isnan(entry)):
+        raise TypeError(f"{role}= gave {entry!r:.60} for {path}: expected a string or a number")
+    return entry
 
 
 def _parse_tokens(tokens: list[str]) -> NDArray[Any]:
-    """Numbers where all are written as such; 01 is a name."""
+    """Numbers if all tokens are numbers; 01 is a name."""
     distinct = dict.fromkeys(tokens)
     whole = parse_integers(distinct)
     if whole is not None:
@@ -65,7 +65,7 @@ def _to_python(found: list[Any]) -> list[Any]:
 
 
 def _partial_column_error(pieces: list[ParsedFile], within: list[Any], name: Any, role: str) -> ValueError:
-    lacking = [piece.path.name for piece, found in zip(pieces, within, strict=True) if found is None]
+    lacking = [piece.path.name for piece, entries in zip(pieces, within, strict=True) if entries is None]
     more = f" and {len(lacking) - _MAX_LISTED} others" if len(lacking) > _MAX_LISTED else ""
     return ValueError(
         f"{role}: the column {name!r} is in {len(pieces) - len(lacking)} of {len(pieces)} files, and not in "
@@ -76,8 +76,8 @@ def _partial_column_error(pieces: list[ParsedFile], within: list[Any], name: Any
 def _refuse_mixed_kinds(pieces: list[ParsedFile], within: list[list[Any] | None], role: str) -> None:
     """Raise an error if the column is text in some files and numbers in others."""
     kinds: dict[bool, str] = {}
-    for piece, found in zip(pieces, within, strict=True):
-        for entry in found or ():
+    for piece, entries in zip(pieces, within, strict=True):
+        for entry in entries or ():
             kinds.setdefault(isinstance(entry, str), piece.path.name)
     if len(kinds) > 1:
         raise ValueError(
@@ -87,18 +87,18 @@ def _refuse_mixed_kinds(pieces: list[ParsedFile], within: list[list[Any] | None]
 
 
 def _match_names(pieces: list[ParsedFile], asked: str, role: str) -> list[str]:
-    """What a regular expression finds; a word that is neither that nor a column would be the same for all: refused."""
+    """The matches of a regular expression; raises an error for a word that is neither that nor a column."""
     try:
         pattern = re.compile(asked)
     except re.error as error:
         pattern = None
         if "(" in asked:
-            raise ValueError(f"{role}={asked!r} is no column, and no regular expression ({error})") from None
+            raise ValueError(f"{role}={asked!r} is neither a column nor a valid regular expression ({error})") from None
     if pattern is not None and pattern.groups:
         return _match_paths([piece.path for piece in pieces], pattern, role)
     if _REGEX_MARKS.search(asked):
         raise ValueError(
-            f"{role}={asked!r} is no column, and a regular expression without a group: put ( ) around what is the "
+            f"{role}={asked!r} is not a column, and as a regular expression it has no group: put ( ) around the "
             f"{role}; if it is a constant, give {role}=lambda path: {asked!r}"
         )
     columns = list(dict.fromkeys(column for piece in pieces for column in piece.columns))
@@ -109,32 +109,31 @@ def _match_names(pieces: list[ParsedFile], asked: str, role: str) -> list[str]:
         else f": they have {', '.join(map(repr, columns[:MAX_LISTED])) or 'none'}."
     )
     raise ValueError(
-        f"{role}={asked!r} is a column of no file{hint} A part of the files' names is a regular expression with a "
+        f"{role}={asked!r} is not a column of any file{hint} For part of a file name use a regular expression with a "
         f'group ( ), such as {role}=r"([a-z]+)_"; a constant for all is {role}=lambda path: {asked!r}'
     )
 
 
 def _match_paths(paths: list[Path], pattern: re.Pattern[str], role: str) -> list[str]:
-    """What the first group holds in the names of the files, in the nearest of their folders that has it, or paths.
+    """The match of the first group in the file names, in the nearest matching folder, or in the paths.
 
     /home/runner/sit/3.csv is of the class sit, not run; a name that lacks what others have is an error.
     """
     full = [Path(os.path.abspath(path)) for path in paths]
-    found = [None if "/" in pattern.pattern else pattern.search(path.name) for path in full]
+    matches = [None if "/" in pattern.pattern else pattern.search(path.name) for path in full]
     for depth in range(min(len(path.parents) for path in full) - 1):
-        if any(found) or "/" in pattern.pattern:
+        if any(matches) or "/" in pattern.pattern:
             break
         above = [pattern.search(path.parents[depth].name) for path in full]
-        found = above if all(above) else found
-    if not any(found):
-        found = [pattern.search(path.as_posix()) for path in full]
-    parts = [next((part for part in match.groups() if part), None) if match else None for match in found]
+        matches = above if all(above) else matches
+    if not any(matches):
+        matches = [pattern.search(path.as_posix()) for path in full]
+    parts = [next((part for part in match.groups() if part), None) if match else None for match in matches]
     lacking = [path.name for path, part in zip(paths, parts, strict=True) if part is None]
     if lacking:
         more = f" and {len(lacking) - _MAX_LISTED} others" if len(lacking) > _MAX_LISTED else ""
         raise ValueError(
             f"{role}={pattern.pattern!r} finds nothing in {', '.join(lacking[:_MAX_LISTED])}{more}: expected a group ( "
-            ") "
-            "that is in the name or path of every file"
+            ") that is in the name or path of every file"
         )
     return [part for part in parts if part is not None]

@@ -1,4 +1,4 @@
-"""A name, a path, a pattern or a list of paths → Sequences, wherever the files are."""
+"""`load`: data sets by name, and files by path, pattern or list, as `Sequences`."""
 
 from __future__ import annotations
 
@@ -67,46 +67,47 @@ def load(
     every: int = 1,
     on_error: OnError = "raise",
 ) -> Any:
-    r"""A data set by its name, or files by their path: `Sequences`, or (train, test) where there are both.
+    r"""Load a data set by name, or files by path: `Sequences`, or (train, test) if there are both.
 
-    A name is looked for in the folder `$TIMELIKE_DATA` (two levels deep), the cache, and the data folders inside
-    installed aeon and sktime packages, whose code is not imported; then it is downloaded from the UCR/UEA archive into
-    the cache. A path is a file, whose suffix says the format (`timelike.sequences.io.formats.FORMATS` has them all), or
-    a folder with `<Name>_TRAIN` and `<Name>_TEST` files or the official UCI HAR files.
+    A name is looked up in the folder `$TIMELIKE_DATA` (two levels deep), the cache, and the data folders of installed
+    aeon and sktime packages, without importing their code. If it is not found, it is downloaded from the UCR/UEA
+    archive into the cache. A path is a file, whose suffix determines the format (all are in
+    `timelike.sequences.io.formats.FORMATS`), or a folder with `<Name>_TRAIN` and `<Name>_TEST` files or the official
+    UCI HAR files.
 
-    Recordings of your own are one file each: a folder, a pattern (`"logs/*.csv"`; `**` is any folders) or a list of
-    .csv, .tsv, .npy, .npz, .parquet, .wav, .mat or .jsonl files, with the names of the files as ids. Their time is the
-    column that is called so (time, timestamp, date, t, …) or holds dates; what is text is no channel; `X.source` says
-    what was taken for what. A column `id` in a file tells several recordings apart. A list of tables, or of pairs
-    (name, array), is taken too. Videos become frames (channel, height, width) between 0 and 1, and need the extra
-    `video`.
+    To load your own recordings, one per file, pass a folder, a pattern (`"logs/*.csv"`; `**` matches any folders) or a
+    list of .csv, .tsv, .npy, .npz, .parquet, .wav, .mat or .jsonl files. The file names become ids. The time column is
+    found by its name (time, timestamp, date, t, …) or because it holds dates; text columns are not channels; `X.source`
+    records how the columns were interpreted. A column `id` separates several recordings in one file. A list of tables,
+    or of pairs (name, array), works too. Videos become frames (channel, height, width) between 0 and 1, and need the
+    extra `video`.
 
     Parameters
     ----------
     source : str, path, list of paths or of tables
         A name, a file, a folder, a pattern or a list.
     split : {"train", "test"}, optional
-        One of the two parts, where there are two.
+        Return one of the two parts, if there are two.
     layout : {"tc", "ct", "ntc", "nct", "nc", "nchw"}, optional
-        Of arrays (.npy, .npz, .mat): one recording is (time, channel), unless this says (channel, time); several
-        sequences in one file as in `Sequences`. An array of up to two axes is one recording; of more (.npy) many.
+        For arrays (.npy, .npz, .mat): one recording is (time, channel) by default, or (channel, time) with `"ct"`;
+        several sequences in one file are as in `Sequences`. An array of up to two axes is one recording; an array with
+        more axes (.npy) holds several.
     time : str or int, optional
-        The column of times, by name or position: numbers, ISO dates (time zones become UTC), or a count since 1970.
+        The time column, by name or position: numbers, ISO dates (time zones become UTC), or a count since 1970.
     values : str, int or list of them, optional
-        The columns that are channels, in this order; otherwise all numbers that are nothing else.
+        The columns that are channels, in order; by default all numeric columns without another role.
     label, group : str, number or callable, optional
-        A column that is constant in a file; a regular expression with a group ( ) that is looked for in the names of
-        the files, then in their paths; a function of the path; or a number for all.
+        A column that is constant in each file; a regular expression with a group ( ), matched against the file names,
+        then their paths; a function of the path; or a number for all.
     size : int or (height, width), optional
-        Of videos: frames in this size, by the mean over areas where they shrink; one number makes squares of them,
-        whatever their shape was.
+        For videos: the frame size. Frames are reduced by averaging over areas. One number makes square frames.
     grayscale : bool
-        Of videos: one channel in place of red, green and blue.
+        For videos: one channel instead of red, green and blue.
     every : int
-        Of videos: only every n-th frame.
+        For videos: keep only every n-th frame.
     on_error : {"raise", "skip"}
-        Whether recordings that cannot be read are an error that names all of them, or left out with a warning that says
-        why. Pipes and devices in a folder are left out in any case.
+        Raise an error that names all unreadable recordings, or skip them with a warning that gives the reasons. Pipes
+        and devices in a folder are always skipped.
 
     >>> import pathlib, tempfile, timelike as tl
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -135,17 +136,17 @@ def load(
         return _choose_split(
             {"all": read_dataframes(source, time=time, values=values, label=label, group=group)}, split, source
         )
-    found = _resolve_source(source, any(value is not None for value in columns.values()))
-    if isinstance(found, list):
-        parts = {"all": _read_recordings(found, videos, columns, on_error)}
+    resolved = _resolve_source(source, any(value is not None for value in columns.values()))
+    if isinstance(resolved, list):
+        parts = {"all": _read_recordings(resolved, videos, columns, on_error)}
     else:
-        _refuse_options(videos | columns, found)
-        parts = _read_path(found) if isinstance(found, Path) else catalogue.load_by_name(found)
+        _refuse_options(videos | columns, resolved)
+        parts = _read_path(resolved) if isinstance(resolved, Path) else catalogue.load_by_name(resolved)
     return _choose_split(parts, split, source)
 
 
 def _resolve_source(source: Any, asked: bool) -> list[Path] | Path | str:
-    """What `source` means: a list of recordings, another file or folder, or a name."""
+    """The meaning of `source`: a list of recordings, another file or folder, or a name."""
     given = os.fspath(source) if isinstance(source, os.PathLike) else source
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
         return _as_file_or_list(paths.list_files(given), asked)
@@ -171,9 +172,11 @@ def _as_file_or_list(files: list[Path], asked: bool) -> list[Path] | Path:
         refuse_special_file(files[0])
     if len(files) > 1 or _is_recording(files[0]):
         return files
-    known = formats.FORMATS.get(files[0].suffix.lower())
+    file_format = formats.FORMATS.get(files[0].suffix.lower())
     as_one = (
-        known is not None and known.has_columns and (asked or (known.is_shared and not formats.has_sequences(files[0])))
+        file_format is not None
+        and file_format.has_columns
+        and (asked or (file_format.is_shared and not formats.has_sequences(files[0])))
     )
     return files if as_one else files[0]
 
@@ -201,7 +204,7 @@ def _is_path(given: str) -> bool:
 
 
 def _read_recordings(files: list[Path], videos: Mapping[str, Any], columns: dict[str, Any], on_error: str) -> Sequences:
-    """Files of one recording each, as one collection; a pipe or a device among them is always left out."""
+    """Files of one recording each, as one collection; pipes and devices are always skipped."""
     left_out: dict[Path, Exception] = {}
     for file in files:
         try:
@@ -214,12 +217,12 @@ def _read_recordings(files: list[Path], videos: Mapping[str, Any], columns: dict
     filmed = [file for file in files if _is_recording(file)]
     for file in files:
         if not _is_recording(file) and not _has_columns(file):
-            known = [
+            data_set_suffixes = [
                 suffix for suffix, format_ in formats.FORMATS.items() if format_.has_columns or format_.is_recording
             ]
             raise ValueError(
                 f"{file} is one of {len(files)} files, and patterns and lists of several are for recordings of a file "
-                f"each ({', '.join(known)}): load it by itself"
+                f"each ({', '.join(data_set_suffixes)}): load it by itself"
             )
     if filmed and len(filmed) < len(files):
         other = next(file for file in files if not _is_recording(file))
@@ -264,10 +267,10 @@ def _list_recordings(folder: Path, asked: bool) -> list[Path]:
     """The recordings in a folder, unless it holds a data set."""
     if har.find_folder(folder) is not None:
         return []
-    known = [
+    suffixes = [
         suffix for suffix, one in formats.FORMATS.items() if one.is_recording or (one.has_columns and not one.is_opt_in)
     ]
-    files = paths.files_in_folder(folder, known)
+    files = paths.files_in_folder(folder, suffixes)
     data_sets = catalogue.find_datasets(folder)
     if data_sets and not asked:
         parts = {path for parts in data_sets.values() for path in parts.values()}
@@ -278,13 +281,13 @@ def _list_recordings(folder: Path, asked: bool) -> list[Path]:
 
 
 def _has_columns(path: Path) -> bool:
-    known = formats.FORMATS.get(path.suffix.lower())
-    return known is not None and known.has_columns
+    file_format = formats.FORMATS.get(path.suffix.lower())
+    return file_format is not None and file_format.has_columns
 
 
 def _is_recording(path: Path) -> bool:
-    known = formats.FORMATS.get(path.suffix.lower())
-    return known is not None and known.is_recording
+    file_format = formats.FORMATS.get(path.suffix.lower())
+    return file_format is not None and file_format.is_recording
 
 
 def _refuse_options(asked: Mapping[str, Any], found: Path | str) -> None:
@@ -317,7 +320,7 @@ def _read_path(path: Path) -> dict[str, Sequences]:
 
 
 def _list_loadable(folder: Path) -> list[str]:
-    """What could be loaded from a folder."""
+    """The loadable content of a folder."""
     if not folder.is_dir():
         return []
     return [entry.name for entry in folder.iterdir() if entry.suffix.lower() in formats.SUFFIXES or entry.is_dir()]

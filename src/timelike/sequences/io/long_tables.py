@@ -1,4 +1,4 @@
-"""Long tables ↔ Sequences: pandas, polars and everything else narwhals knows."""
+"""Conversion between long tables (pandas, polars and others that narwhals supports) and `Sequences`."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def from_frame(
 ) -> Sequences:
     """From a long table, one row per sequence and time step: pandas, polars, pyarrow and others.
 
-    `id` says which rows belong together, in any order and not necessarily next to each other; sequences come in the
+    Rows with the same `id` form a sequence, in any order and not necessarily next to each other; sequences are in the
     order in which their ids first appear. Rows are sorted by `time` (numbers, datetimes, durations or ISO text; time
-    zones become UTC). Unless it is named, the column that is called so (time, timestamp, date, t, …) or holds dates is
-    the time, as in `load`, and `X.source.notes` says which; one that is named in `values` is a channel. Without any,
-    rows stay in their order. `values` are the channels, by default every other numeric column. `label` and
-    `group` must be the same in all rows of a sequence; an ordered categorical (or Enum) label gives `class_names`.
-    Nulls become NaN. Times that repeat are refused, or kept for `merge_duplicates` by `on_disorder="keep"`. Channels
+    zones become UTC). By default, the time column is found by its name (time, timestamp, date, t, …) or because it
+    holds dates, as in `load`, and `X.source.notes` names it; a column listed in `values` is a channel. Without a time
+    column, rows keep their order. `values` are the channels, by default every other numeric column. `label` and `group`
+    must be constant within a sequence; an ordered categorical (or Enum) label defines `class_names`.
+    Nulls become NaN. Repeated times raise an error; `on_disorder="keep"` keeps them for `merge_duplicates`. Channels
     called `value_0`, `value_1`, … are channels without names.
 
     >>> import pandas as pd, timelike as tl
@@ -115,8 +115,8 @@ def _find_times(
     if not wanted:
         return (), None, ()
     sheet = RawColumns(Path("table"), {column: cells_from_column(frame[column], column) for column in wanted})
-    found, times = find_times(sheet, ColumnSpec(time=name), codes)
-    return found.columns, times, () if name is not None else found.notes
+    time_columns, times = find_times(sheet, ColumnSpec(time=name), codes)
+    return time_columns.columns, times, () if name is not None else time_columns.notes
 
 
 def _is_time_like(column: Any) -> bool:
@@ -136,9 +136,9 @@ def from_frames(
 ) -> Sequences:
     r"""From several tables or arrays, one recording each: a list of them, pairs (name, table), or a mapping from names.
 
-    Tables are those of pandas, polars and others; an array is (time,) or (time, channel). Columns are found and named
-    as `load` does it for files, and `X.source` says how: the time by its name, its dtype, or as the index of a pandas
-    table. Names become `ids`; regular expressions and functions for `label` and `group` are asked about them.
+    Tables may be from pandas, polars and others; an array is (time,) or (time, channel). Columns are interpreted as in
+    `load`, and `X.source` records how: the time column is found by its name or dtype, or is the index of a pandas
+    table. Names become `ids`; regular expressions and functions for `label` and `group` are applied to them.
 
     >>> import pandas as pd, timelike as tl
     >>> walk = pd.DataFrame({"t": [0.0, 0.1, 0.2], "ax": [1.0, 2.0, 4.0]})
@@ -184,13 +184,13 @@ def _missing_column_error(role: str, column: str, available: list[str]) -> Value
 
 def _choose_channels(frame: Any, chosen: list[str] | None, taken: list[str]) -> list[str]:
     if chosen is None:
-        found = [name for name in frame.columns if name not in taken and frame[name].dtype.is_numeric()]
-        if not found:
+        numeric = [name for name in frame.columns if name not in taken and frame[name].dtype.is_numeric()]
+        if not numeric:
             raise ValueError(
                 f"the table has no numeric column besides {', '.join(map(repr, taken))}: name the channels with "
                 f"values=[...]; it has {', '.join(map(repr, frame.columns))}"
             )
-        return found
+        return numeric
     if not chosen:
         raise ValueError("values is empty: expected at least one column")
     for name in chosen:
@@ -217,7 +217,7 @@ def _encode_ids(column: Any, name: str) -> tuple[NDArray[np.int64], NDArray[Any]
 
 
 def to_numbers(column: Any) -> NDArray[Any]:
-    """A column of numbers, with NaN for what is missing."""
+    """A column of numbers, with NaN for missing values."""
     import narwhals as nw
 
     if column.null_count() or column.dtype.is_decimal():
@@ -299,7 +299,7 @@ def group_rows(
 
 
 def _row_order(codes: NDArray[np.int64], time: NDArray[Any] | None) -> NDArray[np.int64] | None:
-    """The stable order by sequence, then time; None where the rows have it already."""
+    """The stable order by sequence, then time; None if the rows are already sorted."""
     step = np.diff(codes)
     if (step >= 0).all() and (time is None or ((step > 0) | (time[1:] >= time[:-1])).all()):
         return None
@@ -317,8 +317,7 @@ def _constant_per_id(
         before, after = entries[row : row + 2].tolist()
         raise ValueError(
             f"the {role} of id {format_value(ids[codes[row]].item())} changes from {format_value(before)} to "
-            f"{format_value(after)}: "
-            f"expected one {role} per id; make the id finer or drop the {role}"
+            f"{format_value(after)}: expected one {role} per id; make the id finer or drop the {role}"
         )
     firsts = entries[offsets[:-1]]
     return firsts.astype(str) if firsts.dtype.kind not in "biuf" else firsts
@@ -338,8 +337,7 @@ def long_columns(self: Sequences, what: str) -> dict[str, NDArray[Any]]:
         twice = distinct[counts > 1][0].item()
         raise ValueError(
             f"the id {format_value(twice)} occurs more than once: the rows of {what} would run together; give distinct "
-            "ids "
-            "with replace(ids=...) or drop them with replace(ids=None)"
+            "ids with replace(ids=...) or drop them with replace(ids=None)"
         )
     channels = self.channel_names or _default_names(self.frame[0])
     clash = [name for name in channels if name in RESERVED_COLUMNS]
@@ -347,8 +345,8 @@ def long_columns(self: Sequences, what: str) -> dict[str, NDArray[Any]]:
         raise ValueError(
             f"the channel {clash[0]!r} has the name of another column: rename it with replace(channel_names=)"
         )
-    known = {"id": ids, "label": self.labels, "group": self.groups}
-    repeated = {name: np.repeat(entry, self.lengths) for name, entry in known.items() if entry is not None}
+    metadata = {"id": ids, "label": self.labels, "group": self.groups}
+    repeated = {name: np.repeat(entry, self.lengths) for name, entry in metadata.items() if entry is not None}
     table = {"id": repeated.pop("id")}
     if self.times is not None:
         table["time"] = self.times
@@ -358,8 +356,8 @@ def long_columns(self: Sequences, what: str) -> dict[str, NDArray[Any]]:
 def to_frame(self: Sequences, kind: Literal["pandas", "polars"] = "pandas") -> Any:
     """A long table, one row per time step: `id`, `time` if there are times, the channels, `label` and `group`.
 
-    The inverse of `from_frame(table, id="id", time="time", label="label", group="group")`. Without ids the positions
-    0, 1, … take their place; without times there is no such column and the order of the rows is the order in time.
+    The inverse of `from_frame(table, id="id", time="time", label="label", group="group")`. Without ids, the positions
+    0, 1, … replace them; without times, there is no time column and the rows are in the order of time.
     Channels without names are called `value_0`, `value_1`, …. String labels are an ordered categorical (polars: Enum)
     of the `class_names`.
 

@@ -11,10 +11,10 @@ _MAX_LISTED = 3  # files in the first line
 
 @dataclass(frozen=True)
 class Origin:
-    """The files that sequences were read from, how they were understood, and which were left out and why.
+    """The files that sequences were read from, how they were interpreted, and which were skipped and why.
 
-    `load` guesses as little as it can, and what it did guess stands in `notes`: which column is the time, that an array
-    of two axes is one recording, that commas are decimal marks. `print(X.source)` shows it all.
+    `load` infers as little as possible. `notes` lists what it inferred: which column is the time, that an array with
+    two axes is one recording, that commas are decimal marks. `print(X.source)` shows everything.
 
     >>> Origin(("a.csv",), ("time: the column 't'",), {"b.csv": "is empty"})
     1 file: a.csv

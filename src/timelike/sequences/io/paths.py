@@ -17,7 +17,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def expand_user(path: str | os.PathLike[str]) -> Path:
-    """A path with ~ replaced; one of an unknown user stays as it is.
+    """A path with ~ expanded; the path of an unknown user stays unchanged.
 
     >>> expand_user("~nosuchuser/a.csv").name
     'a.csv'
@@ -64,10 +64,10 @@ def match_pattern(pattern: Path) -> list[Path]:
 
     A folder that links lead to more than once, or back to, is gone through once.
     """
-    found = sorted({Path(one) for one in _expand_pattern(str(pattern))})
-    files = [path for path in found if not path.is_dir()]  # a broken link too: reading it raises the error
+    matches = sorted({Path(one) for one in _expand_pattern(str(pattern))})
+    files = [path for path in matches if not path.is_dir()]  # a broken link too: reading it raises the error
     if not files:
-        folders = f", but {len(found)} folders: add /* to mean what is in them" if found else ""
+        folders = f", but {len(matches)} folders: add /* to mean what is in them" if matches else ""
         raise FileNotFoundError(f"no file matches {str(pattern)!r}{folders or f': the current folder is {Path.cwd()}'}")
     return files
 
@@ -92,7 +92,7 @@ def _walk_folders(base: str) -> Iterator[str]:
             status = os.stat(folder)
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except PermissionError:
-            raise  # a folder that is silently left out would go unnoticed
+            raise  # a folder that is silently skipped would go unnoticed
         except OSError:  # no folder, or a link to nowhere
             continue
         if (status.st_dev, status.st_ino) in seen:
@@ -131,7 +131,7 @@ def list_files(source: Iterable[Any]) -> list[Path]:
 
 
 def files_in_folder(folder: Path, suffixes: Collection[str]) -> list[Path]:
-    """The files of a folder that have one of the suffixes, in the order of their names; hidden ones are left out.
+    """The files of a folder that have one of the suffixes, in the order of their names; hidden ones are skipped.
 
     Broken links, pipes and devices are included: reading them raises the error.
     """

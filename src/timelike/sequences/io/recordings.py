@@ -33,12 +33,12 @@ Result = TypeVar("Result")
 
 
 class RecordingInfo(NamedTuple):
-    """What is known of a recording before it is read."""
+    """Information about a recording before it is read."""
 
     path: Path
     steps: int  # at most
     frame: tuple[int, ...]
-    working_bytes: int = 0  # bytes that a thread needs beside its result
+    working_bytes: int = 0  # bytes that a thread needs in addition to its result
 
 
 class RecordingReader(Protocol):
@@ -52,7 +52,7 @@ class RecordingReader(Protocol):
     def inspect(self, path: Path, tick: Tick) -> RecordingInfo: ...
 
     def fill(self, info: RecordingInfo, out: NDArray[Any], tick: Tick, threads: int) -> NDArray[Any]:
-        """Write the recording to the beginning of `out` (steps, *frame); gives the times of what was written."""
+        """Write the recording to the beginning of `out` (steps, *frame) and return the times of its steps."""
 
     def refuse_mixed(self, infos: list[RecordingInfo]) -> None:
         """Raise an error, with the remedy, if frames have different shapes."""
@@ -67,7 +67,7 @@ def read_recordings(
     """The recordings of files as sequences, with their times, and with ids made of the names of the files.
 
     Files are read side by side, each into its own place of one array, so that neither order nor number of threads
-    changes anything. `on_error="skip"` leaves out what cannot be read, and a warning says what and why, and what was
+    changes anything. `on_error="skip"` skips what cannot be read, and a warning says what and why, and what was
     `left_out` before.
     """
     skips = check_choice(on_error, "on_error", ("raise", "skip")) == "skip"
@@ -124,7 +124,7 @@ def _read_all(looks: list[RecordingInfo], reader: RecordingReader) -> tuple[NDAr
 
 
 def warn_left_out(failed: dict[Path, Exception], total: int, before: Mapping[Path, Exception]) -> dict[str, str]:
-    """A warning of what was left out, and why, by file; an error where nothing is left."""
+    """Warn about skipped files, with the reasons; raise an error if no file is left."""
     failed, total = {**before, **failed}, total + len(before)
     if not failed:
         return {}
@@ -158,8 +158,8 @@ def _reason(path: Path, error: Exception) -> str:
 
 def _list_failures(failed: dict[Path, Exception]) -> str:
     """Files and why, a line each."""
-    told = [f"\n  {path}: {_reason(path, error)}" for path, error in failed.items()][:_MAX_LISTED]
-    return "".join(told) + (f"\n  and {len(failed) - _MAX_LISTED} others" if len(failed) > _MAX_LISTED else "")
+    listed = [f"\n  {path}: {_reason(path, error)}" for path, error in failed.items()][:_MAX_LISTED]
+    return "".join(listed) + (f"\n  and {len(failed) - _MAX_LISTED} others" if len(failed) > _MAX_LISTED else "")
 
 
 def list_kinds(looks: list[RecordingInfo], kind: Callable[[RecordingInfo], str]) -> list[str]:
@@ -169,14 +169,14 @@ def list_kinds(looks: list[RecordingInfo], kind: Callable[[RecordingInfo], str])
     >>> list_kinds(files, lambda info: f"{info.frame[0]} channels")
     ['1 channels in a.mp4', '3 channels in b.mp4']
     """
-    found: dict[str, list[str]] = {}
+    files_by_kind: dict[str, list[str]] = {}
     for look in looks:
-        found.setdefault(kind(look), []).append(look.path.name)
-    said = []
-    for name, files in sorted(found.items(), key=lambda entry: -len(entry[1])):
+        files_by_kind.setdefault(kind(look), []).append(look.path.name)
+    descriptions = []
+    for name, files in sorted(files_by_kind.items(), key=lambda entry: -len(entry[1])):
         more = f" and {len(files) - _MAX_FILES_PER_KIND} others" if len(files) > _MAX_FILES_PER_KIND else ""
-        said.append(f"{name} in {', '.join(files[:_MAX_FILES_PER_KIND])}{more}")
-    return said
+        descriptions.append(f"{name} in {', '.join(files[:_MAX_FILES_PER_KIND])}{more}")
+    return descriptions
 
 
 # --- threads -----------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class _ProgressCounter:
 
 @contextmanager
 def progress_counter(total: int, what: str, unit: str) -> Iterator[_ProgressCounter]:
-    """A bar on a terminal, for what takes longer than two seconds."""
+    """A progress bar on a terminal, shown after two seconds."""
     from tqdm.auto import tqdm
 
     with tqdm(total=total, desc=what, unit=f" {unit}", disable=None, delay=_BAR_DELAY, leave=False) as bar:
@@ -217,7 +217,7 @@ def _bind_job(function: Callable[..., Result], *given: Any) -> Callable[[], Resu
 def run_parallel(
     jobs: list[Callable[[], Any]], tick: _ProgressCounter, *, counts: bool = False, threads: int | None = None
 ) -> list[Any]:
-    """What the jobs give, in their order, with an error in the place of what one could not give."""
+    """The results of the jobs, in order; the result of a failed job is its error."""
 
     def done(job: Callable[[], Any]) -> Any:
         try:
@@ -241,7 +241,7 @@ def run_parallel(
             while wait(futures, _POLL_SECONDS, FIRST_EXCEPTION).not_done and not any(map(_has_failed, futures)):
                 pass  # Ctrl-C is seen between two glances, also where a library has signals restart what waits
             return [result for future in futures for result in future.result()]
-        except BaseException:  # Ctrl-C too: whatever runs ends at its next step
+        except BaseException:  # also on Ctrl-C: running jobs end at their next step
             tick.stop()
             for future in futures:
                 future.cancel()
@@ -262,8 +262,8 @@ def _thread_count(left: int, working: int) -> int:
 
 
 def _max_threads() -> int:
-    """How many threads: one for every processor that the process may use, or fewer where the user asks for fewer."""
+    """The number of threads: one for every available CPU, or fewer if the user limits them."""
     from joblib import cpu_count
 
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cpu_count(), int(asked))) if asked.isdecimal() else int(cpu_count())
+    requested = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cpu_count(), int(requested))) if requested.isdecimal() else int(cpu_count())

@@ -51,16 +51,16 @@ def find_times(
     notes: list[str] = []
     for name in sheet.columns:
         if _normalize_name(name) in _LIKELY_TIME_NAMES and (spec.values is None or name not in spec.values):
-            found = raw_columns.parse_times(sheet, name) if _is_series(sheet, name) else None
-            if found is not None and _is_rising(found[0], codes):
-                return _read_time_column(sheet, name, "by its name", found)
-            if found is not None:
+            parsed = raw_columns.parse_times(sheet, name) if _is_series(sheet, name) else None
+            if parsed is not None and _is_rising(parsed[0], codes):
+                return _read_time_column(sheet, name, "by its name", parsed)
+            if parsed is not None:
                 notes.append(f"{name!r} does not rise as a time does, and is a channel")
-    dated = {name: found for name in sheet.columns if (found := _parse_dates(sheet, name)) is not None}
+    dated = {name: parsed for name in sheet.columns if (parsed := _parse_dates(sheet, name)) is not None}
     if len(dated) > 1:
         raise _ambiguity_error(sheet, list(dated))
-    for name, found in dated.items():
-        return _read_time_column(sheet, name, "by its dates", found)
+    for name, parsed in dated.items():
+        return _read_time_column(sheet, name, "by its dates", parsed)
     return TimeColumns((), tuple(notes)), None
 
 
@@ -110,12 +110,12 @@ def _parse_dates(sheet: RawColumns, name: str) -> tuple[NDArray[Any], str] | Non
         return (cells, "") if cells.dtype.kind == "M" else None
     if not cells or not cells[0].strip()[:4].isdecimal() or raw_columns.parse_dates([cells[0].strip()]) is None:
         return None
-    found = raw_columns.parse_times(sheet, name)
-    return found if found is not None and found[0].dtype.kind == "M" else None
+    parsed = raw_columns.parse_times(sheet, name)
+    return parsed if parsed is not None and parsed[0].dtype.kind == "M" else None
 
 
 def _choose_time_column(sheet: RawColumns, certain: list[str]) -> tuple[TimeColumns, NDArray[Any]]:
-    """Of several columns with the name of a time, the one of dates; the others are no channels."""
+    """The column of dates among several columns with time names; the others are not channels."""
     read = {name: _parse_times(sheet, name) for name in certain}
     dated = [name for name, found in read.items() if found[0].dtype.kind == "M"] or certain
     if len(dated) > 1:
@@ -127,13 +127,13 @@ def _choose_time_column(sheet: RawColumns, certain: list[str]) -> tuple[TimeColu
 
 
 def _join_date_and_time(sheet: RawColumns, certain: list[str]) -> tuple[TimeColumns, NDArray[Any]] | None:
-    """A column of dates beside one of times of the day is one clock."""
+    """Join a column of dates and a column of times of the day."""
     if len(certain) != 2 or not all(isinstance(sheet.columns[name], list) for name in certain):
         return None
     for day, moment in (certain, certain[::-1]):
-        found = raw_columns.join_dates_and_times(list(sheet.columns[day]), list(sheet.columns[moment]))
-        if found is not None:
-            return TimeColumns((day, moment), (f"time: the columns {day!r} and {moment!r}, joined",)), found
+        joined = raw_columns.join_dates_and_times(list(sheet.columns[day]), list(sheet.columns[moment]))
+        if joined is not None:
+            return TimeColumns((day, moment), (f"time: the columns {day!r} and {moment!r}, joined",)), joined
     return None
 
 
@@ -144,9 +144,9 @@ def _ambiguity_error(sheet: RawColumns, names: list[str]) -> ValueError:
 
 def _parse_times(sheet: RawColumns, name: str) -> tuple[NDArray[Any], str]:
     cells = sheet.columns[name]
-    found = raw_columns.parse_times(sheet, name)
-    if found is not None and not _has_gaps(found[0]):
-        return found
+    parsed = raw_columns.parse_times(sheet, name)
+    if parsed is not None and not _has_gaps(parsed[0]):
+        return parsed
     if isinstance(cells, list):
         bad = next((row for row, cell in enumerate(cells) if not cell.strip()), None)
         if bad is not None:
@@ -163,8 +163,8 @@ def _parse_times(sheet: RawColumns, name: str) -> tuple[NDArray[Any], str]:
             )
         kinds = "numbers, datetimes, and datetimes with a time zone"
         raise sheet.make_format_error(f"column {name!r} mixes {kinds}: expected one kind")
-    if found is not None:
-        row = int(np.flatnonzero((np.isnat if found[0].dtype.kind == "M" else np.isnan)(found[0]))[0])
+    if parsed is not None:
+        row = int(np.flatnonzero((np.isnat if parsed[0].dtype.kind == "M" else np.isnan)(parsed[0]))[0])
         raise sheet.make_format_error(
             f"no time in column {name!r}, row {row}: expected one in every row; drop the row, or fill it"
         )
@@ -179,12 +179,12 @@ def _read_time_column(
     sheet: RawColumns, name: str, how: str, found: tuple[NDArray[Any], str] | None = None
 ) -> tuple[TimeColumns, NDArray[Any]]:
     times, meaning = _parse_times(sheet, name) if found is None or _has_gaps(found[0]) else found
-    said = ", ".join(word for word in (f"time: the column {name!r}", how, meaning) if word)
-    return TimeColumns((name,), (said,)), times
+    note = ", ".join(word for word in (f"time: the column {name!r}", how, meaning) if word)
+    return TimeColumns((name,), (note,)), times
 
 
 def refuse_restart(sheet: RawColumns, time: NDArray[Any]) -> None:
-    """Raise an error if times begin anew: several recordings in one file, which must not be sorted into each other."""
+    """Raise an error if times begin again: several recordings in one file, which must not be sorted into each other."""
     steps = np.diff((time - time.min()).astype(np.float64))
     falls = np.flatnonzero(steps < -np.ptp(time).astype(np.float64) / 2)
     if len(falls) and (steps > 0).any():  # rows that all go backwards are one recording, newest first

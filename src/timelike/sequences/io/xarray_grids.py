@@ -1,4 +1,4 @@
-"""Grids → Sequences: xarray, recognised without importing it."""
+"""Conversion of xarray grids to `Sequences`; xarray itself is not imported."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 def from_xarray(cls: type[Sequences], grid: Any, *, time: str = "time", item: str | None = None) -> Sequences:
     """From an xarray DataArray or Dataset: `time` becomes time, `item` (if any) the sequences, the rest the frame.
 
-    With no dimension left there is one channel; one left is the channels, named by its coordinate; two are (height,
-    width) of one channel; three are (channel, height, width), in the order they have. The variables of a Dataset become
-    the channels, with no or two dimensions left. The coordinates of `time` and `item` become `times` and `ids`.
+    Without other dimensions there is one channel. One other dimension is the channels, named by its coordinate; two are
+    (height, width) of one channel; three are (channel, height, width), in their order. The variables of a Dataset
+    become the channels, with zero or two other dimensions. The coordinates of `time` and `item` become `times` and
+    `ids`.
 
     >>> import numpy as np, timelike as tl, xarray as xr
     >>> sea = xr.DataArray(np.zeros((5, 2, 3)), dims=("time", "lat", "lon"))

@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Format:
-    """One line of the table: what has to be known of a format before its module is imported.
+    """A row of the table of formats: everything needed before the module of the format is imported.
 
     - `module`: its name in this folder. In it are `read(path)`, which gives `{"all": sequences}`, or `"train"` and
       `"test"`; `write(data, path)`, which writes the whole file or raises a `ValueError`; and `UNSUPPORTED`, which says
@@ -91,7 +91,7 @@ SUFFIXES = FORMATS.keys()  # a view: it has what the table has
 
 
 def read(path: Path) -> dict[str, Sequences]:
-    """The parts of a file: `{"all": …}`, or `"train"` and `"test"` where the file itself tells them apart.
+    """The parts of a file: `{"all": …}`, or `"train"` and `"test"` if the file separates them.
 
     >>> import tempfile, timelike as tl
     >>> path = tl.Sequences([[1.0, 2.0]], labels=[3]).save(Path(tempfile.mkdtemp()) / "a.ts")
@@ -105,7 +105,7 @@ def read(path: Path) -> dict[str, Sequences]:
 
 
 def read_columns(path: Path, layout: str | None = None) -> RawColumns | Sequences:
-    """The columns of a file that may be one recording; sequences where it is several that are told apart."""
+    """The columns of a file that may be one recording, or `Sequences` if it holds several."""
     reader: Callable[..., RawColumns | Sequences] = _find_format(path, SUFFIXES).load_module().read_columns
     refuse_special_file(path)
     with wrap_errors(path):
@@ -118,25 +118,25 @@ def has_sequences(path: Path) -> bool:
     >>> has_sequences(Path("GunPoint_TRAIN.ts"))
     True
     """
-    known = _find_format(path, SUFFIXES)
-    return not known.is_shared or bool(known.load_module().has_sequences(path))
+    file_format = _find_format(path, SUFFIXES)
+    return not file_format.is_shared or bool(file_format.load_module().has_sequences(path))
 
 
 def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> Path:
-    """Write a file atomically; what the format cannot hold is an error, never dropped.
+    """Write a file atomically; data that the format cannot store raise an error.
 
     >>> import tempfile, timelike as tl
     >>> write(tl.Sequences([[1.0, 2.0]]), Path(tempfile.mkdtemp()) / "a.npy").name
     'a.npy'
     """
-    both = [suffix for suffix, known in FORMATS.items() if known.has_split]
+    both = [suffix for suffix, file_format in FORMATS.items() if file_format.has_split]
     if test is not None and path.suffix.lower() not in both:
         raise ValueError(
             f"test goes with {' or '.join(both)}, which marks the two parts: save {path.suffix} files one by one"
         )
     if test is not None and not hasattr(test, "buffers"):
         raise TypeError(f"test is a {type(test).__name__}: expected Sequences")
-    writable = [suffix for suffix, known in FORMATS.items() if known.is_writable]
+    writable = [suffix for suffix, file_format in FORMATS.items() if file_format.is_writable]
     writer: Callable[..., None] = _find_format(path, writable).load_module().write
     if len(os.fsencode(path.name)) > MAX_NAME_BYTES:
         raise ValueError(

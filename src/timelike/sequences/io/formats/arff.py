@@ -2,7 +2,7 @@
 
 Inside the quotes of a relational value the channels are separated by a literal backslash and n. The archive fills
 sequences of unequal lengths with `?` at the end, so steps there that are missing in all channels are not part of the
-sequence. Classes are required, and times, targets, groups, ids, names of channels and frames have no place.
+sequence. Classes are required; times, targets, groups, ids, channel names and frames cannot be stored.
 """
 
 from __future__ import annotations
@@ -105,10 +105,10 @@ def _check_header(header: _ArffHeader, path: Path, number: int) -> None:
 
 def _parse_attribute(header: _ArffHeader, inside: bool, line: str, path: Path, number: int) -> bool:
     """Take note of one attribute; whether the next one is inside a relational attribute."""
-    found = _ATTRIBUTE.fullmatch(line)
-    if found is None:
+    match = _ATTRIBUTE.fullmatch(line)
+    if match is None:
         raise text.make_format_error(path, f"{line[:60]!r}: expected @attribute name type", number)
-    kind = found[2].strip()
+    kind = match[2].strip()
     if header.classes:
         raise text.make_format_error(path, "an attribute after the class: expected the class last", number)
     if kind.lower() == "relational":
@@ -130,14 +130,14 @@ def _parse_attribute(header: _ArffHeader, inside: bool, line: str, path: Path, n
 def _parse_classes(listed: str, path: Path, number: int) -> list[str]:
     names, position = [], 0
     while position < len(listed):
-        found = _QUOTED.match(listed, position)
-        name = "" if found is None else _unquote(found[1])
-        if found is None or not name or found.end() == position:
+        match = _QUOTED.match(listed, position)
+        name = "" if match is None else _unquote(match[1])
+        if match is None or not name or match.end() == position:
             raise text.make_format_error(
                 path, f"the classes {{{listed[:60]}}}: expected names separated by commas", number
             )
         names.append(name)
-        position = found.end()
+        position = match.end()
     if len(set(names)) < len(names):
         raise text.make_format_error(path, f"the classes {{{listed[:60]}}} hold a name twice", number)
     return names

@@ -1,11 +1,11 @@
 """Long tables, one row per sequence and time step: .csv and .parquet.
 
-The columns are `id`, and where known `time`, `label` and `group`; every other column is a channel. Sequences without
-ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars; it keeps labels, ids and groups, gives
-positions back as ids, and refuses a list of classes other than those that occur, sorted. A .parquet needs the extra
-`parquet`, remembers where there were no ids, and keeps all but frames (video, grids), which have no place in a table.
-Cells may be separated by commas, semicolons, tabs or blanks, with decimal commas where the separator is another. A file
-without `id` is one recording, whose columns are found as `load` says.
+The columns are `id` and, if present, `time`, `label` and `group`; every other column is a channel. Sequences without
+ids get their positions 0, 1, … as ids. A .csv needs neither pandas nor polars. It stores labels, ids and groups, reads
+positions back as ids, and can store `class_names` only if they are the sorted labels. A .parquet needs the extra
+`parquet`, records whether there were ids, and stores everything except frames (video, grids), which do not fit a table.
+Cells may be separated by commas, semicolons, tabs or blanks, with decimal commas if the separator is not a comma. A
+file without `id` is one recording, whose columns are interpreted as in `load`.
 """
 
 from __future__ import annotations
@@ -54,24 +54,24 @@ def read_columns(path: Path, layout: str | None = None) -> RawColumns:
 
 
 def _read_csv(path: Path) -> Sequences:
-    found = delimited.read_columns(path)
-    if "id" not in found.columns:
+    sheet = delimited.read_columns(path)
+    if "id" not in sheet.columns:
         from ..combine import read_single_file
 
-        return read_single_file(path, found)
+        return read_single_file(path, sheet)
     from ..column_spec import ColumnSpec
     from ..origin import Origin
     from ..time_column import find_times_by_id
 
-    data, notes = sequences_from_columns(found, find_times_by_id(found, ColumnSpec()))
-    data._source = Origin((str(path),), (*found.notes, *notes))
+    data, notes = sequences_from_columns(sheet, find_times_by_id(sheet, ColumnSpec()))
+    data._source = Origin((str(path),), (*sheet.notes, *notes))
     return data
 
 
 def sequences_from_columns(
     found: RawColumns, clock: tuple[Any, NDArray[Any] | None], **roles: str | None
 ) -> tuple[Sequences, list[str]]:
-    """A long table of text, and what was understood.
+    """The sequences of a long table of text, and notes about its interpretation.
 
     `clock` says which columns are about time, and the times where they are known already; `roles` which are label and
     group, where they have other names.
@@ -79,8 +79,8 @@ def sequences_from_columns(
     path, table = found.path, dict(found.columns)
     times: dict[str, Any] = {name: table.pop(name) for name in clock[0].columns}
     named = {role: roles.get(role) or role for role in long_tables.RESERVED_COLUMNS}
-    known: dict[str, Any] = {role: table.pop(column, None) for role, column in named.items()}
-    for other in long_tables.RESERVED_COLUMNS:  # a column of that name is no channel even if another has its role
+    metadata: dict[str, Any] = {role: table.pop(column, None) for role, column in named.items()}
+    for other in long_tables.RESERVED_COLUMNS:  # never a channel, even if another column has its role
         table.pop(other, None)
     notes = ["the column 'id' tells recordings apart", *clock[0].notes]
     table = _drop_text_columns(table, notes)
@@ -89,22 +89,22 @@ def sequences_from_columns(
             path, "no column besides id, time, label and group: expected at least one channel", 1
         )
     for name in ("id", "label", "group"):
-        _refuse_blank(known[name], named[name], found)
-    tokens = known["id"]
+        _refuse_blank(metadata[name], named[name], found)
+    tokens = metadata["id"]
     position = {token: code for code, token in enumerate(dict.fromkeys(tokens))}
     parsed = long_tables.LongColumns(
         np.fromiter(map(position.__getitem__, tokens), np.int64, len(tokens)),
         parse_entries(list(position)),
         np.column_stack([_parse_channel(cells, name, found) for name, cells in table.items()]),
         clock[1] if clock[1] is not None or not times else _parse_times(times["time"], "time", found),
-        None if known["label"] is None else parse_entries(known["label"]),
-        None if known["group"] is None else parse_entries(known["group"]),
+        None if metadata["label"] is None else parse_entries(metadata["label"]),
+        None if metadata["group"] is None else parse_entries(metadata["group"]),
     )
     return long_tables.group_rows(Sequences, parsed, table), notes
 
 
 def _drop_text_columns(table: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    """The columns that may be channels; one that is text throughout is left out, and that is said."""
+    """The columns that may be channels; text columns are skipped, with a note."""
     text_ = [name for name, cells in table.items() if not raw_columns.has_numbers(cells)]
     if not text_ or len(text_) == len(table):
         return table
@@ -176,14 +176,14 @@ def _write_csv(data: Sequences, path: Path) -> None:
 
 
 def _refuse_time_channel(data: Sequences) -> None:
-    """Raise an error for a channel that would be read back as the time, where there is no other."""
+    """Raise an error for a channel that would be read back as the time, if there is no other."""
     from ..time_column import is_time_name
 
-    found = next((name for name in data.channel_names or () if data.times is None and is_time_name(name)), None)
-    if found is not None:
+    time_channel = next((name for name in data.channel_names or () if data.times is None and is_time_name(name)), None)
+    if time_channel is not None:
         raise ValueError(
-            f"the channel {found!r} would be read back from .csv as the time: rename it with replace(channel_names=), "
-            "or use .parquet or .npz"
+            f"the channel {time_channel!r} would be read back from .csv as the time: rename it with "
+            "replace(channel_names=), or use .parquet or .npz"
         )
 
 
@@ -235,7 +235,7 @@ def _read_arrow(path: Path) -> Any:
         table.validate(full=True)
     except (text.FormatError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except Exception as error:  # a name that is no UTF-8 is none of pyarrow's own errors
+    except Exception as error:  # pyarrow has no error of its own for a name that is not UTF-8
         raise text.make_format_error(path, f"is not a whole parquet file ({str(error)[:200]}): get it again") from None
     return table
 
@@ -256,9 +256,9 @@ def _is_time_column(table: Any, name: str) -> bool:
 
 def _read_parquet(path: Path) -> Sequences:
     pyarrow, table = _import_pyarrow(), _read_arrow(path)
-    known = {name: name if name in table.column_names else None for name in long_tables.RESERVED_COLUMNS}
-    channels = [name for name in table.column_names if name not in known and not name.startswith("__index_level_")]
-    if known["id"] is None:
+    roles = {name: name if name in table.column_names else None for name in long_tables.RESERVED_COLUMNS}
+    channels = [name for name in table.column_names if name not in roles and not name.startswith("__index_level_")]
+    if roles["id"] is None:
         from ..combine import read_single_file
 
         return read_single_file(path)
@@ -272,16 +272,16 @@ def _read_parquet(path: Path) -> Sequences:
     halves = [name for name in channels if table.schema.field(name).type == pyarrow.float16()]
     for name in halves:
         table = table.set_column(table.column_names.index(name), name, table[name].cast(pyarrow.float32()))
-    ours = _METADATA_KEY in (table.schema.metadata or {})  # nothing is left to be found out
+    ours = _METADATA_KEY in (table.schema.metadata or {})  # nothing is left to be detected
     kept = [
         name for name in table.column_names if not name.startswith("__index_level_") or _is_time_column(table, name)
     ]
     data = Sequences.from_frame(
         table.select(kept),
         id="id",
-        time=known["time"],
-        label=known["label"],
-        group=known["group"],
+        time=roles["time"],
+        label=roles["label"],
+        group=roles["group"],
         values=channels if ours else None,
     )
     found = data.source
@@ -311,12 +311,12 @@ _ATTRIBUTES = ("labels", "groups", "ids", "times", "channel_names", "class_names
 
 def _read_metadata(metadata: dict[bytes, bytes] | None, path: Path) -> dict[str, Any]:
     try:
-        found = json.loads((metadata or {}).get(_METADATA_KEY, b"{}"))
+        metadata_json = json.loads((metadata or {}).get(_METADATA_KEY, b"{}"))
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        metadata_json = None
+    if not isinstance(metadata_json, dict):
         raise text.make_format_error(path, "the note of timelike in it is damaged: get the file again")
-    return found
+    return metadata_json
 
 
 def _write_parquet(data: Sequences, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Text of separated cells → rows and columns: the separator, the decimal mark and the header are found out."""
+"""Text of separated cells → rows and columns: the separator, the decimal mark and the header are detected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .raw_columns import Cells, RawColumns, parse_dates
 
 BLANKS = " "  # any number of them separates
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas", BLANKS: "blanks"}
-_MAX_EXACT = 2**53  # whole numbers beyond it are not all float64
+_MAX_EXACT = 2**53  # integers beyond it are not all float64
 _SAMPLE_LINES = 20  # lines by which a separator is judged
 _QUOTED = re.compile(r'"[^"]*"')
 _COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
@@ -26,7 +26,7 @@ _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 class DelimitedTable(NamedTuple):
-    """The cells of a file by columns: numbers where all are, otherwise text."""
+    """The cells of a file by columns: numbers if all cells are numbers, otherwise text."""
 
     header: list[str] | None
     columns: list[Cells]
@@ -43,9 +43,9 @@ def read_table(path: Path) -> DelimitedTable:
     separator = _detect_separator(
         [_QUOTED.sub('""', line) for line in lines[:_SAMPLE_LINES]] if quoted else lines[:_SAMPLE_LINES]
     )
-    found = None if quoted else _read_numeric(lines, separator)
-    if found is not None:
-        return found
+    numeric = None if quoted else _read_numeric(lines, separator)
+    if numeric is not None:
+        return numeric
     cells, widths = _split_quoted(path, separator) if quoted else _split_cells(lines, separator)
     if not widths:
         raise text.make_format_error(
@@ -63,7 +63,7 @@ def read_table(path: Path) -> DelimitedTable:
 
 
 def _read_numeric(lines: list[str], separator: str) -> DelimitedTable | None:
-    """The usual file, read by NumPy, in half the time; None where something in it needs a closer look."""
+    """A common file, read by NumPy in half the time; None if it needs the full parser."""
     first = [cell.strip() for cell in _split_cells(lines[:1], separator)[0]]
     named = _is_header(first) or _is_column_numbers(first, lines[1:])
     if len(lines) < 1 + named or "id" in map(str.lower, first):  # ids are text, also where they are digits
@@ -89,24 +89,24 @@ def has_header(path: Path) -> bool:
 
 def read_columns(path: Path) -> RawColumns:
     """A file of one recording: a row for every time step."""
-    found = read_table(path)
-    notes = [f"separated by {_SEPARATORS[found.separator]}"] if found.separator in ";" + BLANKS else []
-    notes += ["commas are decimal marks"] if found.decimal == "," else []
-    named = found.header is not None
+    table = read_table(path)
+    notes = [f"separated by {_SEPARATORS[table.separator]}"] if table.separator in ";" + BLANKS else []
+    notes += ["commas are decimal marks"] if table.decimal == "," else []
+    named = table.header is not None
     columns = (
-        _columns_by_name(path, found, notes) if named else {str(i): cells for i, cells in enumerate(found.columns)}
+        _columns_by_name(path, table, notes) if named else {str(i): cells for i, cells in enumerate(table.columns)}
     )
     notes += [] if named else ["there is no row of names: columns are channels by their positions"]
-    whole = found.block is not None and len(columns) == len(found.columns)
+    whole = table.block is not None and len(columns) == len(table.columns)
     return RawColumns(
         path,
         columns,
         has_names=named,
-        decimal=found.decimal,
+        decimal=table.decimal,
         notes=tuple(notes),
-        line_number=lambda row: line_number(path, row + named, found.separator),
-        block=found.block if whole else None,
-        column_text=None if found.lines is None else lambda name: _column_text(found, name),
+        line_number=lambda row: line_number(path, row + named, table.separator),
+        block=table.block if whole else None,
+        column_text=None if table.lines is None else lambda name: _column_text(table, name),
     )
 
 
@@ -178,12 +178,12 @@ def _split_cells(lines: list[str], separator: str) -> tuple[list[str], list[int]
 def _split_quoted(path: Path, separator: str) -> tuple[list[str], list[int]]:
     reader = _csv_reader(path, separator)
     try:
-        found = list(filter(_is_row, reader))
+        rows = list(filter(_is_row, reader))
     except csv.Error as error:
         raise text.make_format_error(
             path, f"{error}: expected values separated by {_SEPARATORS[separator]}", reader.line_num
         ) from None
-    return [cell for row in found for cell in row], [len(row) for row in found]
+    return [cell for row in rows for cell in row], [len(row) for row in rows]
 
 
 def _csv_reader(path: Path, separator: str, strict: bool = True) -> csv._reader:  # type: ignore[name-defined]

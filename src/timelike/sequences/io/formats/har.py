@@ -1,6 +1,6 @@
 """The official folder of the UCI HAR data: one text file per inertial signal, one line per window.
 
-It is only read, by the path of the folder. The windows have one length; labels are the activities, groups the subjects.
+Read only, by the path of the folder. All windows have the same length; labels are the activities, groups the subjects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can be checked of an HDF5 file before the HDF5 library reads it: its length, and heaps that it would never end.
+"""Checks of an HDF5 file before the HDF5 library reads it: its length, and heaps that would cause an endless loop.
 
 Numbers in brackets are sections of the "HDF5 File Format Specification", version 3.0.
 """
@@ -14,37 +14,37 @@ from .video_truncation import refuse_short_file
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
-_SUPERBLOCK = 64  # bytes in which a file says how long it is
+_SUPERBLOCK = 64  # bytes that hold the declared length of a file
 _HEAP = b"GCOL\x01\x00\x00\x00"  # of a global heap collection (III.E)
 _HEAD = 16  # bytes of the head of a collection, and of an object in it, however wide lengths are
 _AT_ONCE = 1 << 24  # bytes that are searched for heaps at a time
 
 
 class Superblock(NamedTuple):
-    """How long a file says it is, and how many bytes a length has in it."""
+    """The declared length of a file, and the number of bytes of a length in it."""
 
     size: int
     width: int
 
 
 def refuse_damaged(path: Path) -> None:
-    """Raise an error for a file that is cut short, or that the HDF5 library would read for ever.
+    """Raise an error for a file that is cut short, or that the HDF5 library would read forever.
 
     The library goes from object to object of a global heap by their lengths, also by a length of 0: of 1 500 files with
     one damaged byte, it never came back from one.
     """
     with path.open("rb") as file:
-        found = read_superblock(file.read(_SUPERBLOCK))
-        if found is None:
+        superblock = read_superblock(file.read(_SUPERBLOCK))
+        if superblock is None:
             raise text.make_format_error(path, "begins as an HDF5 file and is none: get it again")
-        refuse_short_file(path, found.size)
+        refuse_short_file(path, superblock.size)
         for place in _heaps(file):
-            if not _has_an_end(file, place, found):
+            if not _has_an_end(file, place, superblock):
                 raise text.make_format_error(path, f"has a damaged heap at byte {place}: get it again")
 
 
 def read_superblock(head: bytes) -> Superblock | None:
-    """What the beginning of a file says; None where it is damaged.
+    """The superblock at the beginning of a file; None if it is damaged.
 
     The address of the end is the third of four numbers, which begin behind the flags (II.A); the width of lengths
     stands behind that of addresses.
@@ -57,7 +57,7 @@ def read_superblock(head: bytes) -> Superblock | None:
 
 
 def _heaps(file: BinaryIO) -> Iterator[int]:
-    """Where global heap collections begin, wherever they are: none of the tables that lead to them is trusted."""
+    """The starts of all global heap collections, found by search, because the tables of the file are not trusted."""
     begin, rest = 0, b""
     while True:
         file.seek(begin + len(rest))
@@ -77,7 +77,7 @@ def _has_an_end(file: BinaryIO, place: int, known: Superblock) -> bool:
     head = file.read(_HEAD)
     size = int.from_bytes(head[8 : 8 + known.width], "little")
     if size < _HEAD or place + size > known.size:
-        return True  # by chance the same bytes as a heap begins with, or one that the library refuses
+        return True  # these bytes match the start of a heap by chance, or the library rejects this heap
     file.seek(place)
     heap, at = file.read(size), _HEAD
     while at + _HEAD <= len(heap):

@@ -1,7 +1,7 @@
-"""JSON lines, a recording each: .jsonl, .ndjson and .json. They are only read.
+"""JSON lines, one recording per file: .jsonl, .ndjson and .json. Read-only format.
 
-A line is a time step: an object whose keys are the columns (`{"t": 0.1, "ax": 1.5}`), or a row of numbers. A key that
-a line has not, and null, is a missing value. A .json may also be one list of such objects, or one object of lists.
+A line is a time step: an object whose keys are the columns (`{"t": 0.1, "ax": 1.5}`), or a row of numbers. An absent
+key and null are missing values. A .json may also be one list of such objects, or one object of lists.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ def read_columns(path: Path, layout: str | None = None) -> RawColumns:
 
 
 def _parse_whole(lines: list[str]) -> Any:
-    """A .json that is one value; None where it is lines."""
+    """The value of a .json file; None if it consists of lines."""
     try:
-        found = json.loads("\n".join(lines))
+        content = json.loads("\n".join(lines))
     except (ValueError, RecursionError):
         return None
-    if isinstance(found, dict):
-        return found if all(isinstance(entry, list) for entry in found.values()) else None
-    return found if isinstance(found, list) and found and isinstance(found[0], dict | list) else None
+    if isinstance(content, dict):
+        return content if all(isinstance(entry, list) for entry in content.values()) else None
+    return content if isinstance(content, list) and content and isinstance(content[0], dict | list) else None
 
 
 def _parse_line(line: str, path: Path, number: int) -> Any:

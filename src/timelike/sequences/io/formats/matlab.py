@@ -1,8 +1,8 @@
-"""MATLAB's .mat files up to version 7, a recording each; they are only read.
+"""MATLAB's .mat files up to version 7, one recording per file; read only.
 
-Variables of one row or one column are columns, matrices are channels (time, channel), and text and single numbers can
-be labels. Sparse matrices, cells and structures are left out, and `X.source` says so; complex numbers are refused.
-Version 7.3 is HDF5 and not read: save it with `save(name, '-v7')`.
+Variables with one row or one column are columns, matrices are channels (time, channel), and text and single numbers can
+be labels. Sparse matrices, cells and structures are skipped and listed in `X.source`; complex numbers raise an error.
+Version 7.3 is HDF5 and not supported: save the file with `save(name, '-v7')`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .text import refuse_large_claim
 if TYPE_CHECKING:
     from ...container import Sequences
 
-# The layout is that of MathWorks' "MAT-File Format". SciPy's reader of it is compiled, believes what a file says of its
-# sizes, and reads behind the end of its memory where a byte is changed: every size here is held against what is there.
+# The layout is that of MathWorks' "MAT-File Format". SciPy's compiled reader trusts the declared sizes and reads past
+# the end of its buffer if a byte is damaged, so every size is checked here against the data.
 
 UNSUPPORTED: dict[str, tuple[text.UnsupportedFeature, ...]] = {".mat": ("labels", "groups", "channel_names")}
 
@@ -50,7 +50,7 @@ _ORDERS: dict[bytes, _Order] = {b"IM": "<", b"MI": ">"}
 
 
 class _MatVariable(NamedTuple):
-    """A variable of the file; one that is neither numbers nor text has no array, but a word for what it is."""
+    """A variable of the file; if it is neither numeric nor text, it has the name of its kind instead of an array."""
 
     name: str
     array: NDArray[Any] | None
@@ -68,8 +68,10 @@ def read_columns(path: Path, layout: str | None = None) -> RawColumns:
     """The variables that are numbers or text."""
     text.refuse_empty_file(path)
     with path.open("rb") as file:
-        found = [one for one in _read_variables(file, path) if one.name and not one.name.startswith("__")]
-    variables = [one if one.array is None or one.array.size else _MatVariable(one.name, None, "empty") for one in found]
+        public = [one for one in _read_variables(file, path) if one.name and not one.name.startswith("__")]
+    variables = [
+        one if one.array is None or one.array.size else _MatVariable(one.name, None, "empty") for one in public
+    ]
     plain = {one.name: _squeeze(one.array) for one in variables if one.array is not None}
     others = [f"{one.name!r} ({one.kind})" for one in variables if one.array is None]
     if not plain:
@@ -112,7 +114,7 @@ def _damage_error(path: Path, why: str) -> text.FormatError:
 
 
 class _MatElement(NamedTuple):
-    """One element inside a variable: what is stored, its bytes, and where the next one begins."""
+    """One element inside a variable: its type, its bytes, and the start of the next one."""
 
     kind: int
     content: memoryview
@@ -120,7 +122,7 @@ class _MatElement(NamedTuple):
 
 
 class _MatHeader(NamedTuple):
-    """What a variable says of itself before its numbers, and where these begin."""
+    """The header of a variable, and the start of its numbers."""
 
     number: int  # of its class
     flags: int
@@ -130,7 +132,7 @@ class _MatHeader(NamedTuple):
 
 
 class _MatV5File:
-    """A file of elements: a tag that says the kind and the size, then as many bytes."""
+    """A file of elements: a tag with the type and the size, then that many bytes."""
 
     def __init__(self, file: IO[bytes], path: Path, order: _Order) -> None:
         self._file, self._path, self._order = file, path, order
@@ -224,7 +226,7 @@ class _MatV5File:
         return _MatHeader(number, word, axes, bytes(name.content).decode("latin-1").rstrip("\0"), name.end)
 
     def _parse_numbers(self, part: _MatElement, shape: _MatHeader, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Numbers in the dtype of their class: MATLAB stores them in a smaller one where it can."""
+        """Numbers in the dtype of their class: MATLAB stores them in a smaller one if possible."""
         if part.kind not in _STORED_DTYPES:
             raise _damage_error(self._path, f"{shape.name!r} has numbers of kind {part.kind}")
         stored = np.dtype(_STORED_DTYPES[part.kind]).newbyteorder(self._order)
@@ -234,9 +236,9 @@ class _MatV5File:
             raise _damage_error(self._path, f"{shape.name!r} has {there}")
         self._claimed += count * dtype.itemsize
         refuse_large_claim(self._path, self._claimed)
-        with np.errstate(invalid="ignore"):  # a damaged file may have NaN in a variable of whole numbers
-            found = np.frombuffer(part.content, stored).astype(dtype)
-        return found.reshape(shape.axes, order="F")
+        with np.errstate(invalid="ignore"):  # a damaged file may have NaN in a variable of integers
+            numbers = np.frombuffer(part.content, stored).astype(dtype)
+        return numbers.reshape(shape.axes, order="F")
 
     def _parse_text(self, part: _MatElement, shape: _MatHeader) -> NDArray[Any]:
         if part.kind not in _TEXT:
@@ -244,10 +246,10 @@ class _MatV5File:
         codec = _TEXT[part.kind]
         codec += {"<": "-le", ">": "-be"}[self._order] if codec in ("utf-16", "utf-32") else ""
         try:
-            found = bytes(part.content).decode(codec)
+            text = bytes(part.content).decode(codec)
         except UnicodeDecodeError:
             raise _damage_error(self._path, f"{shape.name!r} is no {codec} text") from None
-        return _split_text_rows(found, shape.axes, shape.name, self._path)
+        return _split_text_rows(text, shape.axes, shape.name, self._path)
 
 
 def _split_text_rows(letters: str, axes: tuple[int, ...], name: str, path: Path) -> NDArray[Any]:

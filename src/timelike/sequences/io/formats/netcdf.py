@@ -1,7 +1,7 @@
-"""Gridded fields in netCDF files, read through xarray: .nc. They are only read.
+"""Gridded fields in netCDF files, read through xarray: .nc. Read-only format.
 
 A file is one sequence over its time. Its variables that change in time are the channels; bounds, masks and other
-variables without time are left out. Packed numbers are unpacked, fill values are missing (NaN over land stays NaN), and
+variables without time are skipped. Packed numbers are unpacked, fill values are missing (NaN over land stays NaN), and
 dates are dates. Needs the extra `grids`.
 """
 
@@ -26,7 +26,7 @@ def read(path: Path) -> dict[str, Sequences]:
     _refuse_unreadable(path)
     try:
         opened = xarray.open_dataset(path, decode_coords="all", decode_timedelta=False, cache=False)
-    except Exception as error:  # whatever the several readers raise on damaged files
+    except Exception as error:  # the readers raise many kinds of errors on damaged files
         raise text.make_format_error(path, f"is not a whole netCDF file ({str(error)[:200]}): get it again") from None
     with opened as grid:  # nothing but the headers has been read yet
         return {"all": _read_fields(grid, path)}
@@ -50,22 +50,22 @@ def _read_fields(grid: Any, path: Path) -> Sequences:
 
 
 def _find_time_dimension(grid: Any, path: Path) -> str:
-    """The dimension that is time: by its name, by what its coordinate says of itself, or because it has dates."""
+    """The time dimension: found by its name, by the attributes of its coordinate, or because it has dates."""
     if "time" in grid.dims:
         return "time"
-    found = [str(dim) for dim in grid.dims if dim in grid.coords and _is_time_coordinate(grid.coords[dim])]
-    if len(found) != 1:
+    time_dimensions = [str(dim) for dim in grid.dims if dim in grid.coords and _is_time_coordinate(grid.coords[dim])]
+    if len(time_dimensions) != 1:
         raise text.make_format_error(
             path,
-            f"which of the dimensions {tuple(map(str, grid.dims))} is time is not said: open it with "
+            f"no single time dimension is identified among {tuple(map(str, grid.dims))}: open it with "
             "xarray.open_dataset and use Sequences.from_xarray(grid, time=...)",
         )
-    return found[0]
+    return time_dimensions[0]
 
 
 def _is_time_coordinate(coordinate: Any) -> bool:
-    said = coordinate.attrs.get("axis") == "T" or coordinate.attrs.get("standard_name") == "time"
-    return bool(said or np.issubdtype(coordinate.dtype, np.datetime64))
+    is_declared = coordinate.attrs.get("axis") == "T" or coordinate.attrs.get("standard_name") == "time"
+    return bool(is_declared or np.issubdtype(coordinate.dtype, np.datetime64))
 
 
 def _refuse_unreadable(path: Path) -> None:

@@ -1,10 +1,10 @@
-"""NumPy's own files: .npz with everything a collection holds, and .npy for a plain array.
+"""NumPy files: .npz for a whole collection, and .npy for a plain array.
 
 The arrays of an .npz: `values` (total_time, *frame), `offsets` (n + 1), and where known `labels` (n; positions in
 `class_names` if there are such), `split` (n; 0 train, 1 test), `groups` (n), `ids` (n), `times` (total_time),
-`class_names`, `channel_names`. `train.save(path, test=test)` writes two parts. Nothing is ever unpickled. An .npy has a
-place for values of equal lengths and nothing else: (item, time, *frame). One of fewer axes is a single recording,
-(time,) or (time, channel), and so are the arrays of an .npz without `offsets`, by their names. A large .npy is mapped.
+`class_names`, `channel_names`. `train.save(path, test=test)` writes two parts. Nothing is ever unpickled. An .npy
+stores only values of equal lengths: (item, time, *frame). An .npy with fewer axes is a single recording, (time,) or
+(time, channel), and so are the named arrays of an .npz without `offsets`. A large .npy is memory-mapped.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def has_sequences(path: Path) -> bool:
 
 
 def read_columns(path: Path, layout: str | None = None) -> RawColumns | Sequences:
-    """One recording; or sequences, where the file holds several."""
+    """One recording, or `Sequences` if the file holds several."""
     if path.suffix.lower() == ".npy":
         return _load_npy(path, layout)
     if layout is None and has_sequences(path):
@@ -85,9 +85,9 @@ def refuse_collection_layout(path: Path, layout: str) -> None:
 
 
 def _read_npy(path: Path) -> dict[str, Sequences]:
-    found = _load_npy(path, None)
-    if isinstance(found, Sequences):
-        return {"all": found}
+    content = _load_npy(path, None)
+    if isinstance(content, Sequences):
+        return {"all": content}
     from ..combine import read_single_file
 
     return {"all": read_single_file(path)}
@@ -118,7 +118,7 @@ def _layout_notes(block: NDArray[Any]) -> tuple[str, ...]:
 
 
 def _open_npy(path: Path) -> NDArray[Any]:
-    """The array of an .npy, mapped where it is large: it is looked at page by page, and never in memory as a whole."""
+    """The array of an .npy, memory-mapped if it is large: checked page by page, never fully in memory."""
     size = path.stat().st_size
     with path.open("rb") as file:
         header = _read_header(file, size, path, "the array")
@@ -132,15 +132,15 @@ def _open_npy(path: Path) -> NDArray[Any]:
 def _read_npz(path: Path) -> dict[str, Sequences]:
     arrays, names = read_members(path, _ARRAYS)
     _refuse_other_arrays(names, path)
-    known = {name: arrays[name] for name in _METADATA if name in arrays}
+    metadata = {name: arrays[name] for name in _METADATA if name in arrays}
     for name in ("channel_names", "class_names"):
-        if name in known and (known[name].ndim != 1 or known[name].dtype.kind != "U"):
-            raise text.make_format_error(path, f"{name} has dtype {known[name].dtype}: expected a row of strings")
-    if "times" in known and known["times"].shape != arrays["values"].shape[:1]:
+        if name in metadata and (metadata[name].ndim != 1 or metadata[name].dtype.kind != "U"):
+            raise text.make_format_error(path, f"{name} has dtype {metadata[name].dtype}: expected a row of strings")
+    if "times" in metadata and metadata["times"].shape != arrays["values"].shape[:1]:
         raise text.make_format_error(
-            path, f"times has shape {known['times'].shape}: expected one time per step of values"
+            path, f"times has shape {metadata['times'].shape}: expected one time per step of values"
         )
-    whole = Sequences.from_packed(arrays["values"], arrays["offsets"], **known)
+    whole = Sequences.from_packed(arrays["values"], arrays["offsets"], **metadata)
     if "split" not in arrays:
         return {"all": whole}
     split = arrays["split"]
@@ -162,18 +162,18 @@ def read_members(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-            found = {info: _array_name(info) for info in archive.infolist() if _array_name(info) in wanted}
+            array_names = {info: _array_name(info) for info in archive.infolist() if _array_name(info) in wanted}
             headers = {}
-            for info, name in found.items():
+            for info, name in array_names.items():
                 with archive.open(info) as file:
                     headers[info] = _read_header(file, info.file_size, path, name)
             refuse_large_claim(path, sum(header.n_bytes for header in headers.values()))  # before anything is unpacked
-            for info, name in found.items():
+            for info, name in array_names.items():
                 with archive.open(info) as file:
                     arrays[name] = _read_array(file, headers[info], path, name)
     except (text.FormatError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except Exception as error:  # zipfile and zlib raise whatever a damaged file leads to
+    except Exception as error:  # zipfile and zlib raise many kinds of errors on damaged files
         raise text.make_format_error(path, f"is not a whole .npz file ({str(error)[:200]}): get it again") from None
     return arrays, names
 
@@ -194,7 +194,7 @@ def _refuse_other_arrays(members: list[str], path: Path) -> None:
 
 
 class _NpyHeader(NamedTuple):
-    """What the head of an array in the .npy format says, and where its numbers begin."""
+    """The header of an array in the .npy format, and the start of its numbers."""
 
     shape: tuple[int, ...]
     columns_first: bool
@@ -203,7 +203,7 @@ class _NpyHeader(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize  # Python's integers do not overflow, whatever is claimed
+        return math.prod(self.shape) * self.dtype.itemsize  # Python's integers do not overflow
 
 
 def _read_header(file: IO[bytes], size: int, path: Path, name: str) -> _NpyHeader:
@@ -215,17 +215,17 @@ def _read_header(file: IO[bytes], size: int, path: Path, name: str) -> _NpyHeade
         shape, columns_first, dtype = read(head)
     except (
         Exception
-    ) as error:  # NumPy reads the header as Python text: a damaged one raises whatever the tokenizer does
+    ) as error:  # NumPy parses the header as Python text: a damaged header raises the errors of the tokenizer
         raise text.make_format_error(path, f"{name} is not in NumPy's format: {str(error)[:200]}") from None
-    found = _NpyHeader(shape, columns_first, dtype, head.tell())
+    header = _NpyHeader(shape, columns_first, dtype, head.tell())
     if dtype.hasobject:
         raise text.make_format_error(
             path, f"{name} holds pickled objects: nothing is ever unpickled; save it as numbers or strings"
         )
-    if found.begin + found.n_bytes != size:
-        there = f"{size - found.begin} bytes for shape {found.shape}, {found.dtype}"
+    if header.begin + header.n_bytes != size:
+        there = f"{size - header.begin} bytes for shape {header.shape}, {header.dtype}"
         raise text.make_format_error(path, f"{name} has {there}: is the file cut short?")
-    return found
+    return header
 
 
 def _read_array(file: IO[bytes], header: _NpyHeader, path: Path, name: str) -> NDArray[Any]:
@@ -235,8 +235,8 @@ def _read_array(file: IO[bytes], header: _NpyHeader, path: Path, name: str) -> N
         raise text.make_format_error(
             path, f"{name} ends after {there} of {header.n_bytes} bytes: is the file cut short?"
         )
-    found = np.require(np.frombuffer(content, header.dtype, offset=header.begin), requirements="A")
-    return found.reshape(header.shape, order="F" if header.columns_first else "C")
+    flat = np.require(np.frombuffer(content, header.dtype, offset=header.begin), requirements="A")
+    return flat.reshape(header.shape, order="F" if header.columns_first else "C")
 
 
 def write(data: Sequences, path: Path, *, test: Sequences | None = None) -> None:

@@ -24,11 +24,11 @@ _NUMBER = re.compile(r"[+-]?(\d++([.,]\d*+)?|[.,]\d++)([eE][+-]?\d++)?", re.ASCI
 _DAYS = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?", re.ASCII)
 _SLASHES = re.compile(r"(\d{4})[/.](\d\d)[/.](\d\d)(.*)", re.ASCII | re.DOTALL)
-_EXACT_DIGITS = 16  # digits from which a whole number may be beyond 2**53
+_EXACT_DIGITS = 16  # digits from which an integer may be beyond 2**53
 _UNITS = ((1, "seconds"), (10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds"))
 _CENTURY = (946_684_800, 4_102_444_800)  # 2000 to 2100, in seconds since 1970
 _DAY = 86_400  # seconds
-_HOUR = 3600  # between two samples, at most, for whole numbers to be taken for dates
+_HOUR = 3600  # between two samples, at most, for integers to be taken for dates
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class RawColumns:
         return list(self.columns)
 
     def make_format_error(self, problem: str, row: int | None = None) -> text.FormatError:
-        """The error that names the file, and the line where there are lines."""
+        """The error that names the file and, for text, the line."""
         return text.make_format_error(self.path, problem, None if row is None else self.line_number(row))
 
 
@@ -61,7 +61,7 @@ def count_axes(cells: Cells) -> int:
 
 
 def parse_numbers(sheet: RawColumns, name: str) -> NDArray[Any] | None:
-    """A column as numbers; None where it is text throughout. One that is a bit of both is an error, not a loss."""
+    """A column as numbers; None if it is all text. A mixture of both raises an error."""
     cells = sheet.columns[name]
     if isinstance(cells, np.ndarray):
         if cells.dtype.kind == "c":
@@ -74,11 +74,11 @@ def parse_numbers(sheet: RawColumns, name: str) -> NDArray[Any] | None:
     if sheet.decimal == "," and "," in written:
         cells = [cell.replace(",", ".") for cell in cells]
     if written.isascii() and "_" not in written:  # float() accepts 1_000 and Arabic digits, files do not have them
-        found = _parse_floats(cells)
-        if found is None:
-            found = _parse_floats(["nan" if cell.strip().lower() in _MISSING else cell for cell in cells])
-        if found is not None:
-            return _refuse_infinite(sheet, name, found)
+        numbers = _parse_floats(cells)
+        if numbers is None:
+            numbers = _parse_floats(["nan" if cell.strip().lower() in _MISSING else cell for cell in cells])
+        if numbers is not None:
+            return _refuse_infinite(sheet, name, numbers)
     strange = [row for row, cell in enumerate(cells) if not _is_number(cell) and cell.strip().lower() not in _MISSING]
     if not any(map(_is_number, cells)):
         return None
@@ -119,15 +119,15 @@ def _refuse_infinite(sheet: RawColumns, name: str, found: NDArray[Any]) -> NDArr
 
 
 def parse_times(sheet: RawColumns, name: str) -> tuple[NDArray[Any], str] | None:
-    """A column as times, float64 or datetime64[ns], and what was understood; None where it is neither."""
+    """A column as times, float64 or datetime64[ns], with a note about its interpretation; None if it is neither."""
     cells = sheet.columns[name]
     if isinstance(cells, np.ndarray):
         if cells.dtype.kind == "M":
             return cells, ""
         return _decode_epoch(cells) if cells.ndim == 1 and cells.dtype.kind in "iuf" else None
     if _is_number(cells[0]) and len(cells[0]) < _EXACT_DIGITS:
-        found = parse_numbers(sheet, name)
-        return None if found is None else _decode_epoch(found)
+        numbers = parse_numbers(sheet, name)
+        return None if numbers is None else _decode_epoch(numbers)
     stripped = [cell.strip() for cell in cells]
     if all(cell.isdecimal() and cell.isascii() for cell in stripped) and max(map(len, stripped)) >= _EXACT_DIGITS:
         try:
@@ -142,8 +142,8 @@ def parse_times(sheet: RawColumns, name: str) -> tuple[NDArray[Any], str] | None
         return of_day, "seconds since midnight"
     if not any(map(_is_number, stripped)):
         return None
-    found = parse_numbers(sheet, name)
-    return None if found is None else _decode_epoch(found)
+    numbers = parse_numbers(sheet, name)
+    return None if numbers is None else _decode_epoch(numbers)
 
 
 def parse_dates(cells: list[str]) -> NDArray[np.datetime64] | None:
@@ -168,10 +168,10 @@ def _has_time_zone(cell: str) -> bool:
 
 
 def _seconds_of_day(cells: list[str]) -> NDArray[np.float64] | None:
-    found = [_OF_DAY.fullmatch(cell) for cell in cells]
-    if not all(found):
+    matches = [_OF_DAY.fullmatch(cell) for cell in cells]
+    if not all(matches):
         return None
-    seconds = np.array([3600 * int(m[1]) + 60 * int(m[2]) + float(m[3] or 0) for m in found if m], np.float64)
+    seconds = np.array([3600 * int(m[1]) + 60 * int(m[2]) + float(m[3] or 0) for m in matches if m], np.float64)
     days = np.r_[0, np.cumsum(np.diff(seconds) < -_DAY / 2)]  # a clock that falls by half a day has passed midnight
     return np.asarray(seconds + _DAY * days)
 

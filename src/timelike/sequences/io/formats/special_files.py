@@ -1,4 +1,4 @@
-"""Pipes, devices and sockets: what has a name as files have, and is neither read nor replaced as one."""
+"""Detection of pipes, devices and sockets, which are neither read nor replaced."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from pathlib import Path
 
 from .text import make_format_error
 
-_KINDS = {
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 WAY_OUT = "write what it gives into a file first (cat name > recording.csv), and load that"
 
 
 def special_file_kind(path: Path) -> str | None:
-    """What it is where it is no regular file, such as "a pipe"; None for files, folders, and what is not there.
+    """The kind of a special file, such as "a pipe"; None for regular files, folders and missing paths.
 
-    Reading it would wait for a writer that may never come, or never end.
+    Reading a special file might wait for a writer forever, or never end.
 
     >>> special_file_kind(Path("/dev/null"))
     'a device'
@@ -31,7 +26,7 @@ def special_file_kind(path: Path) -> str | None:
 
 
 def refuse_special_file(path: Path) -> None:
-    """Raise an error for what is no regular file."""
+    """Raise an error if the path is not a regular file."""
     kind = special_file_kind(path)
     if kind is not None:
         raise make_format_error(path, f"is {kind}, not a file: {WAY_OUT}")

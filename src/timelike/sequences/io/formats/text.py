@@ -1,4 +1,4 @@
-"""Lines, numbers and labels of text formats, and the error that says where a file is wrong."""
+"""Lines, numbers and labels of text formats, and `FormatError`, which names the malformed line."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\.0*|-?\d(\.\d*)?[eE][+-]?\d{1,3}", re.ASCII)
-# possessive (*+, ++): a million digits that are no number after all must not take a million squared steps
+# possessive (*+, ++): a million digits that do not form a number must not take a million squared steps
 _REAL = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", re.ASCII)
 
-UnsupportedFeature = Literal[  # what a format may have no place for, so that writing it is refused
+UnsupportedFeature = Literal[  # what a format may have no place for, so that writing it raises an error
     "unequal lengths",
     "channels",  # more than one
-    "frames",  # pictures, grids
+    "frames",  # images, grids
     "missing ends",  # a last step that is missing, where the format takes it for padding
     "times",
     "labels",  # of any kind
     "unlabelled",  # sequences without labels
     "targets",  # labels that are real numbers
     "class_names",  # labels that are strings
-    "other classes",  # class_names besides those that occur, or not in the order of the alphabet
+    "other classes",  # class_names other than the sorted labels
     "groups",
     "ids",
     "channel_names",
-    # these two are not refused but read as something else
-    "dtypes",  # numbers are written as text and read as float64; only what is not exact in it is refused
+    # these two do not raise an error but are read as something else
+    "dtypes",  # numbers are written as text and read as float64; only what is not exact in it raises an error
     "no ids",  # sequences without ids are numbered
 ]
 _ATTRIBUTES = ("times", "labels", "groups", "ids", "channel_names")
 
 
 class FormatError(ValueError):
-    """A file that is not what its format demands; says the file, the line, what came and what was expected."""
+    """A malformed file; the message names the file, the line, the content and the expected content."""
 
 
 def make_format_error(path: Path, problem: str, line: int | None = None) -> FormatError:
@@ -99,7 +99,7 @@ _MAGIC = (
 
 
 def _encoding_hint(content: bytes, at: int, otherwise: str = "is not UTF-8 text") -> str:
-    """What a file that is no UTF-8 probably is, and how it becomes that."""
+    """The probable content of a file that is not UTF-8, and how to convert it."""
     for begins, what, encoding in _MAGIC:
         if content.startswith(begins):
             return f"{what}: {_conversion_hint(encoding) if encoding else 'unpack it first'}"
@@ -160,12 +160,12 @@ def parse_times(cells: list[str], path: Path, line: int) -> NDArray[Any]:
     """Timestamps: all numbers, or all datetimes like 2007-01-01 00:00:00; Z or an offset (+01:00) gives UTC."""
     cells = [cell.strip() for cell in cells]
     if all(map(_REAL.fullmatch, cells)):
-        found = parse_numbers(cells, path, line)
-        if np.abs(found).max(initial=0) > 2**53 and any(cell.isdecimal() and int(cell) > 2**53 for cell in cells):
+        numbers = parse_numbers(cells, path, line)
+        if np.abs(numbers).max(initial=0) > 2**53 and any(cell.isdecimal() and int(cell) > 2**53 for cell in cells):
             raise make_format_error(
                 path, "a time is an integer beyond 2**53, which is not exact: write it as a datetime", line
             )
-        return found
+        return numbers
     dated = parse_datetimes(cells)
     if dated is not None:
         return dated
@@ -182,16 +182,16 @@ def format_times(times: NDArray[Any]) -> list[str]:
 
 
 def parse_integers(tokens: Iterable[str]) -> dict[str, int] | None:
-    """What the tokens mean if all of them are integers (1, -2, 1.0, 1.0000000e+00), else None; 01 is a name."""
-    found = {}
+    """The integers of the tokens, if all are integers (1, -2, 1.0, 1.0000000e+00), else None; 01 is a name."""
+    integers = {}
     for token in tokens:
         if _WHOLE.fullmatch(token) and float(token).is_integer() and abs(float(token)) < 2**53:
-            found[token] = int(float(token))
+            integers[token] = int(float(token))
         elif _INTEGER.fullmatch(token) and -(2**63) <= int(token) < 2**63:
-            found[token] = int(token)
+            integers[token] = int(token)
         else:
             return None
-    return found
+    return integers
 
 
 def is_all_numbers(tokens: Iterable[str]) -> bool:
@@ -245,7 +245,7 @@ def refuse_missing_ends(data: Sequences, what: str) -> None:
 
 
 def format_labels(data: Sequences, what: str, forbidden: str = "") -> tuple[list[str], list[str]]:
-    """Class labels as written and the list of classes; refuses what would read back as something else."""
+    """Class labels as written and the list of classes; raises an error if they would read back differently."""
     assert data.labels is not None
     if data.labels.dtype.kind == "b":
         raise ValueError(f"labels are booleans, which {what} does not know: use replace(labels=labels.astype(int))")
@@ -273,7 +273,7 @@ def refuse_unwritable_name(name: str, what: str, forbidden: str) -> None:
 
 
 def refuse_large_claim(path: Path, claimed: int, what: str = "of numbers") -> None:
-    """Raise an error if the numbers of a file, or what is made on the way to them, would take more than is allowed."""
+    """Raise an error if the numbers of a file, or intermediate results, would take more memory than allowed."""
     size, limit = path.stat().st_size, max_file_bytes(path)
     if claimed > limit:
         raise make_format_error(

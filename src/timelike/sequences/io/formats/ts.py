@@ -1,7 +1,7 @@
 """The .ts format of aeon, sktime and the UCR/UEA archive (channels separated by colons, the label last).
 
-It has a place for unequal lengths, channels, times, missing values, classes and targets, but none for groups, ids,
-names of channels and frames (video, grids).
+It can store unequal lengths, channels, times, missing values, classes and targets, but not groups, ids, channel names
+and frames (video, grids).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BETWEEN_PAIRS = re.compile(r"\)\s*,\s*\(")
 
 @dataclass
 class _TsHeader:
-    """What the lines before @data say, and where they say it."""
+    """The header before @data, with line numbers."""
 
     flags: dict[str, bool] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -142,13 +142,13 @@ def _split_label(line: str, header: _TsHeader, path: Path, number: int) -> tuple
     if header.flags.get("timestamps"):  # datetimes hold colons too, so the label follows the last parenthesis
         body, bracket, label = line.rpartition(")")
         body, label = body + bracket, label.strip()
-        found = label.startswith(":")
+        has_label = label.startswith(":")
         label = label[1:]
     else:
         body, colon, label = line.rpartition(":")
-        found = colon == ":"
+        has_label = colon == ":"
     label = label.strip()
-    if not found or not label or not body:
+    if not has_label or not label or not body:
         raise text.make_format_error(
             path, "no label after the last colon, though the header declares one: is the line cut short?", number
         )
@@ -220,14 +220,14 @@ def _check_rows(header: _TsHeader, rows: list[_TsRow], path: Path) -> None:
     for row in rows:
         steps, channels = row.values.shape
         if channels != n_channels:
-            said = "@dimensions" if "dimensions" in counts else f"line {rows[0].line}"
+            source = "@dimensions" if "dimensions" in counts else f"line {rows[0].line}"
             raise text.make_format_error(
-                path, f"{channels} channels but {said} has {n_channels}: is the line cut short?", row.line
+                path, f"{channels} channels but {source} has {n_channels}: is the line cut short?", row.line
             )
         if length is not None and steps != length:
-            said = "@seriesLength is" if "serieslength" in counts else "@equalLength is true and the first row has"
+            source = "@seriesLength is" if "serieslength" in counts else "@equalLength is true and the first row has"
             raise text.make_format_error(
-                path, f"{steps} time steps but {said} {length}: correct the header or the row", row.line
+                path, f"{steps} time steps but {source} {length}: correct the header or the row", row.line
             )
 
 

@@ -1,8 +1,8 @@
 """The UCR archive's .tsv and .txt: one univariate sequence per line, its integer class label first.
 
 The archive pads sequences of varying lengths with NaN at the end, so NaN there means that the sequence is shorter; NaN
-inside is a missing value. Labels are required, and nothing else has a place. A file whose first row is names of columns
-is one recording, a row for every time step; so is one of several files that are loaded together.
+inside is a missing value. Labels are required, and nothing else can be stored. A file whose first row has column names
+is one recording with one row per time step; so is each of several files that are loaded together.
 """
 
 from __future__ import annotations

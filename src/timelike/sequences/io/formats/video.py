@@ -1,9 +1,9 @@
-"""Videos, decoded by PyAV, a file each: .mp4, .mov, .mkv, .webm, .avi, .gif and others. They are only read.
+"""Videos, decoded by PyAV, one per file: .mp4, .mov, .mkv, .webm, .avi, .gif and others. Read-only format.
 
 A video is one sequence of frames (channel, height, width), float32 between 0 and 1: red, green and blue, or one channel
-where the video itself is grey. Frames are turned as the file says. Times are seconds since the first frame: evenly
-spaced where the file means that, up to the rounding of its clock, and otherwise as they are. The sound is left out.
-Several are given as a pattern, a list or a folder (`tl.load("clips/*.mp4", size=64, grayscale=True)`). Needs the extra
+if the video itself is grey. The rotation in the file is applied. Times are seconds since the first frame: evenly
+spaced if the file declares a constant rate, up to the rounding of its clock, otherwise unchanged. Audio is ignored.
+Pass several as a pattern, a list or a folder (`tl.load("clips/*.mp4", size=64, grayscale=True)`). Needs the extra
 `video`.
 """
 
@@ -35,7 +35,7 @@ UNSUPPORTED: dict[str, tuple[text.UnsupportedFeature, ...]] = dict.fromkeys(
     ("unequal lengths", "labels", "groups", "channel_names"),
 )
 
-# what holds pictures itself: a playlist that calls itself .mp4 could have any file or address opened
+# what holds images itself: a playlist that calls itself .mp4 could have any file or address opened
 _CONTAINERS = "mov,matroska,avi,gif,mpeg,mpegvideo,mpegts,asf,flv,ogg"
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 _FORMATS = {  # by whether it is grey and whether it has more than 8 bits: what it is turned into, and white
@@ -45,7 +45,7 @@ _FORMATS = {  # by whether it is grey and whether it has more than 8 bits: what 
     (False, True): ("rgb48le", 65535),
 }
 _STRIP = 2**18  # pixels that are in float32 at a time
-_USUAL_RATE = Fraction(25)  # frames a second, where a file says nothing at all
+_USUAL_RATE = Fraction(25)  # frames per second, if the file does not declare them
 
 
 def read(path: Path) -> dict[str, Sequences]:
@@ -54,7 +54,7 @@ def read(path: Path) -> dict[str, Sequences]:
 
 
 class _FrameFormat(NamedTuple):
-    """What a frame says of how it is stored."""
+    """The storage format of a frame."""
 
     grey: bool
     deep: bool
@@ -115,7 +115,7 @@ class VideoReader:
         return RecordingInfo(path, -(-packets // self.every), frame, working)
 
     def fill(self, info: RecordingInfo, out: NDArray[Any], tick: Tick, threads: int) -> NDArray[Any]:
-        """Decode the frames that are wanted into `out`; gives their times in seconds."""
+        """Decode the requested frames into `out` and return their times in seconds."""
         taken, ticks = 0, []
         with _open_video(info.path) as (container, stream):
             stream.thread_type, stream.codec_context.thread_count = "AUTO", threads
@@ -172,17 +172,17 @@ class VideoReader:
 
 @contextmanager
 def _open_video(path: Path) -> Iterator[tuple[Any, Any]]:
-    """A container and its first stream of pictures; whatever goes wrong inside is said of the file."""
+    """A container and its first video stream; all errors inside name the file."""
     try:
         import av
     except ImportError:
         raise ImportError(f'{path.suffix} files need PyAV: pip install "timelike[video]"') from None
-    with path.open("rb") as file:  # who may not read it is told so by Python, in its own words
+    with path.open("rb") as file:  # a permission error keeps Python's own message
         if not file.read(1):
             raise text.make_format_error(path, "is empty: expected a video; get it again")
     with text.wrap_errors(path):
         try:  # "file:", as a name such as a:b.mp4 would be taken for an address
-            # a title in Latin-1 is no part of the pictures
+            # a title in Latin-1 does not affect the images
             safe = {"format_whitelist": _CONTAINERS}
             with av.open(f"file:{path}", options=safe, metadata_errors="replace") as container:
                 if not container.streams.video:
@@ -198,7 +198,7 @@ def _open_video(path: Path) -> Iterator[tuple[Any, Any]]:
 def _refuse_large_frame(path: Path, pictures: Any) -> int:
     """Bytes that a frame of a stream takes while it is made; an error if too many, however small it becomes."""
     stored = getattr(pictures, "format", None)
-    if stored is None:  # no header says it, or not even the codec: frames will, if there are any
+    if stored is None:  # the header does not declare it, or not even the codec; the frames do, if there are any
         return 0
     grey, deep = _pixel_kind(stored)
     converted = 2 * (1 if grey else 3) * (2 if deep else 1)  # twice, as it is copied into an array
@@ -209,7 +209,7 @@ def _refuse_large_frame(path: Path, pictures: Any) -> int:
 
 
 def _resize_width(stored: NDArray[Any], width: int, *, to_grey: bool) -> NDArray[np.float32]:
-    """A picture in float32, grey if asked, in another width: some rows at a time, as all would take 12 bytes a pixel.
+    """An image in float32, grey if asked, in another width: some rows at a time, as all would take 12 bytes a pixel.
 
     >>> _resize_width(np.uint8([[0, 2, 4, 6]]), 2, to_grey=False).ravel()
     array([1., 5.], dtype=float32)
@@ -232,17 +232,17 @@ def _frame_times(ticks: list[int | None], stream: Any) -> NDArray[np.float64]:
     A container rounds times to its ticks (milliseconds in .mkv, hundredths in .gif), so that thirty frames a second
     come 33 or 34 ms apart. Where all are within a tick of an even rate, they are put where that rate has them.
     """
-    said = stream.average_rate or stream.base_rate or _USUAL_RATE
+    declared = stream.average_rate or stream.base_rate or _USUAL_RATE
     steps = np.arange(len(ticks))
-    known = np.array([np.nan if tick is None else tick for tick in ticks], np.float64)
-    if np.isnan(known).any() or (np.diff(known) <= 0).any():
-        return np.asarray(steps / float(said))  # no clock, or a broken one
-    known -= known[0]
+    clock = np.array([np.nan if tick is None else tick for tick in ticks], np.float64)
+    if np.isnan(clock).any() or (np.diff(clock) <= 0).any():
+        return np.asarray(steps / float(declared))  # no clock, or a broken one
+    clock -= clock[0]
     base = float(stream.time_base)
     if len(ticks) == 1:
-        return known
-    usual = (len(ticks) - 1) / (known[-1] * base)
-    for rate in (float(said), float(round(usual)), usual):
-        if rate > 0 and np.abs(known - steps / rate / base).max() <= 1 + 1e-6:
+        return clock
+    usual = (len(ticks) - 1) / (clock[-1] * base)
+    for rate in (float(declared), float(round(usual)), usual):
+        if rate > 0 and np.abs(clock - steps / rate / base).max() <= 1 + 1e-6:
             return np.asarray(steps / rate)
-    return np.asarray(known * base)
+    return np.asarray(clock * base)

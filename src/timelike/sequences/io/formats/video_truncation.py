@@ -14,7 +14,7 @@ _GIF_EXTENSION, _GIF_PICTURE, _GIF_END = b"!", b",", b";"
 
 
 class _PacketTrack:
-    """Where the packets of a stream end, in seconds of the container's clock."""
+    """The end times of the packets of a stream, in seconds of the container's time."""
 
     def __init__(self) -> None:
         self.packets = 0
@@ -44,7 +44,7 @@ class _PacketTrack:
 
 
 class TruncationCheck:
-    """Takes the packets of a container, and then refuses it if more should have come."""
+    """Reads the packets of a container, and raises an error if some are missing."""
 
     def __init__(self) -> None:
         self._tracks: dict[int, _PacketTrack] = {}
@@ -54,7 +54,7 @@ class TruncationCheck:
             self._tracks.setdefault(packet.stream.index, _PacketTrack()).add(packet)
 
     def refuse_truncated(self, path: Path, container: Any, stream: Any) -> None:
-        """Raise an error if pictures are missing."""
+        """Raise an error if images are missing."""
         pictures, name = self._tracks[stream.index], container.format.name
         if any(pictures.torn):
             raise text.make_format_error(path, f"ends within frame {pictures.packets}: get it again")
@@ -79,7 +79,7 @@ class TruncationCheck:
 
 
 def refuse_short_file(path: Path, declared: int) -> None:
-    """Raise an error for a file that says it is longer than it is."""
+    """Raise an error for a file that is shorter than its declared length."""
     size = path.stat().st_size
     if size < declared:
         raise text.make_format_error(path, f"says that it has {declared} bytes and ends after {size}: get it again")
@@ -116,13 +116,13 @@ def _matroska_size(path: Path) -> int:
 def _asf_size(path: Path) -> int:
     """Bytes of a .wmv as far as its properties say; one that was streamed does not say it."""
     with path.open("rb") as file:
-        _, found, rest = file.read(1 << 16).partition(_ASF_PROPERTIES)
+        _, properties, rest = file.read(1 << 16).partition(_ASF_PROPERTIES)
     streamed = len(rest) < 76 or rest[72] & 1  # after a size, an id, and eight numbers
-    return int.from_bytes(rest[24:32], "little") if found and not streamed else 0
+    return int.from_bytes(rest[24:32], "little") if properties and not streamed else 0
 
 
 def _gif_has_end(path: Path) -> bool:
-    """Whether the blocks of a .gif lead to the mark of its end; what follows it is ignored."""
+    """Whether the blocks of a .gif reach its end mark; data after it are ignored."""
     with path.open("rb") as file:
         _skip_colours(file, file.read(13)[10:11])
         while (kind := file.read(1)) in (_GIF_EXTENSION, _GIF_PICTURE):

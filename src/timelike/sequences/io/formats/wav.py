@@ -1,7 +1,7 @@
-"""Sound in .wav files, a recording each, read by SciPy; they are only read.
+"""Audio in .wav files, one recording per file, read by SciPy; read only.
 
-Whole numbers of up to 24 bits become float32 between -1 and 1, as sound libraries have it, and those of 32 bits
-float64; a .wav of floating-point numbers is taken as it is. Times are seconds since the first sample.
+Integers of up to 24 bits become float32 between -1 and 1, as in audio libraries, and 32-bit integers become float64;
+floating-point samples stay unchanged. Times are seconds since the first sample.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read(path: Path) -> dict[str, Sequences]:
 
 
 def read_columns(path: Path, layout: str | None = None) -> RawColumns:
-    """The samples (time, channel), and the clock that the rate gives."""
+    """The samples (time, channel), and their times from the sampling rate."""
     from scipy.io import wavfile
 
     text.refuse_empty_file(path)
@@ -42,7 +42,7 @@ def read_columns(path: Path, layout: str | None = None) -> RawColumns:
             rate, samples = wavfile.read(path)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except Exception as error:  # SciPy raises whatever a damaged header leads to
+    except Exception as error:  # SciPy raises many kinds of errors on a damaged header
         raise text.make_format_error(path, f"is not a whole .wav file ({str(error)[:120]}): get it again") from None
     if samples.size == 0 or rate <= 0:
         raise text.make_format_error(path, f"has {len(samples)} samples at {rate} a second: expected a sound")

@@ -1,0 +1,339 @@
+"""`ComparisonRun`: runs methods, the cheapest first, until the budget is spent or Ctrl-C is pressed."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..align import DTW, Aligner, metric_names
+from ..core.interrupts import TimeLimitExceeded, immediate_interrupts, time_limit
+from ..core.progress import ProgressMeter
+from ..core.run_store import RunStore
+from ..models import components
+from ..models.json_fields import nullable_parser, parse_number, read_fields
+from .fold_scores import MAX_PAIRED_ITEMS, score_fold
+from .methods import ComparedMethod
+from .problem import ComparisonProblem
+from .rows import ComparisonRow, FoldResult, make_row, parse_fold_result
+
+_MIN_ANNOUNCED_SECONDS = 10.0  # comparisons estimated to take longer announce their time at the start
+_MIN_TRAINING_SHARE = 0.25  # of the estimated training time: with less a result would say little about the method
+_MAX_TRAINING_SECONDS = 120.0  # of one training: the default limit of learned metrics
+_TRAINING_TIME_SHARE = 0.7  # of the time left goes into training, the rest into predictions
+_MIN_MEASURED_SECONDS = 0.3  # seconds: a guess below says nothing about the speed of the machine
+_MAX_SPEED_FACTOR = 5.0  # by how much the machine is taken to be slower or faster than the guesses
+_CELL_SECONDS = (1.5e-9, 3e-10)  # seconds for a cell of the table of one channel: any aligner, DTW
+_N_WINDOW_TABLES = 50.0  # tables that a window is chosen by: 101 of them, each half as wide in the mean
+
+
+class _MethodOutcome(NamedTuple):
+    """How far a method came, and the reason why it stopped."""
+
+    state: str
+    reason: str
+
+
+class _StoredFold(NamedTuple):
+    """The result of a fold, and the seconds that the method had to train, None for no limit."""
+
+    result: FoldResult
+    limit: float | None
+
+    @classmethod
+    def parse(cls, row: Any, where: str) -> _StoredFold:
+        return cls(**read_fields(row, where, result=parse_fold_result, limit=nullable_parser(parse_number)))
+
+
+def _fold_key(method: ComparedMethod, fold: int) -> str:
+    return f"{method.name}/{fold}"
+
+
+class ComparisonRun:
+    """A comparison under way."""
+
+    def __init__(
+        self,
+        problem: ComparisonProblem,
+        methods: list[ComparedMethod],
+        minutes: float | None,
+        store: RunStore,
+        show_progress: bool | None,
+    ) -> None:
+        size = FoldSize.from_problem(problem)
+        self.problem, self.store, self.show_progress = problem, store, show_progress
+        self.estimated_seconds = {method.name: estimate_seconds(method.model, size) for method in methods}
+        # stable: equals as given
+        self.methods = sorted(methods, key=lambda method: self.estimated_seconds[method.name])
+        self.started_at = time.monotonic()
+        self.deadline = None if minutes is None else self.started_at + 60 * minutes
+        self.minutes, self.speed, self.notes = minutes, SpeedTracker(), list(problem.notes)
+        if "eer" in problem.scores and max(len(test) for _, test in problem.folds) > MAX_PAIRED_ITEMS:
+            self.notes.append(
+                f"equal error rates are of all pairs of {MAX_PAIRED_ITEMS} test sequences, drawn at random"
+            )
+        self.rows: list[ComparisonRow] = []
+        self.limit_notes: dict[str, str] = {}  # in words
+        self.current: tuple[ComparedMethod, list[FoldResult]] = self.methods[0], []
+
+    def run(self) -> float:
+        """Run the methods, so that `rows` and `notes` say what is finished; the seconds that it took."""
+        with self._progress_meter() as bar, immediate_interrupts():
+            try:
+                for method in self.methods:
+                    self.rows.append(self._run_method(method, bar))
+            except KeyboardInterrupt:
+                self._skip_remaining()
+        self._record_missing()
+        return time.monotonic() - self.started_at
+
+    def _record_missing(self) -> None:
+        filled = [row for row in self.rows if any(fold.interpolated for fold in row.folds)]
+        if filled:
+            share = float(np.isnan(self.problem.X.values).mean())
+            self.notes.append(
+                f"{share:.2g} of all values are missing; for {len(filled)} of {len(self.rows)} methods, which cannot "
+                "take them, they were interpolated in time"
+            )
+
+    def _run_method(self, method: ComparedMethod, bar: ProgressMeter) -> ComparisonRow:
+        """Run a method on all folds, or as many as possible."""
+        bar.set_description(method.name)
+        folds: list[FoldResult] = []
+        self.current, ended = (method, folds), _MethodOutcome("finished", "")
+        for fold in range(len(self.problem.folds)):
+            outcome = self._load_fold(method, fold) or self._try_fold(method, fold, begun=bool(folds))
+            if isinstance(outcome, _MethodOutcome):
+                ended = outcome
+                break
+            self.speed.record(
+                method.name, self.estimated_seconds[method.name], outcome.fit_seconds + outcome.predict_seconds
+            )
+            folds.append(outcome)
+            bar.update(self.estimated_seconds[method.name])
+        bar.update(self.estimated_seconds[method.name] * (len(self.problem.folds) - len(folds)))
+        return self._make_row(method, *ended, folds)
+
+    def _load_fold(self, method: ComparedMethod, fold: int) -> FoldResult | None:
+        """The stored result of an earlier run, if that had as much time to train."""
+        settings = {"method": method.description}
+        stored: _StoredFold | None = self.store.find(_fold_key(method, fold), settings, parse=_StoredFold.parse)
+        limit = self._training_limit(method, fold)
+        if stored is None or (stored.limit is not None and (limit is None or limit > stored.limit)):
+            return None
+        self._record_limit(method, stored.limit)
+        return stored.result
+
+    def _training_limit(self, method: ComparedMethod, fold: int) -> float | None:
+        """Seconds that the method may train on this fold, None for no limit."""
+        if self.deadline is None or not method.accepts_time_limit:
+            return None
+        left = self._training_seconds(method, self.deadline - time.monotonic()) / (len(self.problem.folds) - fold)
+        return min(max(left, 1.0), _MAX_TRAINING_SECONDS)
+
+    def _record_limit(self, method: ComparedMethod, limit: float | None) -> None:
+        if limit is not None and limit < _MAX_TRAINING_SECONDS:
+            self.limit_notes[method.name] = f"had {_format_duration(limit)} to train"
+
+    def _try_fold(self, method: ComparedMethod, fold: int, *, begun: bool) -> FoldResult | _MethodOutcome:
+        """The result of a fold, or why there is none."""
+        state, reason = "unfinished" if begun else "skipped", self._skip_reason(method, fold)
+        if reason:
+            return _MethodOutcome(state, reason)
+        try:
+            return self._run_fold(method, fold)
+        except TimeLimitExceeded:
+            return _MethodOutcome(state, "not in the budget: it ended while it was at work")
+        except Exception as error:  # one that fails does not take the others with it
+            return _MethodOutcome("failed", _describe_error(error, fold, len(self.problem.folds)))
+
+    def _make_row(self, method: ComparedMethod, state: str, reason: str, folds: list[FoldResult]) -> ComparisonRow:
+        fitted = "came fitted, and was used as it is" if method.is_fitted and folds else ""
+        filled = "missing values interpolated" if any(fold.interpolated for fold in folds) else ""
+        remarks = filter(None, [reason, fitted, filled, self.limit_notes.get(method.name, "") if folds else ""])
+        return make_row(method.name, state, "; ".join(remarks), folds, self.problem)
+
+    def _run_fold(self, method: ComparedMethod, fold: int) -> FoldResult:
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        limit = self._training_limit(method, fold)
+        fresh = method.make_model((self.store.seed + fold) % 2**31, limit)
+        self._record_limit(method, limit)
+        with time_limit(None if left is None or self._is_cheapest(method) else left + self._grace_seconds):
+            result = score_fold(method, fresh, self.problem, fold)
+        row = {"result": result.to_dict(), "limit": limit}
+        self.store.save(_fold_key(method, fold), row, {"method": method.description})
+        return result
+
+    def _training_seconds(self, method: ComparedMethod, left: float) -> float:
+        """Seconds of what is left that the method may train: as much of it as of what is still to be done."""
+        done = {row.method for row in self.rows}
+        waiting = {one.name: self.estimated_seconds[one.name] for one in self.methods if one.name not in done}
+        return _TRAINING_TIME_SHARE * left * waiting[method.name] / sum(waiting.values())
+
+    def _is_cheapest(self, method: ComparedMethod) -> bool:
+        """Whether this is the cheapest method, which always runs."""
+        return method is self.methods[0] and not any(row.state == "finished" for row in self.rows)
+
+    @property
+    def _grace_seconds(self) -> float:
+        """Seconds beyond the budget after which a method that does not end itself is ended."""
+        return max(0.05 * 60 * (self.minutes or 0.0), 0.5)
+
+    def _skip_reason(self, method: ComparedMethod, fold: int) -> str:
+        """Why a fold is skipped, or "" if it is run; the cheapest method always runs."""
+        if self.deadline is None:
+            return ""
+        left = self.deadline - time.monotonic()
+        needed = self.speed.estimate(method.name, self.estimated_seconds[method.name]) * (
+            len(self.problem.folds) - fold
+        )
+        if (needed * _MIN_TRAINING_SHARE if method.accepts_time_limit else needed) <= left:
+            return ""
+        if self._is_cheapest(method):
+            if fold == 0:
+                self.notes.append(
+                    f"budget={self.minutes:g} minutes is too small for any method: the cheapest, {method.name}, was "
+                    "run all the same"
+                )
+            return ""
+        return f"not in the budget: about {_format_duration(needed)} needed, {_format_duration(max(left, 0))} left"
+
+    def _skip_remaining(self) -> None:
+        """After Ctrl-C: rows for the current method with its finished folds, and for those not begun."""
+        done = {row.method for row in self.rows}
+        under_way, folds = self.current
+        for method in self.methods:
+            if method.name not in done:
+                ours = folds if method is under_way else []
+                self.rows.append(self._make_row(method, "unfinished" if ours else "skipped", "stopped by Ctrl-C", ours))
+        self.notes.append("stopped by Ctrl-C")
+
+    @contextmanager
+    def _progress_meter(self) -> Iterator[ProgressMeter]:
+        """A meter over the estimated seconds, so that it shows the time left."""
+        total = sum(self.estimated_seconds.values()) * len(self.problem.folds)
+        if self.show_progress is not False and total > _MIN_ANNOUNCED_SECONDS:
+            limit = "" if self.minutes is None else f", at most {self.minutes:g} min by the budget"
+            work = f"{len(self.methods)} methods, folds: {len(self.problem.folds)}"
+            print(f"compare: {work}; about {_format_duration(total)}{limit}", file=sys.stderr)
+        form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+        with ProgressMeter(total, self.show_progress, bar_format=form) as bar:
+            yield bar
+
+
+def _describe_error(error: Exception, fold: int, folds: int) -> str:
+    words = " ".join(f"{error}".split())
+    where = f" in fold {fold + 1} of {folds}" if folds > 1 else ""
+    return f"failed{where}: {type(error).__name__}: {words}"[:400]
+
+
+def _format_duration(seconds: float) -> str:
+    """Seconds, minutes or hours.
+
+    >>> _format_duration(5400)
+    '90 min'
+    """
+    if seconds < 100:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+# --- how long a fold takes --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FoldSize:
+    """Of one fold: sequences to learn from and to test, time steps, channels."""
+
+    n_train: float
+    n_test: float
+    n_steps: float
+    n_channels: float
+
+    @classmethod
+    def from_problem(cls, problem: ComparisonProblem) -> FoldSize:
+        n = sum(len(train) for train, _ in problem.folds) / len(problem.folds)
+        m = sum(len(test) for _, test in problem.folds) / len(problem.folds)
+        channels = 1
+        for axis in problem.X.frame:
+            channels *= axis
+        return cls(n, m, float(problem.X.lengths.mean()), channels)
+
+
+def estimate_seconds(model: Any, size: FoldSize) -> float:
+    """Seconds for one fold on an ordinary core; 1 for an unknown method.
+
+    >>> estimate_seconds(None, FoldSize(100, 100, 100, 1))
+    1.0
+    """
+    inside = _inner_model(model)
+    values, cell = size.n_steps * size.n_channels, _CELL_SECONDS[isinstance(inside, DTW)]
+    guesses = {
+        "Euclidean": 0.01 + 1e-9 * size.n_train * size.n_test * values,
+        "elastic": 0.01
+        + cell
+        * (size.n_test + _n_window_searches(model) * size.n_train)
+        * size.n_train
+        * size.n_steps
+        * (size.n_steps + values)
+        / 2,
+        "StatisticsEncoder": 0.4 + 2e-3 * size.n_train + 5e-7 * (size.n_train + size.n_test) * values,
+        "Rocket": 0.3
+        + 3e-3 * size.n_train
+        + 3e-6 * (size.n_train + size.n_test) * size.n_steps * (1 + size.n_channels / 4),
+        "Discriminant": 1.0
+        + 5e-3 * size.n_train
+        + 3e-6 * (size.n_train + size.n_test) * size.n_steps * (1 + size.n_channels / 4),
+        "CausalEncoder": 30 * (0.3 + size.n_steps / 300) + 1e-5 * (size.n_train + size.n_test) * size.n_steps,
+        "SiameseGRU": 10 * (0.3 + min(size.n_steps, 500) / 250),
+        "Prototypes": 1.0 + 12 * (0.3 + min(size.n_steps, 500) / 250) + 5e-3 * size.n_train,
+        "CoupledGRU": 15 * (0.3 + min(size.n_steps, 500) / 250)
+        + 1e-6 * size.n_train * size.n_test * min(size.n_steps, 500),
+        "TAP": 40 * (0.3 + min(size.n_steps, 500) / 250) + 1e-6 * size.n_train * size.n_test * min(size.n_steps, 500),
+    }
+    if type(inside).__name__ == "Fused":  # what learns is fitted ten times, and everything compares all pairs
+        return sum(10 * estimate_seconds(one, size) for one in map(metric_names.resolve_metric, inside.metrics))
+    kind = type(inside).__name__
+    return guesses[kind] if kind in guesses else guesses["elastic"] if isinstance(inside, Aligner) else 1.0
+
+
+def _inner_model(model: Any) -> Any:
+    """The metric or the encoder of an estimator, where it has one."""
+    inner = getattr(model, "metric", None) if hasattr(model, "metric") else getattr(model, "encoder", None)
+    if callable(inner):  # a verb, as of `Prototypes`
+        inner = None
+    if isinstance(inner, str):
+        inner = metric_names.metrics_by_name()[inner]() if inner in metric_names.metrics_by_name() else None
+    return components.unfreeze(model) if inner is None else components.unfreeze(inner)
+
+
+def _n_window_searches(model: Any) -> float:
+    """How many tables over the training part the choice of a window takes."""
+    return _N_WINDOW_TABLES / 2 if getattr(model, "select_window", False) else 0.0
+
+
+class SpeedTracker:
+    """Measured against estimated seconds of folds, for all methods and for each."""
+
+    def __init__(self) -> None:
+        self._ratios: list[float] = []
+        self._seconds_by_method: dict[str, list[float]] = {}
+
+    def record(self, name: str, guess: float, took: float) -> None:
+        """Record the seconds of a finished fold beside the estimate."""
+        self._seconds_by_method.setdefault(name, []).append(took)
+        if guess > _MIN_MEASURED_SECONDS:
+            self._ratios.append(took / guess)
+
+    def estimate(self, name: str, guess: float) -> float:
+        """Seconds for a fold: the mean of recorded ones, or the estimate at the measured speed of the machine."""
+        if name in self._seconds_by_method:
+            return statistics.fmean(self._seconds_by_method[name])
+        factor = statistics.median(self._ratios) if self._ratios else 1.0
+        return guess * min(max(factor, 1 / _MAX_SPEED_FACTOR), _MAX_SPEED_FACTOR)

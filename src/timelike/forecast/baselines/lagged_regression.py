@@ -1,0 +1,268 @@
+"""Windows as a regression: moments added up a block at a time, solutions for all steps ahead, and the dual form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
+
+from .base import Ids, Matrix, gather_rows
+
+_BLOCK_NUMBERS = 1 << 22  # numbers of a design at a time
+_BLOCK_COLUMNS = 256  # columns that are multiplied at a time: fewer leave a product of matrices waiting for memory
+_ALPHA_SHARES = np.logspace(-8, 2, 21)  # of the number of windows, among which the penalty is chosen
+_EPS = np.finfo(np.float64).eps
+
+
+class LaggedDesign(NamedTuple):
+    """A regression of what follows on the last `lags` rows, and on what is known in advance.
+
+    `rows` (total_time, column): the first `n_cells` columns are forecast, the others known in advance. Those of the
+    future come last and in the order of time, so that step h sees the first `feature_counts()[h]` features.
+    """
+
+    rows: Matrix
+    n_cells: int
+    lags: int
+    horizon: int
+
+    @property
+    def n_features(self) -> int:
+        """How many numbers are seen of a window."""
+        return int(self.feature_counts()[-1])
+
+    @property
+    def n_targets(self) -> int:
+        """How many numbers follow it."""
+        return self.horizon * self.n_cells
+
+    def feature_counts(self) -> Ids:
+        """How many features each step ahead sees, (horizon,)."""
+        n_columns = self.rows.shape[1]
+        ahead = np.arange(1, self.horizon + 1) * (n_columns - self.n_cells)
+        return np.asarray(self.lags * n_columns + ahead, np.int64)
+
+    def inputs(self, origin: Ids) -> Matrix:
+        """What is seen of every window, (window, feature)."""
+        past = gather_rows(self.rows, origin, -self.lags, 0)
+        if self.n_cells == self.rows.shape[1]:
+            return past.reshape(len(origin), self.n_features)
+        return self.join_inputs(past, gather_rows(self.rows[:, self.n_cells :], origin, 0, self.horizon))
+
+    def join_inputs(self, past: Matrix, known: Matrix | None) -> Matrix:
+        """The last rows (window, lag, column) and the known future (window, horizon, channel) as features."""
+        flat = past.reshape(len(past), self.lags * self.rows.shape[1])
+        return flat if known is None else np.hstack([flat, known.reshape(len(known), self.n_features - flat.shape[1])])
+
+    def targets(self, origin: Ids) -> Matrix:
+        """What follows every window, (window, horizon × cell)."""
+        return gather_rows(self.rows[:, : self.n_cells], origin, 0, self.horizon).reshape(len(origin), self.n_targets)
+
+    def iter_blocks(self, origin: Ids) -> Iterator[Ids]:
+        """Windows, as many at a time as memory allows."""
+        height = max(1, _BLOCK_NUMBERS // (self.n_features + self.n_targets))
+        return (origin[begin : begin + height] for begin in range(0, len(origin), height))
+
+
+class NormalEquations(NamedTuple):
+    """Centred normal equations of `n_windows` windows: `xx` (feature, feature), `xy` (feature, answer), `yy`
+    (answer,).
+    """
+
+    xx: Matrix
+    xy: Matrix
+    yy: Matrix
+    x: Matrix
+    y: Matrix
+    n_windows: int
+
+
+class LinearSolution(NamedTuple):
+    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
+
+    weights: Matrix
+    x: Matrix
+    y: Matrix
+    alpha: float
+
+    def predict(self, asked: Matrix) -> Matrix:
+        """What follows windows of which so much is seen (window, feature): (window, answer)."""
+        return np.stack([self.y + (one - self.x) @ self.weights for one in asked])
+
+
+class RegressionMoments:
+    """Sums over windows, to which more windows can be added."""
+
+    def __init__(self, design: LaggedDesign) -> None:
+        p, q = design.n_features, design.n_targets
+        self.design, self.count = design, 0
+        self.x, self.y, self.yy = np.zeros(p), np.zeros(q), np.zeros(q)
+        self.xx, self.xy = np.zeros((p, p)), np.zeros((p, q))
+        self.buffers = np.empty((p, p)), np.empty((p, q))  # allocating them for every block would cost time
+
+    def add(self, origin: Ids) -> None:
+        """The windows with these origins."""
+        for block in self.design.iter_blocks(origin):
+            seen, followed = self.design.inputs(block), self.design.targets(block)
+            self.count += len(block)
+            self.x += seen.sum(axis=0)
+            self.y += followed.sum(axis=0)
+            self.yy += np.square(followed).sum(axis=0)
+            self.xx += np.matmul(seen.T, seen, out=self.buffers[0])
+            self.xy += np.matmul(seen.T, followed, out=self.buffers[1])
+
+    def to_normal_equations(self) -> NormalEquations:
+        """Around the means, which is the same as an intercept that is not penalised."""
+        x, y = self.x / self.count, self.y / self.count
+        xx = self.xx - np.outer(self.x, x)
+        return NormalEquations(
+            (xx + xx.T) / 2, self.xy - np.outer(self.x, y), self.yy - self.count * np.square(y), x, y, self.count
+        )
+
+
+def gcv_alpha(values: Matrix, energy: Matrix, total: float, count: int) -> float:
+    """The penalty with the least generalised cross-validation error (Golub, Heath and Wahba, 1979).
+
+    GCV(α) = RSS(α)/(1 − df(α)/n)², by the eigenvalues λ of XᵀX: `energy` are the sums of squares of Y along the left
+    singular vectors, so that RSS = total − Σ energy·(1 − (α/(λ + α))²) and df = 1 + Σ λ/(λ + α).
+    """
+    alphas = _ALPHA_SHARES * count
+    left = alphas / (values[:, None] + alphas)  # (eigenvalue, alpha): what the penalty leaves of a direction
+    rss = np.maximum(total - energy @ (1 - np.square(left)), _EPS * count * np.maximum(total, _EPS))
+    free = 1 - (1 + (1 - left).sum(axis=0)) / count
+    with np.errstate(divide="ignore"):
+        error = np.where(free > _EPS, rss / np.square(np.maximum(free, _EPS)), np.inf)
+    return float(alphas[len(alphas) - 1 - int(np.argmin(error[::-1]))])  # of equal ones the largest
+
+
+def gcv_alpha_from_equations(normal: NormalEquations) -> float:
+    """The same from normal equations."""
+    values, vectors = eigh(normal.xx)
+    values = np.maximum(values, 0.0)
+    along = np.square(vectors.T @ normal.xy).sum(axis=1)
+    energy = np.where(values > _EPS * np.maximum(values[-1], _EPS), along / np.maximum(values, _EPS), 0.0)
+    return gcv_alpha(values, energy, float(normal.yy.sum()), normal.n_windows)
+
+
+def cholesky_factor(gram: Matrix, alpha: float) -> Matrix:
+    """The lower triangle L with L Lᵀ = gram + α, a little more where rounding has made that indefinite."""
+    shifted = gram.copy()
+    shifted.flat[:: len(gram) + 1] += alpha
+    try:
+        return np.asarray(cholesky(shifted, lower=True, check_finite=False))
+    except np.linalg.LinAlgError:
+        shifted.flat[:: len(gram) + 1] += 8 * _EPS * len(gram) * shifted.diagonal().max()
+        return np.asarray(cholesky(shifted, lower=True, check_finite=False))
+
+
+def solve_upper(lower: Matrix, half: Matrix) -> Matrix:
+    """Lᵀ⁻¹ half."""
+    return np.asarray(solve_triangular(lower, half, trans="T", lower=True, check_finite=False))
+
+
+def solve_lower(lower: Matrix, given: Matrix) -> Matrix:
+    """L⁻¹ given."""
+    return np.asarray(solve_triangular(lower, given, lower=True, check_finite=False))
+
+
+def solve_weights(normal: NormalEquations, alpha: float, sizes: Ids) -> Matrix:
+    """The solution (feature, answer) for all steps ahead, from one factorisation.
+
+    Step h sees the first p_h features, and the factor of the upper left corner of a matrix is the corner of its factor.
+    """
+    lower = cholesky_factor(normal.xx, alpha)
+    half = solve_lower(lower, normal.xy)
+    if sizes[0] == sizes[-1]:
+        return solve_upper(lower, half)
+    found, n_cells = np.zeros_like(half), half.shape[1] // len(sizes)
+    for step, size in enumerate(sizes.tolist()):
+        own = slice(step * n_cells, (step + 1) * n_cells)
+        found[:size, own] = solve_upper(lower[:size, :size], half[:size, own])
+    return found
+
+
+class DualRidge:
+    """The dual form: a forecast is a weighted mean of what followed the windows.
+
+    With K the inner products of windows around their mean, c(x) = (K + α)⁻¹ k(x), and the forecast is ȳ + Σ c_i(x)
+    (y_i − ȳ), which is the ridge solution of all steps. Features are never put beside each other: lag after lag is
+    gathered, so that memory is that of (window, window) and (window, cell).
+    """
+
+    def __init__(self, design: LaggedDesign, origin: Ids, alpha: float | None) -> None:
+        self.design, self.origin = design, origin
+        products = self._gram_products(range(-design.lags, 0), slice(None))
+        if design.n_cells < design.rows.shape[1]:
+            products += self._gram_products(range(design.horizon), slice(design.n_cells, None))
+        self.product_means, self.product_mean = products.mean(axis=0), products.mean()
+        gram = _center_gram(products)
+        self.alpha = self._choose_alpha(gram) if alpha is None else alpha
+        self.lower = cholesky_factor(gram, self.alpha)
+
+    def predict(self, asked: Matrix) -> Matrix:
+        """What follows windows of which so much is seen (window, feature): (window, horizon × cell)."""
+        weights = [self._future_weights(products) for products in self._inner_products(asked)]
+        found = np.empty((len(asked), self.design.n_targets))
+        n_cells = self.design.n_cells
+        for step in range(self.design.horizon):
+            followed = self.design.rows[self.origin + step, :n_cells]
+            for row, own in enumerate(weights):
+                found[row, step * n_cells : (step + 1) * n_cells] = own @ followed
+        return found
+
+    def to_linear(self) -> LinearSolution:
+        """The same as weights of features, X̃ᵀ(K + α)⁻¹Ỹ: many questions are then answered by one small product each."""
+        design = self.design
+        y = design.targets(self.origin).mean(axis=0)
+        counted = cho_solve((self.lower, True), design.targets(self.origin) - y, check_finite=False)
+        x = sum(design.inputs(block).sum(axis=0) for block in design.iter_blocks(self.origin)) / len(self.origin)
+        found, begin = np.zeros((design.n_features, design.n_targets)), 0
+        for block in design.iter_blocks(self.origin):
+            found += (design.inputs(block) - x).T @ counted[begin : begin + len(block)]
+            begin += len(block)
+        return LinearSolution(found, np.asarray(x), y, self.alpha)
+
+    def _future_weights(self, products: Matrix) -> Matrix:
+        """How much every training future counts, from the inner products with its window; they sum to 1."""
+        around = products - self.product_means - products.mean() + self.product_mean
+        found = cho_solve((self.lower, True), around, check_finite=False)
+        return np.asarray(found + (1 - found.sum()) / len(found))
+
+    def _inner_products(self, asked: Matrix) -> Matrix:
+        """Inner products of windows with those that were learned from, (asked, window)."""
+        n_columns, n_cells = self.design.rows.shape[1], self.design.n_cells
+        found, begin = np.zeros((len(asked), len(self.origin))), 0
+        ahead = range(self.design.horizon) if n_cells < n_columns else ()
+        for shift in (*range(-self.design.lags, 0), *ahead):
+            rows = self.design.rows[self.origin + shift, 0 if shift < 0 else n_cells :]
+            for row, own in enumerate(asked[:, begin : begin + rows.shape[1]]):
+                found[row] += rows @ own
+            begin += rows.shape[1]
+        return found
+
+    def _gram_products(self, shifts: range, columns: slice) -> Matrix:
+        found, rows = np.zeros((len(self.origin), len(self.origin))), self.design.rows[:, columns]
+        steps = max(1, _BLOCK_COLUMNS // rows.shape[1])
+        for begin in range(shifts.start, shifts.stop, steps):
+            some = gather_rows(rows, self.origin, begin, min(begin + steps, shifts.stop)).reshape(len(found), -1)
+            found += some @ some.T
+        return found
+
+    def _choose_alpha(self, gram: Matrix) -> float:
+        values, vectors = eigh(gram)
+        if self.design.n_targets <= len(gram):
+            followed = self.design.targets(self.origin)
+            followed -= followed.mean(axis=0)
+            energy, total = np.square(vectors.T @ followed).sum(axis=1), np.square(followed).sum()
+        else:  # so many that only their products are held
+            answers = _center_gram(self._gram_products(range(self.design.horizon), slice(self.design.n_cells)))
+            energy, total = np.einsum("ij,ij->j", vectors, answers @ vectors), np.trace(answers)
+        return gcv_alpha(np.maximum(values, 0.0), energy, float(total), len(gram))
+
+
+def _center_gram(products: Matrix) -> Matrix:
+    """Inner products around the mean of what is multiplied."""
+    means = products.mean(axis=0)
+    return np.asarray(products - means - means[:, None] + means.mean())

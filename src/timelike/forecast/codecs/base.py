@@ -1,0 +1,96 @@
+"""`Codec`, the base of the networks between frames and codes; and `Content`, what they encode of a whole sequence."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import torch
+from torch import Tensor, nn
+
+from ...models import options
+
+Initialization = Literal["torch", "thesis"]
+
+_THESIS_STD = 0.02  # of initial weights (C.5.2)
+
+
+class Codec(ABC):
+    """Builds the networks that turn frames into codes and codes into frames; a frozen value with their sizes.
+
+    A network first builds all encoders and decoders, then hands them to `init_weights`.
+    """
+
+    word: ClassVar[str]
+    """What stands for the value with its defaults: `codec="dcgan"` is `codec=codecs.DCGAN()`."""
+    takes_images: ClassVar[bool] = True
+    """Whether frames are images (channel, height, width), not rows of numbers."""
+
+    skips: bool = False
+    maps: bool = False
+    initialization: Initialization
+
+    @abstractmethod
+    def encoder(self, frame: tuple[int, ...], n_code: int) -> nn.Module:
+        """A network from frames of this shape to codes; for images also what its stages saw."""
+
+    @abstractmethod
+    def decoder(self, frame: tuple[int, ...], n_code: int, *, n_content: int, use_sigmoid: bool) -> nn.Module:
+        """A network from codes, of which the first `n_content` numbers are the content, to frames of this shape.
+
+        Frames come before any sigmoid; `use_sigmoid` says that one follows.
+        """
+
+    @abstractmethod
+    def scale_widths(self, factor: float) -> Self:
+        """The same with so many times as many units and filters."""
+
+    def init_weights(self, *modules: nn.Module | None) -> None:
+        """Initialize the weights of encoders and decoders, where that is not torch's way."""
+        if self.initialization == "thesis":
+            for module in modules:
+                if module is not None:
+                    init_normal(module)
+
+
+def initialization_option() -> options.Option[Any]:
+    """How a codec declares its field `initialization`."""
+    return options.choice("torch", "thesis")
+
+
+def scale_size(size: int, factor: float) -> int:
+    """So many times a number of units, at least one."""
+    return max(1, round(factor * size))
+
+
+def init_normal(module: nn.Module) -> nn.Module:
+    """Weights drawn normal with deviation 0.02, biases 0, normalizations around 1 (C.5.2, for codecs)."""
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d):
+            nn.init.normal_(layer.weight, 0.0, _THESIS_STD)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+        elif isinstance(layer, nn.BatchNorm2d):
+            nn.init.normal_(layer.weight, 1.0, _THESIS_STD)
+            nn.init.zeros_(layer.bias)
+    return module
+
+
+class Content(NamedTuple):
+    """What stays: a code (batch, …), or None, and the feature maps of the encoder's stages, for a codec with skips."""
+
+    code: Tensor | None
+    skips: list[Tensor]
+
+    def to(self, dtype: torch.dtype) -> Content:
+        """The same in another precision."""
+        code = None if self.code is None else self.code.to(dtype)
+        return Content(code, [stage.to(dtype) for stage in self.skips])
+
+
+def repeat_over_time(code: Tensor, n_times: int) -> Tensor:
+    """A code of each item for all its times, (batch × time, …)."""
+    if n_times == 1:
+        return code
+    shape = code.shape
+    return code[:, None].expand(shape[0], n_times, *shape[1:]).reshape(shape[0] * n_times, *shape[1:])

@@ -1,0 +1,71 @@
+"""Validation of the targets of learned metrics: classes of sequences, or pairs that are alike or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.parameters import format_value
+from ..core.validation.conversion import from_torch
+
+
+def encode_classes(labels: NDArray[Any], alternative: str = "") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The classes, and the position of each label among them: two classes or more, and one with two members.
+
+    The messages end with the alternative to classes that a method has.
+
+    >>> encode_classes(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(counts) < 2:
+        raise ValueError(
+            f"y holds one class, {format_value(classes.tolist()[0])}: expected two or more to learn from{alternative}"
+        )
+    if counts.max() < 2:
+        raise ValueError(
+            f"every class has one member only ({len(counts)} classes), so there are no positive pairs: give some class "
+            f"two members or more{alternative}"
+        )
+    return classes, codes.astype(np.int64)
+
+
+def validate_pair_labels(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Positions (pair, 2) in a collection of so many, and for each pair whether it is alike."""
+    try:
+        given, alike = (
+            from_torch(side, name) if hasattr(side, "detach") else np.asarray(side)
+            for side, name in ((pairs, "pairs"), (same, "same"))
+        )
+    except ValueError as error:
+        raise ValueError(f"pairs must be (pair, 2) positions in X, and same True or False for each: {error}") from None
+    if given.size == 0:
+        raise ValueError("pairs is empty: expected (pair, 2), two positions in X for each of some pairs")
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"pairs has shape {given.shape}: expected (pair, 2), two positions in X each")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"pairs has dtype {given.dtype}: expected whole numbers, two positions in X each")
+    if given.min() < 0 or given.max() >= count:
+        at = int(np.flatnonzero((given < 0).any(1) | (given >= count).any(1))[0])
+        raise ValueError(f"pairs[{at}] is {given[at].tolist()}: expected positions 0 to {count - 1} in X")
+    if alike.shape != (len(given),):
+        raise ValueError(f"same has shape {alike.shape}: expected True or False for each of the {len(given)} pairs")
+    odd = np.flatnonzero(~np.isin(alike, (0, 1)))
+    if len(odd):
+        raise ValueError(
+            f"same[{odd[0]}] is {format_value(alike.tolist()[odd[0]])}: expected True (or 1) or False (or 0)"
+        )
+    if alike.all() or not alike.any():
+        raise ValueError("same is the same for all pairs: expected some that are alike and some that are not")
+    return given.astype(np.int64), alike.astype(bool)
+
+
+def balanced_subset(codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Positions of at most so many, two of each class before the third of any: there must be pairs that are alike."""
+    rank = np.empty(len(codes), np.int64)
+    for kind in np.unique(codes):
+        members = np.flatnonzero(codes == kind)
+        rank[members] = np.arange(len(members)) // 2
+    return np.sort(np.lexsort((codes, rank))[:most])

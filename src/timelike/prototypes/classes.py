@@ -1,0 +1,313 @@
+"""The classes of a model: their examples, their prototypes, their scores, and what enrolling and forgetting changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from ..core.parameters import format_value
+from ..models import schema
+from ..train.base import double_precision_copy
+from .encoder_adapter import first_vector_length
+from .network import AnySimilarity, Averaging, Head, PrototypeNetwork
+
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
+Labels = NDArray[Any]
+Scores = NDArray[np.float64]
+
+_MAX_ITER = 100  # of k-means, which converges long before
+
+
+class Members(NamedTuple):
+    """The vectors of all examples, the positions of their classes, and the number of prototypes of each class.
+
+    They are in a canonical order, by class and then by value, so that nothing depends on the order in which they
+    came, nor on how many came at once.
+    """
+
+    vectors: Floats
+    owners: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def class_vectors(self, owner: int) -> Floats:
+        """The vectors of one class."""
+        begin, end = np.searchsorted(self.owners, [owner, owner + 1])
+        return self.vectors[begin:end]
+
+
+MEMBERS_SCHEMA = schema.record(
+    Members,
+    vectors=schema.array("member", "feature", dtype="float32"),
+    owners=schema.indices("member", below="class"),
+    counts=schema.array("class", dtype="int64", least=1, most=1 << 31),
+)
+"""The schema of a model's `members_`."""
+
+
+class ClassTable(NamedTuple):
+    """Classes in sorted order, the vectors of their examples, and prototypes with the positions of their classes."""
+
+    classes: NDArray[Any]
+    members: Members
+    prototypes: Floats
+    owners: Ids
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScorer:
+    """Scores of vectors for every class: by the most similar prototype, by the dense head, or by the mean of both.
+
+    `prototypes` (prototype, feature) belong to the classes `owners` (prototype,). Vectors are those of `n_encoders`
+    encoders together, of which the first `n_trained_features` numbers are those of the trained one.
+    """
+
+    network: PrototypeNetwork
+    prototypes: Floats
+    owners: Ids
+    n_classes: int
+    inference: Head
+    n_trained_features: int
+    n_encoders: int
+
+    def scores(self, vectors: Floats) -> Scores:
+        """The score of every vector for every class, (item, class)."""
+        if self.inference == "dense":
+            return self._dense_scores(vectors)
+        starts = np.searchsorted(self.owners, np.arange(self.n_classes))
+        scores: Scores = self.network.similarity.group_maxima(self.prototypes, vectors, starts).astype(np.float64)
+        return scores if self.inference == "similarity" else (scores + self._dense_scores(vectors)) / 2
+
+    def best(self, vectors: Floats) -> tuple[Ids, Scores]:
+        """The position of the best class of every vector, and its score; the first class wins ties."""
+        if self.inference != "similarity":
+            scores = self.scores(vectors)
+            return scores.argmax(axis=1), scores.max(axis=1)
+        similarities, nearest = self.network.similarity.top_k(self.prototypes, vectors)
+        return self.owners[nearest[:, 0]], similarities[:, 0].astype(np.float64)
+
+    def _dense_scores(self, vectors: Floats) -> Scores:
+        """Scores of the dense head, in double precision so that they are independent of the batch."""
+        assert self.network.dense is not None
+        with torch.no_grad():
+            dense = double_precision_copy(self.network.dense)
+            length = first_vector_length(self.n_encoders)
+            own = vectors[:, : self.n_trained_features].astype(np.float64) / length
+            scores: Scores = dense(torch.from_numpy(own)).numpy()
+        return scores
+
+
+def make_members(vectors: Floats, codes: NDArray[np.int64], n_classes: int, n_prototypes: int) -> Members:
+    """The examples of all classes, each of which is to have so many prototypes."""
+    order = canonical_order(vectors, codes)
+    return Members(vectors[order], codes[order], np.full(n_classes, n_prototypes, np.int64))
+
+
+def first_prototypes(
+    members: Members, network: PrototypeNetwork, averaging: Averaging
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The prototypes after training and the positions of their classes; see the option `averaging`."""
+    n_classes = len(members.counts)
+    if averaging == "exact":
+        centers = [cluster_centers(members.class_vectors(k), int(members.counts[k])) for k in range(n_classes)]
+        return np.concatenate(centers), np.repeat(np.arange(n_classes), [len(some) for some in centers])
+    means = np.stack([cluster_centers(members.class_vectors(k), 1)[0] for k in range(n_classes)])
+    # a short training may not have shown all classes: these have their exact means
+    seen = network.seen_classes.numpy() | (averaging == "gradient")
+    return np.where(seen[:, None], network.averages.detach().numpy(), means), np.arange(n_classes)
+
+
+def canonical_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions that sort vectors by class and then by value.
+
+    >>> canonical_order(np.float32([[2], [1], [0]]), np.array([0, 0, 1]))
+    array([1, 0, 2])
+    """
+    return np.asarray(np.lexsort((*vectors.T[::-1], owners)), np.int64)
+
+
+def cluster_centers(vectors: Floats, count: int) -> Floats:
+    """The mean of vectors, or the means of up to `count` clusters of them by k-means.
+
+    Sums are in double precision and in the order given. The initial centers are the vector nearest to the mean, then
+    the one farthest from those before: nothing is random. Fewer distinct vectors make fewer clusters.
+
+    >>> cluster_centers(np.float32([[0, 0], [0, 1], [4, 4], [4, 5]]), 2)
+    array([[0. , 0.5],
+           [4. , 4.5]], dtype=float32)
+    """
+    given = vectors.astype(np.float64)
+    if count == 1:
+        return np.asarray(given.mean(axis=0, keepdims=True), np.float32)
+    found = given[_farthest_first(given, count)]
+    nearest = np.full(len(given), -1)
+    for _ in range(_MAX_ITER):
+        now = _squared_distances(given, found).argmin(axis=1)
+        if (now == nearest).all():
+            break
+        nearest = now
+        taken = [given[nearest == k].mean(axis=0) for k in range(len(found)) if (nearest == k).any()]
+        found = np.array(taken)
+    return found.astype(np.float32)
+
+
+def _farthest_first(given: NDArray[np.float64], count: int) -> list[int]:
+    """Positions of the initial centers: nearest to the mean, then farthest from all before; none twice."""
+    apart = np.full(len(given), np.inf)
+    chosen = [int(_squared_distances(given, given.mean(axis=0, keepdims=True))[:, 0].argmin())]
+    while len(chosen) < count:
+        apart = np.minimum(apart, _squared_distances(given, given[chosen[-1:]])[:, 0])
+        if apart.max() == 0:
+            break
+        chosen.append(int(apart.argmax()))
+    return chosen
+
+
+def _squared_distances(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[Any]:
+    """Squared distances, exactly 0 for equal rows, computed for one row of `other` at a time."""
+    return np.stack([np.square(one - row).sum(axis=1) for row in other], axis=1)
+
+
+def add_examples(
+    table: ClassTable, labels: NDArray[Any], vectors: Floats, *, count: int | None, default_count: int
+) -> ClassTable:
+    """The table with more examples, of new classes or of known ones.
+
+    A class with new examples gets `count` prototypes; if that is None, as many as it has, or `default_count` if it is
+    new. The result does not depend on the order of the examples, nor on whether they come at once or in parts.
+    """
+    classes = np.unique(np.concatenate([table.classes, labels]))
+    moved = np.searchsorted(classes, table.classes)
+    codes = np.searchsorted(classes, labels).astype(np.int64)
+    touched = np.unique(codes)
+    counts = np.full(len(classes), default_count, np.int64)
+    counts[moved] = table.members.counts
+    if count is not None:
+        counts[touched] = count
+    members = _add_members(table.members, moved, codes, vectors, counts)
+    return ClassTable(classes, members, *_update_prototypes(table, moved, members, touched))
+
+
+def _add_members(members: Members, moved: Ids, codes: Ids, vectors: Floats, counts: Ids) -> Members:
+    """All examples by class; those of classes with new ones in their canonical order."""
+    known_owners = moved[members.owners]
+    changed = np.isin(known_owners, codes)
+    changed_vectors = np.concatenate([members.vectors[changed], vectors])
+    changed_owners = np.concatenate([known_owners[changed], codes])
+    order = canonical_order(changed_vectors, changed_owners)
+    all_vectors = np.concatenate([members.vectors[~changed], changed_vectors[order]])
+    owners = np.concatenate([known_owners[~changed], changed_owners[order]])
+    by_class = np.argsort(owners, kind="stable")
+    return Members(all_vectors[by_class], owners[by_class], counts)
+
+
+def _update_prototypes(table: ClassTable, moved: Ids, members: Members, touched: Ids) -> tuple[Floats, Ids]:
+    """Prototypes of all classes and their owners: recomputed for the touched classes, the others unchanged."""
+    owners = moved[table.owners]
+    stay = ~np.isin(owners, touched)
+    new = [cluster_centers(members.class_vectors(owner), int(members.counts[owner])) for owner in touched.tolist()]
+    prototypes = np.concatenate([table.prototypes[stay], *new])
+    owners = np.concatenate([owners[stay], np.repeat(touched, [len(some) for some in new])])
+    by_class = np.argsort(owners, kind="stable")
+    return prototypes[by_class], owners[by_class]
+
+
+def remove_class(table: ClassTable, position: int) -> ClassTable:
+    """The table without the class at this position."""
+    stay, kept = table.members.owners != position, table.owners != position
+    members = Members(
+        table.members.vectors[stay],
+        _renumber(table.members.owners[stay], position),
+        np.delete(table.members.counts, position),
+    )
+    classes = np.delete(table.classes, position)
+    return ClassTable(classes, members, table.prototypes[kept], _renumber(table.owners[kept], position))
+
+
+def _renumber(owners: Ids, removed: int) -> Ids:
+    return owners - (owners > removed)
+
+
+def adapt_prototypes(
+    similarity: AnySimilarity, table: ClassTable, labels: NDArray[Any], vectors: Floats, *, steps: int, rate: float
+) -> ClassTable:
+    """The table with the prototypes of the classes in `labels` moved by gradient descent on eq. 2 of these examples."""
+    codes = np.searchsorted(table.classes, labels)
+    moving = torch.from_numpy(np.isin(table.owners, codes))
+    given, prototypes, targets = (torch.from_numpy(array) for array in (vectors, table.prototypes.copy(), codes))
+    own = prototypes[moving].clone().requires_grad_()
+    optimizer = torch.optim.SGD([own], lr=rate, momentum=0.5)
+    owners = torch.from_numpy(table.owners).expand(len(given), -1)
+    for _ in range(steps):
+        now = prototypes.masked_scatter(moving[:, None], own)
+        scores = similarity.matrix(now, given).T
+        empty = scores.new_full((len(given), int(table.owners.max()) + 1), -torch.inf)
+        loss = F.cross_entropy(empty.scatter_reduce(1, owners, scores, "amax"), targets)
+        own.grad = torch.autograd.grad(loss, own)[0]  # which leaves none in the network
+        optimizer.step()
+    found: Floats = prototypes.masked_scatter(moving[:, None], own).detach().numpy()
+    if not np.isfinite(found).all():
+        raise ValueError(f"adapt_rate={rate:g}: prototypes are not finite after {steps} steps; use a smaller one")
+    return table._replace(prototypes=found)
+
+
+def refuse_mixed_labels(labels: Labels, classes: Labels, name: str) -> None:
+    """Raise an error if one of the two is text and the other numbers."""
+    if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):  # as text, 1 would be "1"
+        known, other = classes.tolist()[0], labels.tolist()[0]
+        raise TypeError(
+            f"{name}: {other!r} is given, and the classes so far are like {known!r}: expected the same kind"
+        )
+
+
+def match_label_dtype(labels: Labels, classes: Labels, name: str) -> Labels:
+    """Labels of the same kind as the classes, in the dtype of these if they are numbers."""
+    refuse_mixed_labels(labels, classes, name)
+    if labels.dtype.kind == "U" or labels.dtype == classes.dtype:
+        return labels
+    converted = labels.astype(classes.dtype)
+    if (converted != labels).any():
+        odd = labels[converted != labels].tolist()[0]
+        raise TypeError(f"{name}: {odd!r} is given, and the classes so far are {classes.dtype} numbers: expected such")
+    return converted
+
+
+def encode_labels(labels: Labels, classes: Labels, owner: str) -> NDArray[np.int64]:
+    """The position of every label among the classes; `owner` names the model in errors."""
+    refuse_mixed_labels(labels, classes, "y")
+    places = np.searchsorted(classes, labels)
+    missing = labels[classes[np.minimum(places, len(classes) - 1)] != labels]
+    if len(missing):
+        raise ValueError(
+            f"y holds {format_value(missing.tolist()[0])}, which is no class of this {owner}: enroll it, or give such "
+            "examples as unknown"
+        )
+    return places.astype(np.int64)
+
+
+def find_class(label: Any, classes: Labels, owner: str) -> int:
+    """The position of one label among the classes; `owner` names the model in errors."""
+    if isinstance(label, list | tuple | dict | set) or np.ndim(label) != 0:
+        raise TypeError(f"label is a {type(label).__name__}: expected one class; forget them one after the other")
+    refuse_mixed_labels(np.asarray([label]), classes, "label")
+    places = np.flatnonzero(classes == label)
+    if not len(places):
+        some = ", ".join(map(format_value, classes.tolist()[:5])) + (", …" if len(classes) > 5 else "")
+        raise ValueError(f"label={format_value(label)} is no class of this {owner}: expected one of {some}")
+    return int(places[0])
+
+
+def refuse_known_classes(labels: Labels, classes: Labels) -> None:
+    """Raise an error if a label is a class already."""
+    known = np.intersect1d(labels, classes)
+    if len(known):
+        name = format_value(known.tolist()[0])
+        raise ValueError(
+            f"y holds {name}, which is a class already: extend=True adds the examples to it, forget({name}) makes room "
+            "for others"
+        )
