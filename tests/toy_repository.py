@@ -151,6 +151,8 @@ class ToyRepository:
         path = [self.place, self.root, self.root / "src"]
         environment |= {"PYTHONPATH": os.pathsep.join(map(str, path)), "TOY_PLACE": str(self.place)}
         environment |= {"TOY_NICE": str(os.nice(0)), "OMP_NUM_THREADS": "1"}
+        # bytecode is matched by size and whole seconds: a file rewritten within one second would run as it was
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
         environment |= {f"TOY_{name.upper()}": value for name, value in toy.items()}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         return subprocess.Popen([sys.executable, "-m", module, *words], cwd=self.root, env=environment, **pipes)
