@@ -156,7 +156,7 @@ def test_what_is_missing_is_named(ragged, tmp_path, monkeypatch):
     with pytest.raises(NotFittedError):
         encoder.export_onnx(tmp_path / "encoder.onnx")
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install timelike\[onnx\]"):
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "timelike\[onnx\]"'):
         encoder.fit(ragged).export_onnx(tmp_path / "encoder.onnx")
     assert not (tmp_path / "encoder.onnx").exists()
 

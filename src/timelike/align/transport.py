@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.extras import import_extra
 from ..core.memory import refuse_beyond_memory, total_memory
 from ..core.parameters import check_float, check_int
 from ..core.warnings import find_stack_level
@@ -91,8 +92,7 @@ class OT(Aligner):
 
 def exact_plan(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     """The cheapest plan (n, m) with uniform marginals."""
-    import ot
-
+    ot = import_extra("ot", "OT", ", or use Sinkhorn, which needs nothing")
     n, m = costs.shape
     scale = float(np.abs(costs).max()) or 1.0  # POT compares costs with constants that suit numbers around 1
     plan, log = ot.emd(np.full(n, 1 / n), np.full(m, 1 / m), costs / scale, numItermax=10_000_000, log=True)

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import torch
 from torch import Tensor, nn
 
+from ..core.extras import import_extra
 from ..models import options
 from .codecs.base import scale_size
 from .codecs.mlp import MLPNetwork, init_orthogonal
@@ -261,8 +262,10 @@ class ODEDynamics(Dynamics):
         )
         if self.solver.endswith("adams"):
             given["options"]["max_order"] = 4  # the usual one; that of the package is 12, which is not stable
+        way_out = ", or use dynamics='residual', which needs nothing"
+        torchdiffeq = import_extra("torchdiffeq", f"solver={self.solver!r}", way_out)
         try:
-            return list(import_torchdiffeq().odeint(slope, y, ends, method=self.solver, **given)[1:])
+            return list(torchdiffeq.odeint(slope, y, ends, method=self.solver, **given)[1:])
         except AssertionError as error:  # its words for a step that became too small
             raise ArithmeticError(
                 f"the solver {self.solver!r} gave up ({error}): the learned equation is too stiff or has blown up; "
@@ -322,18 +325,6 @@ def append_forcing(y: Tensor, force: Tensor | None) -> Tensor:
     if y.ndim > 2:
         force = force.reshape(*force.shape, *[1] * (y.ndim - 2)).expand(-1, -1, *y.shape[2:])
     return torch.cat([y, force], dim=1)
-
-
-def import_torchdiffeq() -> Any:
-    """The package, or an error that names the extra."""
-    try:
-        import torchdiffeq as package
-    except ImportError:
-        raise ImportError(
-            "this solver needs torchdiffeq: pip install 'timelike[ode]', or use dynamics='residual', which needs "
-            "nothing"
-        ) from None
-    return package
 
 
 # --- training: all steps at once, with gradients of weights from one product ------------------------------------------

@@ -462,7 +462,7 @@ def test_without_pyav_the_extra_is_named(tmp_path, monkeypatch) -> None:
     path = write(tmp_path / "a.mp4", smooth())
     monkeypatch.setitem(sys.modules, "av", None)
     for on_error in ("raise", "skip"):
-        with pytest.raises(ImportError, match=r'\.mp4 files need PyAV: pip install "timelike\[video\]"'):
+        with pytest.raises(ImportError, match=r'a \.mp4 file needs PyAV: pip install "timelike\[video\]"'):
             tl.load(path, on_error=on_error)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.extras import import_extra
 from ...core.files import atomic_write
 from ...core.parameters import check_folder
 
@@ -49,19 +50,11 @@ def save_graph(
         graph.onnx.save(found, str(temporary), format="protobuf")
 
 
-def _import_onnx() -> Any:
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("export_onnx needs the package onnx: pip install timelike[onnx]") from error
-    return onnx
-
-
 class OnnxGraph:
     """Nodes and constants, named by their number."""
 
     def __init__(self) -> None:
-        self.onnx = _import_onnx()
+        self.onnx = import_extra("onnx", "export_onnx")
         self.nodes: list[Any] = []
         self.constants: dict[tuple[str, tuple[int, ...], bytes], Any] = {}
 

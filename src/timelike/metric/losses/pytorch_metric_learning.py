@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...core.extras import import_extra
 from .base import BatchPairs, Loss, make_pairs
-
-_INSTALL_HINT = 'pytorch-metric-learning is not installed: pip install "timelike[metric-losses]"'
 
 
 @dataclass(frozen=True)
@@ -125,14 +124,9 @@ def _make_lookup_distance() -> Any:
 
 @cache
 def _lookup_distance_class() -> Any:
-    try:
-        from pytorch_metric_learning.distances import BaseDistance
-    except ModuleNotFoundError as error:
-        if error.name != "pytorch_metric_learning":
-            raise
-        raise ModuleNotFoundError(_INSTALL_HINT, name=error.name) from None
+    distances = import_extra("pytorch_metric_learning.distances", "losses.adapt_loss")
 
-    class LookupDistance(BaseDistance):  # type: ignore[misc]
+    class LookupDistance(distances.BaseDistance):  # type: ignore[misc]
         """Looks distances up by the indices that stand for embeddings."""
 
         def __init__(self) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....core.extras import import_extra
 from ....core.files import atomic_write
 from ...container import Sequences
 from .. import long_tables
@@ -218,12 +219,8 @@ def _format_column(column: NDArray[Any], name: str) -> Iterator[str]:
 
 
 def _import_pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError('.parquet files need pyarrow: pip install "timelike[parquet]"') from None
-    return pyarrow
+    import_extra("pyarrow.parquet", "a .parquet file")
+    return import_extra("pyarrow", "a .parquet file")
 
 
 def _read_arrow(path: Path) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ....core.extras import import_extra, missing_extra
 from ...container import Sequences
 from . import hdf5, text
 from .text import refuse_large_claim
@@ -22,7 +23,7 @@ UNSUPPORTED: dict[str, tuple[text.UnsupportedFeature, ...]] = {".nc": ("unequal 
 
 def read(path: Path) -> dict[str, Sequences]:
     """The fields of a .nc file as one sequence."""
-    xarray = _import_xarray()
+    xarray = import_extra("xarray", "a .nc file")
     _refuse_unreadable(path)
     try:
         opened = xarray.open_dataset(path, decode_coords="all", decode_timedelta=False, cache=False)
@@ -75,12 +76,4 @@ def _refuse_unreadable(path: Path) -> None:
             return
     hdf5.refuse_damaged(path)
     if not any(importlib.util.find_spec(reader) for reader in ("h5netcdf", "netCDF4")):
-        raise ImportError(f'{path.name} is a netCDF 4 file, which needs h5netcdf: pip install "timelike[grids]"')
-
-
-def _import_xarray() -> Any:
-    try:
-        import xarray
-    except ImportError:
-        raise ImportError('.nc files need xarray: pip install "timelike[grids]"') from None
-    return xarray
+        raise missing_extra(ModuleNotFoundError(name="h5netcdf"), f"{path.name}, a netCDF 4 file,")

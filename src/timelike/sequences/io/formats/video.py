@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ....core.extras import import_extra
 from ....core.parameters import check_bool, check_int
 from ...image_resize import resize_image
 from .. import recordings
@@ -173,10 +174,7 @@ class VideoReader:
 @contextmanager
 def _open_video(path: Path) -> Iterator[tuple[Any, Any]]:
     """A container and its first video stream; all errors inside name the file."""
-    try:
-        import av
-    except ImportError:
-        raise ImportError(f'{path.suffix} files need PyAV: pip install "timelike[video]"') from None
+    av = import_extra("av", f"a {path.suffix} file")
     with path.open("rb") as file:  # a permission error keeps Python's own message
         if not file.read(1):
             raise text.make_format_error(path, "is empty: expected a video; get it again")
