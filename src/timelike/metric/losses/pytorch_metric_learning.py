@@ -124,9 +124,9 @@ def _make_lookup_distance() -> Any:
 
 @cache
 def _lookup_distance_class() -> Any:
-    distances = import_extra("pytorch_metric_learning.distances", "losses.adapt_loss")
+    base: Any = import_extra("pytorch_metric_learning.distances", "losses.adapt_loss").BaseDistance
 
-    class LookupDistance(distances.BaseDistance):  # type: ignore[misc]
+    class LookupDistance(base):  # type: ignore[misc]
         """Looks distances up by the indices that stand for embeddings."""
 
         def __init__(self) -> None:
