@@ -115,11 +115,11 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         size = max(_MIN_BLOCK, -(-len(sequences) // _MAX_REPORTS))
         if report is None or len(sequences) <= size:
             return self._encode_resampled(sequences, threads)
-        found = []
+        blocks = []
         for begin in range(0, len(sequences), size):
-            found.append(self._encode_resampled(sequences[begin : begin + size], threads))
+            blocks.append(self._encode_resampled(sequences[begin : begin + size], threads))
             report(min(begin + size, len(sequences)), len(sequences))
-        return np.concatenate(found)
+        return np.concatenate(blocks)
 
     def plot(self, X: Any, y: Any = None, *, reducer: Any = None, dark: bool = False) -> Figure:
         """A map of the vectors of X in the plane, each class in a colour of its own, numbers in shades.
@@ -259,25 +259,25 @@ class StandardizedStream(Stream):
 
     def push(self, sample: Any) -> Floats:
         """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
-        given = validate_array(sample, "sample").astype(np.float64)
-        if given.ndim == 0:
-            given = given.reshape(1)
-        if given.shape != self._mean.shape:
-            raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
-        given = self._fill_missing(given)
+        frame = validate_array(sample, "sample").astype(np.float64)
+        if frame.ndim == 0:
+            frame = frame.reshape(1)
+        if frame.shape != self._mean.shape:
+            raise ValueError(f"sample has shape {frame.shape}: the encoder was fitted on frames {self._mean.shape}")
+        frame = self._fill_missing(frame)
         with np.errstate(over="ignore"):
-            ready = ((given - self._mean) / self._scale).astype(np.float32)
+            ready = ((frame - self._mean) / self._scale).astype(np.float32)
         if not np.isfinite(ready).all():  # it would stay in the maximum for ever
-            raise ValueError(f"sample={given.tolist()} is too large for float32: give it in another unit")
+            raise ValueError(f"sample={frame.tolist()} is too large for float32: give it in another unit")
         vector = self._advance(ready)
         self.n_samples += 1
         return vector
 
-    def _fill_missing(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fill_missing(self, frame: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sample without gaps; here, as in most encoders, there may be none."""
-        if not np.isfinite(given).all():
-            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
-        return given
+        if not np.isfinite(frame).all():
+            raise ValueError(f"sample={frame.tolist()} is not finite: leave out what is missing, or fill it in")
+        return frame
 
     @abc.abstractmethod
     def _advance(self, x: Floats) -> Floats:
@@ -293,8 +293,8 @@ def normalize_vectors(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     scaled = vectors / np.where(largest > 0, largest, 1.0)  # first, so that no square vanishes or overflows
     lengths = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
-    found: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
-    return found
+    unit_vectors: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
+    return unit_vectors
 
 
 def check_frame(frame: Any, axes: int | None = None) -> tuple[int, ...]:
@@ -303,8 +303,8 @@ def check_frame(frame: Any, axes: int | None = None) -> tuple[int, ...]:
     >>> check_frame(3), check_frame([1, 28, 28], 3)
     ((3,), (1, 28, 28))
     """
-    given = tuple(frame) if isinstance(frame, tuple | list) else (frame,)
-    sizes = tuple(check_int(size, f"frame[{axis}]", 1) for axis, size in enumerate(given))
+    shape = tuple(frame) if isinstance(frame, tuple | list) else (frame,)
+    sizes = tuple(check_int(size, f"frame[{axis}]", 1) for axis, size in enumerate(shape))
     if not sizes or (axes is not None and len(sizes) != axes):
         expected = "(channel, height, width)" if axes == 3 else "(channel,), or one number"
         raise ValueError(f"frame={frame!r}: expected the shape of a frame, {expected}")

@@ -37,20 +37,24 @@ def encode_batches(
     >>> encode_batches(network, tl.Sequences([[1.0, 2.0], [3.0]]), 1).shape
     (2, 4)
     """
-    asked = network if is_batch_invariant else double_precision_copy(network)
-    dtype = next((weight.dtype for weight in asked.parameters()), torch.float64)
+    forward_network = network if is_batch_invariant else double_precision_copy(network)
+    dtype = next((weight.dtype for weight in forward_network.parameters()), torch.float64)
     vectors = np.empty((0, 0), np.float32)
     with torch_threads(threads), torch.no_grad():
         for chosen in similar_length_batches(ready.lengths, batch_steps):
             x, lengths = ready[chosen].to_tensor()
-            known = None if bool((lengths == x.shape[1]).all()) else lengths
-            found = (asked(x.to(dtype), known) if call is None else call(asked, x.to(dtype), lengths)).numpy()
-            if found.ndim != 2 or len(found) != len(chosen):
+            padded_lengths = None if bool((lengths == x.shape[1]).all()) else lengths
+            outputs = (
+                forward_network(x.to(dtype), padded_lengths)
+                if call is None
+                else call(forward_network, x.to(dtype), lengths)
+            ).numpy()
+            if outputs.ndim != 2 or len(outputs) != len(chosen):
                 name, shape = type(network).__name__, tuple(x.shape)
-                raise ValueError(f"{name} gives {found.shape} for sequences {shape}: expected (item, feature)")
+                raise ValueError(f"{name} gives {outputs.shape} for sequences {shape}: expected (item, feature)")
             if not vectors.size:
-                vectors = np.empty((len(ready), found.shape[1]), np.float32)
-            vectors[chosen] = found
+                vectors = np.empty((len(ready), outputs.shape[1]), np.float32)
+            vectors[chosen] = outputs
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
         raise ValueError(f"X: sequence {bad[0]} has values so large that its vector overflows: {RESCALE_HINT}")

@@ -112,8 +112,8 @@ class CombinedEncoder(Encoder):
             encoder._refuse_frame(frame, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        found = self._get_encoders()
-        return bool(found) and all(isinstance(one, Encoder) and one.__sklearn_is_fitted__() for one in found)
+        encoders = self._get_encoders()
+        return bool(encoders) and all(isinstance(one, Encoder) and one.__sklearn_is_fitted__() for one in encoders)
 
 
 class _ConcatenatedStream(Stream):

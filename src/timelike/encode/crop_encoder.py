@@ -101,6 +101,6 @@ def _activation_bytes(network: nn.Module, x: Tensor) -> int:
 
     like = next(network.parameters())
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(record_tensor, lambda tensor: tensor):
-        found = network(x.to(like.device, like.dtype))
-    del found  # not before: what is gone may lend its place to another
+        output = network(x.to(like.device, like.dtype))
+    del output  # not before: what is gone may lend its place to another
     return sum(sizes.values())

@@ -70,8 +70,8 @@ class FrameNetwork(nn.Module):
 
     def frame_features(self, x: Tensor) -> Tensor:
         """(item, time, pixel) → (item, time, what is seen in it)."""
-        found: Tensor = self.backbone(x.reshape(-1, *self.frame))
-        return found.reshape(*x.shape[:2], -1)
+        features: Tensor = self.backbone(x.reshape(-1, *self.frame))
+        return features.reshape(*x.shape[:2], -1)
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, pixel) or (item, time, *frame), lengths (item,) → (item, feature); padding takes no part."""
@@ -183,11 +183,11 @@ low_memory, progress, random_state
 
         network, ready = self.network_, graph.standardize(x, *self.scaler_)
         frames = graph.add("Reshape", ready, graph.integers([-1, *network.frame]))
-        seen = add_layers(graph, network.backbone, frames, torch.zeros(1, *network.frame))
-        known = graph.slice_axis(graph.add("Shape", x), 0, 2, 0)
-        shape = graph.add("Concat", known, graph.integers([network.n_frame_features]), axis=0)
+        frame_vectors = add_layers(graph, network.backbone, frames, torch.zeros(1, *network.frame))
+        leading_shape = graph.slice_axis(graph.add("Shape", x), 0, 2, 0)
+        shape = graph.add("Concat", leading_shape, graph.integers([network.n_frame_features]), axis=0)
         return add_causal_network(
-            graph, graph.add("Reshape", seen, shape), network.causal, getattr(self, "whitener_", None)
+            graph, graph.add("Reshape", frame_vectors, shape), network.causal, getattr(self, "whitener_", None)
         )
 
     def stream(self) -> Stream:
@@ -208,5 +208,5 @@ class FrameStream(StandardizedStream):
 
     def _advance(self, x: Floats) -> Floats:
         with torch.no_grad():
-            seen = self._network.frame_features(torch.from_numpy(x.reshape(1, 1, -1)))[0, 0]
-        return self._causal.push(seen.numpy())
+            features = self._network.frame_features(torch.from_numpy(x.reshape(1, 1, -1)))[0, 0]
+        return self._causal.push(features.numpy())

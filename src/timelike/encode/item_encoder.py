@@ -40,11 +40,11 @@ class ItemNetwork(nn.Module):
         if isinstance(x, Tensor) and x.ndim == 2 + len(self.frame) and x.shape[2:] == self.frame:
             x = x.flatten(2)
         x = validate_network_input(self, x, "x", math.prod(self.frame))
-        known = validate_lengths(lengths, x.shape, "lengths")
+        item_lengths = validate_lengths(lengths, x.shape, "lengths")
         if x.shape[1] == 1:
-            found: Tensor = self.backbone(x.reshape(-1, *self.frame))
-            return found
-        return self._mean_vectors(x, known)
+            vectors: Tensor = self.backbone(x.reshape(-1, *self.frame))
+            return vectors
+        return self._mean_vectors(x, item_lengths)
 
     def has_padding_cost(self) -> bool:
         """Whether steps past a length cost time: they are left out."""
@@ -53,8 +53,8 @@ class ItemNetwork(nn.Module):
     def _mean_vectors(self, x: Tensor, lengths: Tensor) -> Tensor:
         item = torch.arange(len(x)).repeat_interleave(lengths)
         step = torch.arange(len(item)) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        found = self.backbone(x[item, step].reshape(-1, *self.frame))
-        sums = found.new_zeros(len(x), found.shape[1]).index_add(0, item.to(x.device), found)
+        vectors = self.backbone(x[item, step].reshape(-1, *self.frame))
+        sums = vectors.new_zeros(len(x), vectors.shape[1]).index_add(0, item.to(x.device), vectors)
         means: Tensor = sums / lengths.to(x.device)[:, None]
         return means
 
@@ -93,8 +93,8 @@ class ItemEncoder(SelfSupervisedEncoder):
         frames = graph.add("Reshape", ready, graph.integers([-1, *self.frame_]))
         layers = self.network_.backbone
         assert isinstance(layers, nn.Sequential)
-        found = add_layers(graph, layers, frames, torch.zeros(1, *self.frame_))
-        return add_whitening(graph, found, getattr(self, "whitener_", None))
+        vectors = add_layers(graph, layers, frames, torch.zeros(1, *self.frame_))
+        return add_whitening(graph, vectors, getattr(self, "whitener_", None))
 
     def stream(self) -> Stream:
         """One item in, its vector out: a sample is a whole item, independent of what came before it."""

@@ -60,9 +60,9 @@ class RecurrentNetwork(nn.Module):
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
         steps = validate_network_input(self, x, "x", self.n_channels)
-        known = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
+        item_lengths = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
         with disable_autocast(x.device):  # CPUs have no cells of mixed precision
-            last = cells.last_states(self.cells, steps, known)
+            last = cells.last_states(self.cells, steps, item_lengths)
         features: Tensor = self.linear(last)
         return features
 

@@ -136,8 +136,8 @@ vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("n_features", "hidden", "depth", "dropout")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return VectorNetwork(frame, **given)
+        parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return VectorNetwork(frame, **parameters)
 
     def _make_views(self) -> CropTransform:
         return VectorViews(self.mask_share, self.jitter)

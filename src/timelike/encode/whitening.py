@@ -34,13 +34,13 @@ class Whitener(NamedTuple):
         identity (Ledoit and Wolf, 2004), since there are often fewer vectors than features. A feature that never
         changes is left as it is.
         """
-        given = np.asarray(vectors, np.float64)
-        center = given.mean(axis=0)
+        values = np.asarray(vectors, np.float64)
+        center = values.mean(axis=0)
         if scaling == "standardized":
-            return cls(center, np.diag(1 / _safe_deviations(given.std(axis=0))))
-        if len(given) == 1:  # of which there is no covariance
+            return cls(center, np.diag(1 / _safe_deviations(values.std(axis=0))))
+        if len(values) == 1:  # of which there is no covariance
             return cls(center, np.eye(len(center)))
-        covariance = ledoit_wolf(given - center, assume_centered=True)[0]
+        covariance = ledoit_wolf(values - center, assume_centered=True)[0]
         sizes, axes = np.linalg.eigh(covariance)
         return cls(center, (axes / _safe_deviations(np.sqrt(np.maximum(sizes, 0)))) @ axes.T)
 
@@ -50,9 +50,9 @@ class Whitener(NamedTuple):
         return np.asarray((vectors - self.center) @ self.matrix, np.float32)
 
 
-def _safe_deviations(found: NDArray[np.float64]) -> NDArray[np.float64]:
+def _safe_deviations(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
     """What to divide by: 1 where there is nothing but rounding."""
-    return np.where(found > 1e-6 * found.max(initial=0.0), found, 1.0)
+    return np.where(deviations > 1e-6 * deviations.max(initial=0.0), deviations, 1.0)
 
 
 WHITENER_SCHEMA = schema.record(

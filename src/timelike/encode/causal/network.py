@@ -97,9 +97,9 @@ class CausalNetwork(nn.Module):
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
         """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
         x = validate_network_input(self, x, "x", self.n_channels)
-        known = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
-        found = autograd.maxima(self._causal_weights(), LEAKY_SLOPE, x, known)
-        return batch_invariant.linear(found, self.linear.weight, self.linear.bias)
+        item_lengths = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
+        maxima = autograd.maxima(self._causal_weights(), LEAKY_SLOPE, x, item_lengths)
+        return batch_invariant.linear(maxima, self.linear.weight, self.linear.bias)
 
     def _causal_weights(self) -> CausalWeights[Tensor]:
         blocks = cast(list[CausalBlock], list(self.blocks))

@@ -31,8 +31,8 @@ def _output_map(network: CausalNetwork, spread: Whitener | None) -> tuple[NDArra
 
 
 def _to_numpy(tensor: Tensor) -> NDArray[Any]:
-    found: NDArray[Any] = tensor.detach().cpu().numpy()
-    return found
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
 
 
 def _add_convolution(graph: OnnxGraph, layer: CausalConvolution, x: str) -> str:

@@ -31,10 +31,10 @@ from .numpy_heads import (
 
 
 def _check_encoder(value: Any, name: str) -> Encoder | None:
-    given = components.unfreeze(value)
-    if given is not None and not isinstance(given, Encoder):
+    encoder = components.unfreeze(value)
+    if encoder is not None and not isinstance(encoder, Encoder):
         raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.Rocket(), or None")
-    return given
+    return encoder
 
 
 class _EmbeddingEstimator(Model):
@@ -79,8 +79,8 @@ class _EmbeddingEstimator(Model):
         return isinstance(encoder, Encoder | FrozenEstimator) and bool(components.unfreeze(encoder)._takes_missing())
 
     def _encode_input(self, X: Any) -> NDArray[np.float64]:
-        asked = self._validate_predict_input(X)
-        return self.encoder_._weighted_vectors(asked, check_n_jobs(None))
+        sequences = self._validate_predict_input(X)
+        return self.encoder_._weighted_vectors(sequences, check_n_jobs(None))
 
 
 class EmbeddingClassifier(ClassifierMixin, _EmbeddingEstimator):  # type: ignore[misc]

@@ -86,8 +86,8 @@ class ForestHead:
 
     def predict(self, vectors: Floats) -> NDArray[Any]:
         """The class with the largest share, or the number, (item,)."""
-        found = self.predict_proba(vectors)
-        return np.asarray(found[:, 0] if found.shape[1] == 1 else found.argmax(axis=1))
+        outputs = self.predict_proba(vectors)
+        return np.asarray(outputs[:, 0] if outputs.shape[1] == 1 else outputs.argmax(axis=1))
 
 
 def _sklearn_seed(random_state: RandomState) -> int | None:

@@ -58,19 +58,19 @@ def select_head(vectors: Floats, codes: Codes) -> str:
     if len(codes) < _MIN_VECTORS:
         return usual
     if len(codes) > _MAX_VECTORS:
-        kept = _stratified_subset(codes)
-        vectors, codes = vectors[kept], codes[kept]
+        subset = _stratified_subset(codes)
+        vectors, codes = vectors[subset], codes[subset]
     folds = StratifiedKFold(min(_N_FOLDS, int(np.bincount(codes).max())), shuffle=True, random_state=0)
     points = gram_coordinates(standardize_features(vectors))
     right = {name: np.zeros(len(codes), bool) for name in candidates}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        for known, held in folds.split(points, codes):
-            if len(np.unique(codes[known])) < 2:  # all of the others are of one class, and there is nothing to tell
+        for train, test in folds.split(points, codes):
+            if len(np.unique(codes[train])) < 2:  # all of the others are of one class, and there is nothing to tell
                 continue
             for name, rule in candidates.items():
-                right[name][held] = rule(points[known], codes[known], points[held]) == codes[held]
+                right[name][test] = rule(points[train], codes[train], points[test]) == codes[test]
     best = max(right, key=lambda name: int(right[name].sum()))
     gained = int(right[best].sum()) - int(right[usual].sum())
     return best.split()[0] if gained > np.sqrt((right[best] != right[usual]).sum()) else usual
@@ -79,8 +79,8 @@ def select_head(vectors: Floats, codes: Codes) -> str:
 def _stratified_subset(codes: Codes) -> NDArray[np.int64]:
     """As many as are compared, each class with its share where that is possible."""
     stratify = codes if np.bincount(codes).min() > 1 else None
-    kept, _ = train_test_split(np.arange(len(codes)), train_size=_MAX_VECTORS, stratify=stratify, random_state=0)
-    return np.sort(kept)
+    positions, _ = train_test_split(np.arange(len(codes)), train_size=_MAX_VECTORS, stratify=stratify, random_state=0)
+    return np.sort(positions)
 
 
 def gram_coordinates(x: Floats) -> Floats:
@@ -101,11 +101,11 @@ def _candidate_rules(n_features: int) -> dict[str, PredictionRule]:
 
 
 def _sklearn_rule(machine: Any) -> PredictionRule:
-    return lambda x, codes, asked: np.asarray(machine.fit(x, codes).predict(asked))
+    return lambda x, codes, queries: np.asarray(machine.fit(x, codes).predict(queries))
 
 
-def _ridge_rule(x: Floats, codes: Codes, asked: Floats) -> NDArray[Any]:
+def _ridge_rule(x: Floats, codes: Codes, queries: Floats) -> NDArray[Any]:
     classes = np.unique(codes)
     mean, targets = x.mean(axis=0), np.where(codes[:, None] == classes, 1.0, -1.0)
-    found = fit_ridge_loo(x - mean, targets)
-    return np.asarray(classes[((asked - mean) @ found.weights + targets.mean(axis=0)).argmax(axis=1)])
+    ridge = fit_ridge_loo(x - mean, targets)
+    return np.asarray(classes[((queries - mean) @ ridge.weights + targets.mean(axis=0)).argmax(axis=1)])

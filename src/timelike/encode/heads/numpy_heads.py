@@ -78,8 +78,8 @@ class LinearHead:
         if len(vectors) == 1:  # there is nothing to leave one out of
             return cls(np.zeros((1, vectors.shape[1])), np.asarray(targets, np.float64))
         scaler = _fit_scaler(vectors)
-        found = fit_ridge_loo(scaler.transform(vectors), np.asarray(targets, np.float64)[:, None])
-        return cls._from_standardized(found.weights.T, np.array([np.mean(targets)]), scaler)
+        ridge = fit_ridge_loo(scaler.transform(vectors), np.asarray(targets, np.float64)[:, None])
+        return cls._from_standardized(ridge.weights.T, np.array([np.mean(targets)]), scaler)
 
     @classmethod
     def _from_standardized(cls, weights: Floats, intercepts: Floats, scaler: Any) -> Self:
@@ -114,9 +114,9 @@ class LogisticHead(LinearHead):
         """
         scaler = _fit_scaler(vectors)
         targets = np.where(codes[:, None] == np.arange(codes.max() + 1), 1.0, -1.0)
-        found = fit_ridge_loo(scaler.transform(vectors), targets)
-        sharp = log_odds_scale(found.loo_predictions, codes[found.items])
-        return cls._from_standardized(sharp * found.weights.T, sharp * targets.mean(axis=0), scaler)
+        ridge = fit_ridge_loo(scaler.transform(vectors), targets)
+        sharp = log_odds_scale(ridge.loo_predictions, codes[ridge.items])
+        return cls._from_standardized(sharp * ridge.weights.T, sharp * targets.mean(axis=0), scaler)
 
     def predict(self, vectors: Floats) -> NDArray[Any]:
         """The most probable class, (item,)."""
@@ -245,8 +245,8 @@ def _fit_sigmoids(machine: Any, vectors: Floats, codes: Codes) -> tuple[Floats, 
     if fewest < 2:
         return np.empty(0), np.empty(0)
     folds = StratifiedKFold(min(5, fewest), shuffle=True, random_state=0)
-    found = CalibratedClassifierCV(machine, method="sigmoid", cv=folds, ensemble=False).fit(vectors, codes)
-    curves = found.calibrated_classifiers_[0].calibrators
+    calibration = CalibratedClassifierCV(machine, method="sigmoid", cv=folds, ensemble=False).fit(vectors, codes)
+    curves = calibration.calibrated_classifiers_[0].calibrators
     return np.array([curve.a_ for curve in curves]), np.array([curve.b_ for curve in curves])
 
 

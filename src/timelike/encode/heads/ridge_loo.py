@@ -52,8 +52,8 @@ def _solve_ridge(x: Floats, y: Floats, penalty: float) -> Floats:
     dual = len(x) <= x.shape[1]
     products = x @ x.T if dual else x.T @ x
     products[np.diag_indices(len(products))] += penalty
-    found = cho_solve(cho_factor(products, overwrite_a=True, check_finite=False), y if dual else x.T @ y)
-    return np.asarray(x.T @ found if dual else found)
+    solution = cho_solve(cho_factor(products, overwrite_a=True, check_finite=False), y if dual else x.T @ y)
+    return np.asarray(x.T @ solution if dual else solution)
 
 
 class _DualRidgeLOO:

@@ -95,9 +95,9 @@ class ImageEncoder(ItemEncoder):
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("architecture", "n_features", "dropout")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
         channels, height, width = frame
-        return ImageNetwork((channels, height, width), **given)
+        return ImageNetwork((channels, height, width), **parameters)
 
     def _make_objective(self, ready: Sequences, targets: None) -> CropObjective:
         if self.dropout is None:

@@ -117,8 +117,8 @@ class ResidualBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(image, input, height, width) → (image, output, height', width')."""
-        found: Tensor = self.out(self.inner(x) + self.shortcut(x))
-        return found
+        output: Tensor = self.out(self.inner(x) + self.shortcut(x))
+        return output
 
 
 class SafeBatchNorm2d(nn.BatchNorm2d):

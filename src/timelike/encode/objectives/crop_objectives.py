@@ -101,12 +101,12 @@ class CropObjective(Objective):
 
     def _sample_validation_batches(self) -> list[Batch]:
         assert self.held_out is not None
-        held, rng = self.held_out, np.random.default_rng(0)
-        steps, rounds = _packed_steps(held), _validation_rounds(len(held))
+        series, rng = self.held_out, np.random.default_rng(0)
+        steps, rounds = _packed_steps(series), _validation_rounds(len(series))
         return [
-            self.sample_batch(held, steps, ids, rng)
+            self.sample_batch(series, steps, ids, rng)
             for _ in range(rounds)
-            for ids in self._batch_positions(len(held), rng)
+            for ids in self._batch_positions(len(series), rng)
         ]
 
 
@@ -120,8 +120,8 @@ def _validation_rounds(n_held_out: int) -> int:
     return min(_MAX_VALIDATION_ROUNDS, -(-_MIN_VALIDATION_CROPS // max(n_held_out, 1)))
 
 
-def _loss_value(found: Tensor | Mapping[str, Any]) -> float:
-    return float(found["loss"] if isinstance(found, Mapping) else found)
+def _loss_value(loss: Tensor | Mapping[str, Any]) -> float:
+    return float(loss["loss"] if isinstance(loss, Mapping) else loss)
 
 
 def _crop_tensors(steps: Tensor, **sides: Crops) -> dict[str, Any]:
@@ -136,8 +136,8 @@ def _roll_crops(batch: Batch, name: str) -> Batch | None:
     """The batch with the crops of this name moved on by one series; None where there is only one."""
     if len(np.unique(batch.ids)) < 2:
         return None
-    moved = {key: batch[key].roll(1, 0) for key in (name, f"{name}_lengths")}
-    return Batch(batch.ids, **(batch.tensors | moved))
+    crops = {key: batch[key].roll(1, 0) for key in (name, f"{name}_lengths")}
+    return Batch(batch.ids, **(batch.tensors | crops))
 
 
 class TLossObjective(CropObjective):
@@ -151,13 +151,13 @@ class TLossObjective(CropObjective):
 
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which crops are drawn."""
-        known = super().identity() | {"n_negatives": self.n_negatives}
-        return known | ({"shares_negatives": 1} if self.shares_negatives else {})
+        settings = super().identity() | {"n_negatives": self.n_negatives}
+        return settings | ({"shares_negatives": 1} if self.shares_negatives else {})
 
     def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
         """Anchors, parts of them, and crops of others."""
-        found = sample_triplets(sequences, ids, self.n_negatives, rng, shares_negatives=self.shares_negatives)
-        sides = zip(("anchor", "positive", "negative"), found, strict=True)
+        triplets = sample_triplets(sequences, ids, self.n_negatives, rng, shares_negatives=self.shares_negatives)
+        sides = zip(("anchor", "positive", "negative"), triplets, strict=True)
         return Batch(ids, **_crop_tensors(steps, **dict(sides)))
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
@@ -187,24 +187,24 @@ class TLossObjective(CropObjective):
         if not self.is_low_memory:
             return super().step(batch, optimizer_step)
         (anchor,) = encode_padded_batches(self.module, [(batch["anchor"], batch["anchor_lengths"])])
-        held = anchor.detach().requires_grad_()  # gradients gather here and go through the anchor's network once
+        anchor_leaf = anchor.detach().requires_grad_()  # gradients gather here and go through the anchor's network once
         (positive,) = encode_padded_batches(self.module, [(batch["positive"], batch["positive_lengths"])])
-        term = _logistic_term(held, positive[:, None], 1.0)
+        term = _logistic_term(anchor_leaf, positive[:, None], 1.0)
         total = float(term.detach())
         optimizer_step.backward(term)
         del term, positive
         for k in range(self.n_negatives):
             crops, lengths = batch["negative"][:, k], batch["negative_lengths"][:, k]
             (negative,) = encode_padded_batches(self.module, [(crops, lengths)])
-            term = _logistic_term(held, negative[:, None], -1.0) / self.n_negatives
+            term = _logistic_term(anchor_leaf, negative[:, None], -1.0) / self.n_negatives
             total += float(term.detach())
             optimizer_step.backward(term)
             del term, negative
-        assert held.grad is not None
+        assert anchor_leaf.grad is not None
         share = (
             optimizer_step.weight or 1.0
         )  # of several processes: already in what has gathered, and not to count twice
-        optimizer_step.backward((anchor * (held.grad / share)).sum())
+        optimizer_step.backward((anchor * (anchor_leaf.grad / share)).sum())
         optimizer_step.step()
         return {"loss": total}
 
@@ -275,13 +275,13 @@ class CropPairObjective(CropObjective):
         pieces = [slice(i, i + _CHUNK_SIZE) for i in range(0, len(batch), _CHUNK_SIZE)]
         crops = [(batch[name][some], batch[f"{name}_lengths"][some]) for name in _SIDES for some in pieces]
         with torch.no_grad():
-            held = torch.cat([encode_padded_batches(self.module, [some])[0] for some in crops])
-        found = self._loss_and_diagnostics(list(held.requires_grad_().chunk(2)))
-        (slope,) = torch.autograd.grad(found["loss"], held)
+            vectors = torch.cat([encode_padded_batches(self.module, [some])[0] for some in crops])
+        numbers = self._loss_and_diagnostics(list(vectors.requires_grad_().chunk(2)))
+        (slope,) = torch.autograd.grad(numbers["loss"], vectors)
         for some, own in zip(crops, torch.split(slope, [len(x) for x, _ in crops]), strict=True):
             optimizer_step.backward((encode_padded_batches(self.module, [some])[0] * own).sum())
         optimizer_step.step()
-        return {name: number.detach() for name, number in found.items()}
+        return {name: number.detach() for name, number in numbers.items()}
 
     def _loss_and_diagnostics(self, sides: list[Tensor]) -> dict[str, Tensor]:
         u, v = (F.normalize(side.detach(), dim=1) for side in sides)

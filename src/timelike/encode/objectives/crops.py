@@ -71,8 +71,8 @@ def sample_crop_pairs(
     _, starts, lengths = sequences.buffers()
     own = lengths[ids]
     shortest = np.maximum(1, np.ceil(min_share * own).astype(np.int64))
-    drawn = [rng.integers(shortest, own + 1) for _ in range(2)]
-    first, second = (Crops(starts[ids] + rng.integers(0, own - size + 1), size) for size in drawn)
+    sizes = [rng.integers(shortest, own + 1) for _ in range(2)]
+    first, second = (Crops(starts[ids] + rng.integers(0, own - size + 1), size) for size in sizes)
     return first, second
 
 
@@ -96,11 +96,11 @@ class CropAugmentation(NamedTuple):
         count, _, channels = x.shape
         most = np.log(self.stretch)
         sizes = np.maximum(1, np.rint(lengths * np.exp(rng.uniform(-most, most, count)))).astype(np.int64)
-        found = _resample_crops(x, lengths, sizes)
+        crops = _resample_crops(x, lengths, sizes)
         factors = 1 + self.scaling * rng.standard_normal((count, 1, channels), np.float32)
-        noise = self.jitter * rng.standard_normal(tuple(found.shape), np.float32)
-        beyond = torch.from_numpy(np.arange(found.shape[1]) >= sizes[:, None])
-        changed = found * torch.from_numpy(factors) + torch.from_numpy(noise)
+        noise = self.jitter * rng.standard_normal(tuple(crops.shape), np.float32)
+        beyond = torch.from_numpy(np.arange(crops.shape[1]) >= sizes[:, None])
+        changed = crops * torch.from_numpy(factors) + torch.from_numpy(noise)
         return changed.masked_fill(beyond[..., None], 0.0), sizes
 
 
@@ -119,11 +119,11 @@ def extract_crops(steps: Tensor, crops: Crops) -> Tensor:
     longest = int(crops.lengths.max())
     ahead = np.arange(longest)
     places = crops.starts[..., None] + np.minimum(ahead, crops.lengths[..., None] - 1)
-    found = steps[torch.from_numpy(places)]
+    values = steps[torch.from_numpy(places)]
     if (crops.lengths == longest).all():
-        return found
+        return values
     beyond = torch.from_numpy(ahead >= crops.lengths[..., None])
-    return found.masked_fill(beyond[..., None], 0.0)
+    return values.masked_fill(beyond[..., None], 0.0)
 
 
 def encode_padded_batches(network: nn.Module, sides: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
@@ -136,10 +136,10 @@ def encode_padded_batches(network: nn.Module, sides: Sequence[tuple[Tensor, Tens
     lengths = torch.cat([side for _, side in sides])
     if has_padding_cost(network):
         order = torch.argsort(lengths, stable=True)
-        found = [
+        group_features = [
             _encode_group(network, steps, lengths, order[group]) for group in group_by_length(lengths[order].tolist())
         ]
-        features = torch.cat(found)[torch.argsort(order)]
+        features = torch.cat(group_features)[torch.argsort(order)]
     else:
         features = network(steps, lengths)
     return list(torch.split(features, [len(side) for _, side in sides]))
@@ -147,8 +147,8 @@ def encode_padded_batches(network: nn.Module, sides: Sequence[tuple[Tensor, Tens
 
 def has_padding_cost(network: nn.Module) -> bool:
     """Whether steps past a length cost a network time and memory; to those with kernels they do not."""
-    known = getattr(network, "has_padding_cost", None)
-    return known is None or bool(known())
+    method = getattr(network, "has_padding_cost", None)
+    return method is None or bool(method())
 
 
 def _encode_group(network: nn.Module, steps: Tensor, lengths: Tensor, chosen: Tensor) -> Tensor:

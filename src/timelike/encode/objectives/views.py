@@ -32,8 +32,8 @@ class ImageViews:
         item = np.arange(len(images))[:, None, None, None]
         channel = np.arange(self.frame[0])[:, None, None]
         rows, columns = (self._source_positions(len(images), side, rng) for side in self.frame[1:])
-        moved = images[item, channel, rows[:, None, :, None], columns[:, None, None, :]]
-        return _add_noise(moved.reshape(x.shape), self.jitter, rng), lengths
+        views = images[item, channel, rows[:, None, :, None], columns[:, None, None, :]]
+        return _add_noise(views.reshape(x.shape), self.jitter, rng), lengths
 
     def _source_positions(self, count: int, side: int, rng: np.random.Generator) -> Ints:
         """From where the rows, or columns, of every image come."""
@@ -55,8 +55,8 @@ class VectorViews:
 
     def __call__(self, x: Tensor, lengths: Ints, rng: np.random.Generator) -> tuple[Tensor, Ints]:
         """Each vector in its own way."""
-        kept = torch.from_numpy(rng.random(tuple(x.shape)) >= self.mask_share)
-        return _add_noise(x, self.jitter, rng) * kept, lengths
+        mask = torch.from_numpy(rng.random(tuple(x.shape)) >= self.mask_share)
+        return _add_noise(x, self.jitter, rng) * mask, lengths
 
 
 def _add_noise(x: Tensor, jitter: float, rng: np.random.Generator) -> Tensor:

@@ -28,8 +28,8 @@ def export_encoder(encoder: Any, path: Any) -> None:
 def add_encoder(graph: OnnxGraph, encoder: Any, x: str) -> str:
     """The vectors (item, feature) of x (item, time, channel), resampled first where the encoder does so."""
     length = getattr(encoder, "length_", None)
-    found: str = encoder._add_to_onnx(graph, x if length is None else graph.resample(x, length))
-    return found
+    vectors: str = encoder._add_to_onnx(graph, x if length is None else graph.resample(x, length))
+    return vectors
 
 
 def save_graph(
@@ -42,11 +42,11 @@ def save_graph(
     file = check_folder(path, "path")
     n_channels = int(np.prod(model._expected_frame() or (1,)))
     single = getattr(getattr(model, "encoder_", model), "_is_single_frame", False)
-    found = graph.to_model(type(model).__name__, [1 if single else "time", n_channels], outputs)
-    graph.onnx.helper.set_model_props(found, {name: json.dumps(value) for name, value in (metadata or {}).items()})
+    onnx_model = graph.to_model(type(model).__name__, [1 if single else "time", n_channels], outputs)
+    graph.onnx.helper.set_model_props(onnx_model, {name: json.dumps(value) for name, value in (metadata or {}).items()})
     with atomic_write(file) as temporary:
-        graph.onnx.checker.check_model(found)
-        graph.onnx.save(found, str(temporary), format="protobuf")
+        graph.onnx.checker.check_model(onnx_model)
+        graph.onnx.save(onnx_model, str(temporary), format="protobuf")
 
 
 def _import_onnx() -> Any:
@@ -72,8 +72,8 @@ class OnnxGraph:
         if key not in self.constants:
             name = f"constant{len(self.constants)}"
             self.constants[key] = self.onnx.numpy_helper.from_array(array, name)
-        found: str = self.constants[key].name
-        return found
+        constant_name: str = self.constants[key].name
+        return constant_name
 
     def integers(self, value: Any) -> str:
         """Whole numbers: sizes, and positions."""
@@ -134,8 +134,10 @@ class OnnxGraph:
     def to_model(self, name: str, axes: list[Any], outputs: dict[str, int]) -> Any:
         """The graph as a file holds it: x (item, *axes) in, and rows of so many numbers out."""
         helper, number = self.onnx.helper, ONNX_DTYPES["float32"]
-        given = helper.make_tensor_value_info("x", number, ["item", *axes])
-        found = [helper.make_tensor_value_info(output, number, ["item", size]) for output, size in outputs.items()]
-        graph = helper.make_graph(self.nodes, name, [given], found, list(self.constants.values()))
+        input_info = helper.make_tensor_value_info("x", number, ["item", *axes])
+        output_infos = [
+            helper.make_tensor_value_info(output, number, ["item", size]) for output, size in outputs.items()
+        ]
+        graph = helper.make_graph(self.nodes, name, [input_info], output_infos, list(self.constants.values()))
         opset = helper.make_opsetid("", _OPSET)
         return helper.make_model(graph, opset_imports=[opset], producer_name="timelike", ir_version=_IR_VERSION)

@@ -19,8 +19,8 @@ _GATES = {"GRU": ("zrh", "rzh"), "LSTM": ("iofc", "ifco")}  # in the order of ON
 
 def to_numpy(tensor: Tensor) -> NDArray[Any]:
     """The numbers of a weight."""
-    found: NDArray[Any] = tensor.detach().cpu().numpy()
-    return found
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
 
 
 def add_layers(graph: OnnxGraph, layers: Iterable[nn.Module], x: str, like: Tensor) -> str:
@@ -58,8 +58,8 @@ def add_recurrent(graph: OnnxGraph, cells: nn.GRU | nn.LSTM, x: str) -> str:
         weight, inner = (graph.constant(_reorder_gates(cells, f"weight_{side}h_l{layer}", kind)[None]) for side in "ih")
         biases = [_reorder_gates(cells, f"bias_{side}h_l{layer}", kind) for side in "ih"]
         inputs = (states, weight, inner, graph.constant(np.concatenate(biases)[None]))
-        found = graph.add(kind, *inputs, hidden_size=cells.hidden_size, **options)
-        states = graph.add("Squeeze", found, graph.integers([1]))  # which has an axis for directions
+        outputs = graph.add(kind, *inputs, hidden_size=cells.hidden_size, **options)
+        states = graph.add("Squeeze", outputs, graph.integers([1]))  # which has an axis for directions
     return graph.add("Transpose", states, perm=[1, 0, 2])
 
 
@@ -106,11 +106,11 @@ def _pooling_weights(side: int, size: int) -> NDArray[Any]:
     >>> _pooling_weights(3, 2).tolist()
     [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
     """
-    found = np.zeros((size, side))
+    weights = np.zeros((size, side))
     for i in range(size):
         first, last = i * side // size, -(-(i + 1) * side // size)
-        found[i, first:last] = 1 / (last - first)
-    return found
+        weights[i, first:last] = 1 / (last - first)
+    return weights
 
 
 def _add_identity(graph: OnnxGraph, layer: nn.Module, x: str, like: Tensor) -> str:

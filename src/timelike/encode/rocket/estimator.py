@@ -126,8 +126,8 @@ class Rocket(Encoder):
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         values, starts, lengths = self._fill_and_standardize(sequences, "X").buffers()
-        found = features(PackedSequences(np.ascontiguousarray(values), starts, lengths), self.bank_, threads=threads)
-        return np.ascontiguousarray(found[:, : self.n_features])
+        vectors = features(PackedSequences(np.ascontiguousarray(values), starts, lengths), self.bank_, threads=threads)
+        return np.ascontiguousarray(vectors[:, : self.n_features])
 
     def _weight_features(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
         """Features by their deviation: the rare ones tell more, and would hardly count."""
@@ -185,5 +185,5 @@ def forward_fill(sequences: Sequences, default: NDArray[Any]) -> Sequences:
     along = [-1] + [1] * (values.ndim - 1)
     steps = np.arange(len(values)).reshape(along)
     last = np.maximum.accumulate(np.where(np.isnan(values), -1, steps), axis=0)
-    known = np.take_along_axis(values, np.maximum(last, 0), axis=0)
-    return sequences._with_values(np.where(last >= starts.reshape(along), known, default).astype(values.dtype))
+    last_values = np.take_along_axis(values, np.maximum(last, 0), axis=0)
+    return sequences._with_values(np.where(last >= starts.reshape(along), last_values, default).astype(values.dtype))

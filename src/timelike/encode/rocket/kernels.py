@@ -83,15 +83,15 @@ def sample_channel_subsets(n_channels: int, n_dilations: int, rng: np.random.Gen
 def _sample_thresholds(ready: Sequences, bank: KernelBank, rng: np.random.Generator) -> NDArray[np.float32]:
     """Quantiles of what each kernel makes of a sequence drawn for it; their levels follow the golden ratio."""
     _, starts, lengths = ready.buffers()
-    drawn = rng.integers(len(ready), size=bank.counts.shape)
+    items = rng.integers(len(ready), size=bank.counts.shape)
     kernels = [np.repeat(np.arange(len(TRIPLES)), counts) for counts in bank.counts]
     levels = np.arange(1, len(bank.thresholds) + 1) * _GOLDEN_RATIO % 1
-    ends, found = bank.counts.sum(axis=1).cumsum(), []
+    ends, thresholds = bank.counts.sum(axis=1).cumsum(), []
     with np.errstate(over="ignore", invalid="ignore"):
         for place, kernel in enumerate(kernels):
-            rows = np.sort(_kernel_outputs(ready, bank, place, starts[drawn[place]], lengths[drawn[place]]), axis=1)
-            found.append(_row_quantiles(rows[kernel], levels[ends[place] - len(kernel) : ends[place]]))
-    return np.concatenate(found)
+            rows = np.sort(_kernel_outputs(ready, bank, place, starts[items[place]], lengths[items[place]]), axis=1)
+            thresholds.append(_row_quantiles(rows[kernel], levels[ends[place] - len(kernel) : ends[place]]))
+    return np.concatenate(thresholds)
 
 
 def _kernel_outputs(ready: Sequences, bank: KernelBank, place: int, starts: Ints, lengths: Ints) -> NDArray[np.float32]:

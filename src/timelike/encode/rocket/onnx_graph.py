@@ -75,10 +75,10 @@ def _add_taps(graph: OnnxGraph, summed: str, dilation: int, back: int) -> list[s
 
 def _add_sum(graph: OnnxGraph, terms: list[str]) -> str:
     """In the order in which they come."""
-    found = terms[0]
+    total = terms[0]
     for term in terms[1:]:
-        found = graph.add("Add", found, term)
-    return found
+        total = graph.add("Add", total, term)
+    return total
 
 
 def _add_counts_and_runs(graph: OnnxGraph, above: str, n_thresholds: int) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def _scan_body(graph: OnnxGraph) -> Any:
         helper.make_node("Max", ["longest", "run_next"], ["longest_next"]),
         helper.make_node("Add", ["counted", "now"], ["counted_next"]),
     ]
-    given = [value_info("run"), value_info("longest"), value_info("counted"), value_info("above_now", "bool")]
+    inputs = [value_info("run"), value_info("longest"), value_info("counted"), value_info("above_now", "bool")]
     return helper.make_graph(
-        nodes, "step", given, [value_info(f"{name}_next") for name in ("run", "longest", "counted")]
+        nodes, "step", inputs, [value_info(f"{name}_next") for name in ("run", "longest", "counted")]
     )

@@ -24,17 +24,17 @@ class RocketStream(StandardizedStream):
         self._n_features = n_features
         self._last_sample = self._next_sample = mean  # what stands for what is missing, now and after this sample
 
-    def _fill_missing(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fill_missing(self, frame: NDArray[np.float64]) -> NDArray[np.float64]:
         """What is missing is as it was."""
-        self._next_sample = super()._fill_missing(np.where(np.isnan(given), self._last_sample, given))
+        self._next_sample = super()._fill_missing(np.where(np.isnan(frame), self._last_sample, frame))
         return self._next_sample
 
     def _advance(self, x: Floats) -> Floats:
         self._last_sample = self._next_sample  # a sample that was refused on the way is not remembered
         frame = x.reshape(-1)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = np.concatenate(self._counts.push(frame))
-        return found[: self._n_features]
+            vector = np.concatenate(self._counts.push(frame))
+        return vector[: self._n_features]
 
 
 class _ThresholdCounts:
@@ -78,12 +78,12 @@ class _ThresholdCounts:
     def _kernel_outputs(self) -> Floats:
         """Those of all kernels now, dilation by dilation."""
         places = (self.n_samples - self.back) % len(self.ring)
-        known = (self.back <= self.n_samples)[..., None]  # before the first sample there are zeros
-        taps = self.ring[places, np.arange(len(self.bank.dilations))] * known  # (tap, dilation, group)
+        mask = (self.back <= self.n_samples)[..., None]  # before the first sample there are zeros
+        taps = self.ring[places, np.arange(len(self.bank.dilations))] * mask  # (tap, dilation, group)
         every = taps[0]
         for tap in taps[1:]:
             every = every + tap
         kernels, (i, j, k) = np.arange(len(TRIPLES)) % GROUPS, np.array(TRIPLES).T
         thrice = np.float32(3) * taps
-        found = thrice[i, :, kernels] + thrice[j, :, kernels] + thrice[k, :, kernels] - every[:, kernels].T
-        return np.asarray(found.T.reshape(-1))
+        outputs = thrice[i, :, kernels] + thrice[j, :, kernels] + thrice[k, :, kernels] - every[:, kernels].T
+        return np.asarray(outputs.T.reshape(-1))

@@ -62,10 +62,10 @@ class StatisticsEncoder(Encoder):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how large each statistic is, and how much it varies."""
         with self._atomic_fit():
-            found = _sequence_statistics(self._validate_fit_input(X))
-            self.mean_, spread = found.mean(axis=0), found.std(axis=0)
+            statistics = _sequence_statistics(self._validate_fit_input(X))
+            self.mean_, spread = statistics.mean(axis=0), statistics.std(axis=0)
             self.scale_ = np.where(
-                spread > _MIN_RELATIVE_SPREAD * np.abs(found).max(axis=0), spread, np.inf
+                spread > _MIN_RELATIVE_SPREAD * np.abs(statistics).max(axis=0), spread, np.inf
             )  # ∞: it is left out
         return self
 
@@ -96,14 +96,14 @@ class StatisticsStream(Stream):
 
     def push(self, sample: Any) -> NDArray[np.float32]:
         """The representation (feature,) with this sample, a frame or a number; nan is missing."""
-        given, frame = np.asarray(sample, np.float64), self._encoder.frame_
-        given = given.reshape(1) if given.ndim == 0 else given
-        if given.shape != frame:
-            raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {frame}")
-        if np.isinf(given).any():
-            raise ValueError(f"sample={given.tolist()} is infinite: expected finite values; nan means missing")
-        vector: NDArray[np.float32] = self._encoder.encode(Sequences([np.stack([*self._samples, given])]))[0]
-        self._samples.append(given)
+        values, frame = np.asarray(sample, np.float64), self._encoder.frame_
+        values = values.reshape(1) if values.ndim == 0 else values
+        if values.shape != frame:
+            raise ValueError(f"sample has shape {values.shape}: the encoder was fitted on frames {frame}")
+        if np.isinf(values).any():
+            raise ValueError(f"sample={values.tolist()} is infinite: expected finite values; nan means missing")
+        vector: NDArray[np.float32] = self._encoder.encode(Sequences([np.stack([*self._samples, values])]))[0]
+        self._samples.append(values)
         self.n_samples += 1
         return vector
 
@@ -118,9 +118,9 @@ def _sequence_statistics(sequences: Sequences) -> NDArray[np.float64]:
             block = np.stack([sequences[int(i)].reshape(length, width) for i in some]).astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
                 rows.append((some, compute_statistics(block)))
-    found = np.concatenate([numbers for _, numbers in rows])
-    found[np.concatenate([items for items, _ in rows])] = found.copy()
-    if not np.isfinite(found).all():
-        bad = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+    statistics = np.concatenate([numbers for _, numbers in rows])
+    statistics[np.concatenate([items for items, _ in rows])] = statistics.copy()
+    if not np.isfinite(statistics).all():
+        bad = int(np.flatnonzero(~np.isfinite(statistics).all(axis=1))[0])
         raise ValueError(f"X: the statistics of sequence {bad} are too large for float64: give it in another unit")
-    return found
+    return statistics

@@ -111,8 +111,8 @@ class _OnnxSeriesBlock:
             yield self.graph.add("Add", self.reduce_time("Mean", self.mean), self.reduce_time("Mean", part))
         for part in self.cut_segments(N_SEGMENTS // 2):
             squares = self.reduce_time("Mean", self.square(part))
-            found = self.graph.add("Sub", squares, self.square(self.reduce_time("Mean", part)))
-            yield self.graph.add("Sqrt", self.graph.add("Max", found, self.number(0)))
+            variance = self.graph.add("Sub", squares, self.square(self.reduce_time("Mean", part)))
+            yield self.graph.add("Sqrt", self.graph.add("Max", variance, self.number(0)))
 
     def cut_segments(self, n_parts: int) -> Iterator[str]:
         """Parts of the time; none is empty, so those of a short series overlap."""
