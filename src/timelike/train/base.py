@@ -90,8 +90,8 @@ class Trained(Model):
     @property
     def trainer_(self) -> Trainer:
         """All fields of `trainer` as training uses them: the method's own choice in place of None."""
-        given = None if self.trainer is None else check_trainer(self.trainer, "trainer")
-        return _COMMON_TRAINER.replace(self._own_trainer).replace(given)
+        trainer = None if self.trainer is None else check_trainer(self.trainer, "trainer")
+        return _COMMON_TRAINER.replace(self._own_trainer).replace(trainer)
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
@@ -111,11 +111,11 @@ class Trained(Model):
         patience = self.trainer_.patience
         unused = {"validation": share or None, "validation_score": score, "patience": patience}
         if not self._validation_scores and any(value not in (None, math.inf) for value in unused.values()):
-            given = next(f"{name}={value!r}" for name, value in unused.items() if value not in (None, math.inf))
-            raise ValueError(f"trainer.{given}: {type(self).__name__} holds nothing out, and trains on all sequences")
+            setting = next(f"{name}={value!r}" for name, value in unused.items() if value not in (None, math.inf))
+            raise ValueError(f"trainer.{setting}: {type(self).__name__} holds nothing out, and trains on all sequences")
         if score is not None and score not in self._validation_scores:
-            known = " or ".join(map(repr, self._validation_scores))
-            raise ValueError(f"trainer.validation_score={score!r}: {type(self).__name__} knows {known}")
+            scores = " or ".join(map(repr, self._validation_scores))
+            raise ValueError(f"trainer.validation_score={score!r}: {type(self).__name__} knows {scores}")
 
     @abc.abstractmethod
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
@@ -253,13 +253,13 @@ class Trained(Model):
         }
         trainer = self.trainer_
         # what None and "auto" stand for, so that a field that is spelled out is the same training
-        meant = {
+        effective_values = {
             "validation": trainer.validation or 0.0,
             "validation_score": trainer.validation_score or next(iter(self._validation_scores), None),
             "precision": self._precision(),
         }
         fields = [name for name in TRAINING_FIELDS if name not in self._free_trainer_fields]
-        settings |= {name: repr(meant.get(name, getattr(trainer, name))) for name in fields}
+        settings |= {name: repr(effective_values.get(name, getattr(trainer, name))) for name in fields}
         if isinstance(targets, np.ndarray):
             settings["labels"] = fingerprint(targets)
         return {"sequences": fingerprint(sequences.lengths, sequences.values), **settings}
@@ -315,10 +315,10 @@ def double_precision_copy(network: Network) -> Network:
     [[3.0, 3.0]]
     """
     weights = [tensor.detach() for tensor in (*network.parameters(), *network.buffers())]
-    known = _double_copies.get(network)
+    entry = _double_copies.get(network)
     # the numbers themselves are compared: torch counts no change that goes through `.data`
-    if known is None or len(known[0]) != len(weights) or not all(map(torch.equal, known[0], weights)):
+    if entry is None or len(entry[0]) != len(weights) or not all(map(torch.equal, entry[0], weights)):
         double = copy.deepcopy(network).double().cpu().eval()
-        known = _double_copies[network] = [weight.clone() for weight in weights], double
-    found: Network = known[1]  # type: ignore[assignment]
-    return found
+        entry = _double_copies[network] = [weight.clone() for weight in weights], double
+    network_copy: Network = entry[1]  # type: ignore[assignment]
+    return network_copy

@@ -33,7 +33,7 @@ class Batch:
         self.tensors: dict[str, Tensor] = {name: torch.as_tensor(value) for name, value in tensors.items()}
 
     @classmethod
-    def from_sequences(cls, sequences: Sequences, ids: ArrayLike, /, **known: ArrayLike) -> Batch:
+    def from_sequences(cls, sequences: Sequences, ids: ArrayLike, /, **columns: ArrayLike) -> Batch:
         """The sequences at `ids`, padded: `x` (item, time, *frame), `lengths` (item,), and rows of what else is known.
 
         >>> import timelike as tl
@@ -44,7 +44,7 @@ class Batch:
         """
         positions = np.atleast_1d(np.asarray(ids, np.int64))
         x, lengths = sequences[positions].to_tensor()
-        rows = {name: torch.as_tensor(np.asarray(values)[positions]) for name, values in known.items()}
+        rows = {name: torch.as_tensor(np.asarray(values)[positions]) for name, values in columns.items()}
         return cls(positions, x=x, lengths=lengths, **rows)
 
     def __getitem__(self, name: str) -> Tensor:
@@ -60,11 +60,11 @@ class Batch:
         model = next((p for p in module.parameters() if p.is_floating_point()), None)
         if model is None:
             return self
-        moved = {
+        tensors = {
             name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else tensor.dtype)
             for name, tensor in self.tensors.items()
         }
-        return Batch(self.ids, **moved)
+        return Batch(self.ids, **tensors)
 
     def take(self, rows: ArrayLike) -> Batch:
         """A batch of some of the rows."""

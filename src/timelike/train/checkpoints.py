@@ -55,17 +55,17 @@ class Checkpoints:
             if self.resume is False:
                 _remove_checkpoints(self.folder)
         run.processes.barrier()  # until the first has tidied up: the others would read what is about to go
-        found = _read_latest(self.folder)
-        if found is None and self.resume is True:
+        checkpoint = _read_latest(self.folder)
+        if checkpoint is None and self.resume is True:
             raise FileNotFoundError(f"{self.folder} holds no checkpoint: resume='auto' starts anew where there is none")
-        if found is not None:
-            if seed_given and run.seed != found.state["seed"]:
+        if checkpoint is not None:
+            if seed_given and run.seed != checkpoint.state["seed"]:
                 raise ValueError(
                     f"the checkpoint in {self.folder} was made with another random_state: give the same or None to "
                     "continue; to start anew, give another folder or remove this one"
                 )
-            run.seed = found.state["seed"]
-            _restore_run(run, found)
+            run.seed = checkpoint.state["seed"]
+            _restore_run(run, checkpoint)
             self.newest = run.step, run.epoch
         run.processes.barrier()
 
@@ -154,8 +154,8 @@ def _wrap_errors(file: Path, entry: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{entry} of {file} does not fit ({said}); {_OTHER_TRAINING_HINT}") from error
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{entry} of {file} does not fit ({reason}); {_OTHER_TRAINING_HINT}") from error
 
 
 def _refuse_other_training(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
@@ -168,14 +168,14 @@ def _refuse_other_training(theirs: dict[str, Any], own: dict[str, Any], folder: 
 
 
 def _check_weights(module: nn.Module, weights: dict[str, Tensor], path: Path) -> None:
-    def differing(what: Callable[[Tensor], Any]) -> Iterator[tuple[str, Any, Any]]:
+    def differences(what: Callable[[Tensor], Any]) -> Iterator[tuple[str, Any, Any]]:
         own, theirs = ({name: what(one) for name, one in side.items()} for side in (module.state_dict(), weights))
         for name in sorted(own.keys() | theirs.keys()):
             if own.get(name) != theirs.get(name):
                 yield name, theirs.get(name, "none"), own.get(name, "none")
 
     for word, what in (("shape", lambda one: tuple(one.shape)), ("dtype", lambda one: one.dtype)):
-        for name, there, here in differing(what):
+        for name, there, here in differences(what):
             raise ValueError(
                 f"the checkpoint {path} does not fit the module: {name} has {word} {there} there and {here} here; "
                 f"{_OTHER_TRAINING_HINT}"
@@ -213,18 +213,20 @@ def _checkpoint_name(step: int, epoch: int) -> str:
 
 def _to_separate_tensors(tensors: dict[str, Any]) -> dict[str, Tensor]:
     """Copies on the CPU, none sharing memory with another, as safetensors wants them."""
-    given = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
-    return {name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in given.items()}
+    by_name = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
+    return {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in by_name.items()
+    }
 
 
 def _read_latest(folder: Path) -> Checkpoint | None:
     """The newest checkpoint that can be read, or None where there is none."""
-    found = _list_checkpoints(folder)
-    for position, path in enumerate(reversed(found)):
+    paths = _list_checkpoints(folder)
+    for position, path in enumerate(reversed(paths)):
         try:
             return _read_checkpoint(path)
         except ValueError as error:
-            if position == len(found) - 1:
+            if position == len(paths) - 1:
                 raise
             warnings.warn(f"{error}: continuing from the checkpoint before it", stacklevel=4)
     return None
@@ -245,11 +247,11 @@ def _read_checkpoint(path: Path) -> Checkpoint:
     """A checkpoint as it was written: both files, their checksums, and every entry of the state of its kind."""
     content, tensors = _read_state(path / _STATE), _read_tensors(path / _TENSORS)
     rest = {name: value for name, value in content.items() if name != "checksum"}
-    found = {"tensors_checksum": files.file_checksum(path / _TENSORS), "checksum": files.json_checksum(rest)}
+    checksums = {"tensors_checksum": files.file_checksum(path / _TENSORS), "checksum": files.json_checksum(rest)}
     for name, file in (("tensors_checksum", _TENSORS), ("checksum", _STATE)):
         if name not in content:
             raise ValueError(f"{path / _STATE} has no {name!r}: {_removal_hint(path)}")
-        if content[name] != found[name]:
+        if content[name] != checksums[name]:
             raise ValueError(f"{path / file} has changed since it was written; {_removal_hint(path)}")
     try:
         state = trees.unflatten(content.get("state"), tensors)
@@ -257,8 +259,10 @@ def _read_checkpoint(path: Path) -> Checkpoint:
         schema.check_value(_history_tracks(tensors), "history", TRACKS_SCHEMA)
         _check_position(path.name, state, len(tensors["history.loss.steps"]))
     except Exception as error:  # whatever an edited file makes of it
-        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path / _STATE} and {_TENSORS} make no checkpoint: {said}; {_removal_hint(path)}") from error
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"{path / _STATE} and {_TENSORS} make no checkpoint: {reason}; {_removal_hint(path)}"
+        ) from error
     return Checkpoint(path, state, tensors)
 
 
@@ -288,11 +292,11 @@ def _removal_hint(path: Path) -> str:
 
 def _history_tracks(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
     """What `History.tensors` wrote, by track and part."""
-    found: dict[str, dict[str, Any]] = {}
+    tracks: dict[str, dict[str, Any]] = {}
     for name, tensor in trees.strip_prefix("history", tensors).items():
         track, _, part = name.rpartition(".")
-        found.setdefault(track, {})[part] = tensor.numpy()
-    return found
+        tracks.setdefault(track, {})[part] = tensor.numpy()
+    return tracks
 
 
 def _check_position(name: str, state: dict[str, Any], n_losses: int) -> None:

@@ -18,8 +18,8 @@ def now() -> float:
 
 def fit_start() -> float:
     """When the fit of the model began that is being fitted; now, where none is."""
-    known = _fit_start.get()
-    return now() if known is None else known
+    start = _fit_start.get()
+    return now() if start is None else start
 
 
 @contextmanager

@@ -152,11 +152,11 @@ class History:
 
     def tensors(self) -> dict[str, Tensor]:
         """All tracks, for a checkpoint."""
-        found = {}
+        tensors = {}
         for name, track in self.tracks.items():
-            found[f"{name}.steps"] = torch.tensor(track.steps, dtype=torch.int64)
-            found[f"{name}.values"] = torch.tensor(track.values, dtype=torch.float64)
-        return found
+            tensors[f"{name}.steps"] = torch.tensor(track.steps, dtype=torch.int64)
+            tensors[f"{name}.values"] = torch.tensor(track.values, dtype=torch.float64)
+        return tensors
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take up the tracks of a checkpoint."""

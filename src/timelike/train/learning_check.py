@@ -42,17 +42,19 @@ def warn_if_not_learned(history: History, objective: Objective) -> None:
     if history.n_steps < MIN_CHECKED_STEPS or history.stop_reason == "Ctrl-C" or perfect:
         return
     fits = objective.has_time_for_check  # what needs the network again takes time
-    seen = (
+    reason = (
         (objective.failure_reason() if fits else None)
         or objective.data_issue
         or _check_scores(history)
         or _check_losses(history)
     )
-    if seen is None and fits:
-        seen = _check_shuffled_loss(objective)
-    if seen is not None:
+    if reason is None and fits:
+        reason = _check_shuffled_loss(objective)
+    if reason is not None:
         name = objective.owner or type(objective).__name__
-        warnings.warn(f"{name} has learned little or nothing: {seen}", NotLearnedWarning, stacklevel=find_stack_level())
+        warnings.warn(
+            f"{name} has learned little or nothing: {reason}", NotLearnedWarning, stacklevel=find_stack_level()
+        )
 
 
 def learning_check_steps(objective: Objective) -> float:
@@ -110,18 +112,18 @@ def _check_shuffled_loss(objective: Objective) -> str | None:
 
 def _training_batches(objective: Objective) -> Iterator[Batch]:
     """A few batches as training draws them, from several epochs where one is short."""
-    rng, seen = np.random.default_rng(0), 0
+    rng, count = np.random.default_rng(0), 0
     for epoch in range(N_COMPARED_BATCHES):
         for batch in objective.batches(epoch, rng):
             yield batch
-            seen += 1
-            if seen == N_COMPARED_BATCHES:
+            count += 1
+            if count == N_COMPARED_BATCHES:
                 return
 
 
 def _batch_loss(objective: Objective, batch: Batch) -> float:
-    found = objective.loss(batch.match_module(objective.module))
-    return float(found if isinstance(found, torch.Tensor) else found["loss"])
+    loss = objective.loss(batch.match_module(objective.module))
+    return float(loss if isinstance(loss, torch.Tensor) else loss["loss"])
 
 
 def warn_of_unused_patience(trainer: Trainer) -> None:

@@ -146,8 +146,8 @@ def _check_schedules(schedule: Any, horizon: int | None) -> Mapping[str, Schedul
                 f"schedule is a {type(one).__name__}: expected a Schedule such as Cosine(), or a dict of them"
             )
         one.check(horizon)
-    found: Mapping[str, Schedule] | Schedule = schedule
-    return found
+    schedules: Mapping[str, Schedule] | Schedule = schedule
+    return schedules
 
 
 def _check_checkpoints(folder: str | Path | None, every: int | timedelta, resume: Any) -> Checkpoints | None:
@@ -183,11 +183,13 @@ class TrainingRun:
     def identity(self) -> dict[str, str | int]:
         """Asked for once, and only where there is a checkpoint: a fingerprint reads all of the data."""
         if self._identity is None:
-            found = dict(self.objective.identity())
+            identity = dict(self.objective.identity())
             # the objective knows best what it learns from; a fingerprint of its owner's is of data before standardizing
             settings = self.objective.checkpoint_settings.items()
-            found |= {name: value for name, value in settings if name not in found or isinstance(value, Fingerprint)}
-            self._identity = found
+            identity |= {
+                name: value for name, value in settings if name not in identity or isinstance(value, Fingerprint)
+            }
+            self._identity = identity
         return self._identity
 
     def stop(self, reason: str) -> None:
@@ -259,10 +261,12 @@ class TrainingLoop:
             run.module.eval()
             self._run_callbacks("on_train_end")
         if run.stop_reason == "Ctrl-C" and self.processes.is_first:
-            kept = f", and {self.checkpoints.folder} has a checkpoint to continue from" if self.checkpoints else ""
+            checkpoint_note = (
+                f", and {self.checkpoints.folder} has a checkpoint to continue from" if self.checkpoints else ""
+            )
             warnings.warn(
-                f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}; press it twice to stop "
-                "what called this too",
+                f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{checkpoint_note}; press it "
+                "twice to stop what called this too",
                 stacklevel=3,
             )
 
@@ -391,9 +395,9 @@ class TrainingLoop:
         if limit is None or run.step == 0:
             return most
         # a moment says little of the pace, and a training that will not be ended must not depend on the clock
-        known = most is None or self._elapsed_seconds() > _PACE_SHARE * limit
+        has_pace = most is None or self._elapsed_seconds() > _PACE_SHARE * limit
         left = limit - self._spent_seconds() - self._reserved_seconds()
-        fits = run.step + max(1, int(left / max(self._seconds_per_step(), 1e-9))) if known else 0
+        fits = run.step + max(1, int(left / max(self._seconds_per_step(), 1e-9))) if has_pace else 0
         agreed: int = self.processes.broadcast(fits)  # clocks differ, and all processes must have one learning rate
         return most if agreed == 0 or (most is not None and agreed > most) else agreed
 

@@ -132,8 +132,8 @@ class Objective(ABC):
         Until its first update a step may be given up after Ctrl-C, as may a batch that is being drawn: what `state`
         gives is not to change before.
         """
-        found = self.loss(batch)
-        numbers = found if isinstance(found, Mapping) else {"loss": found}
+        losses = self.loss(batch)
+        numbers = losses if isinstance(losses, Mapping) else {"loss": losses}
         optimizer_step(numbers.get("loss"))
         return numbers
 

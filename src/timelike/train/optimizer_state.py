@@ -38,9 +38,9 @@ def load_optimizer(optimizer: Optimizer, saved: dict[str, Any]) -> None:
         raise ValueError(
             f"it has {len(saved['changed'])} parameter groups: the optimizer has {len(fresh['param_groups'])}"
         )
-    known = {place for group in fresh["param_groups"] for place in group["params"]}
-    for place in saved["state"].keys() - known:
-        raise ValueError(f"state[{place}] is of no parameter: there are {len(known)}")
+    positions = {place for group in fresh["param_groups"] for place in group["params"]}
+    for place in saved["state"].keys() - positions:
+        raise ValueError(f"state[{place}] is of no parameter: there are {len(positions)}")
     for changed in saved["changed"]:
         for name in changed.keys() & {"params", "lr"}:
             raise ValueError(f"changed has {name!r}, which no optimizer changes itself")

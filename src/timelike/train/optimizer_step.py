@@ -119,21 +119,21 @@ class OptimizerStep:
 
 def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
     """The objective's optimisers by name; their parameters must be the module's, or no checkpoint would keep them."""
-    given = objective.optimizers()
-    found = dict(given) if isinstance(given, Mapping) else {"optimizer": given}
-    known = {id(parameter) for parameter in objective.module.parameters()}
-    for name, one in found.items():
+    optimizers = objective.optimizers()
+    by_name = dict(optimizers) if isinstance(optimizers, Mapping) else {"optimizer": optimizers}
+    parameter_ids = {id(parameter) for parameter in objective.module.parameters()}
+    for name, one in by_name.items():
         if not isinstance(one, Optimizer):
             raise TypeError(f"optimizers() gave a {type(one).__name__}: expected a torch optimizer, or a dict of them")
-        if any(id(parameter) not in known for group in one.param_groups for parameter in group["params"]):
+        if any(id(parameter) not in parameter_ids for group in one.param_groups for parameter in group["params"]):
             raise ValueError(
                 f"the optimizer {name!r} of {type(objective).__name__} has parameters that are not in its module: "
                 "make them part of it, or a checkpoint cannot keep them"
             )
-    if not found:
+    if not by_name:
         raise ValueError(f"optimizers() of {type(objective).__name__} gave none: expected at least one")
-    _refuse_large_rates(found)
-    return found
+    _refuse_large_rates(by_name)
+    return by_name
 
 
 def _refuse_large_rates(optimizers: Mapping[str, Optimizer]) -> None:

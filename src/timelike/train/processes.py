@@ -107,8 +107,8 @@ class Processes:
         there = torch.tensor([float(p.grad is not None) for p in group], dtype=group[0].dtype, device=self.device)
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in group]
         flat = self.mean(torch.cat([*(gradient.reshape(-1) for gradient in gradients), there]))
-        *parts, known = torch.split(flat, [*(p.numel() for p in group), len(group)])
-        for parameter, part, exists in zip(group, parts, known.tolist(), strict=True):
+        *parts, presence = torch.split(flat, [*(p.numel() for p in group), len(group)])
+        for parameter, part, exists in zip(group, parts, presence.tolist(), strict=True):
             parameter.grad = part.view_as(parameter).clone() if exists else None
 
     def copy_buffers(self, module: nn.Module) -> None:
@@ -125,8 +125,8 @@ class Processes:
 
 def has_bfloat16() -> bool:
     """Whether this processor has instructions for products of bfloat16 numbers: without them they are slow."""
-    known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not say
-    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not say
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def _refuse_absent_device(accelerator: Accelerator, devices: int) -> None:

@@ -244,9 +244,9 @@ class Plateau(Schedule):
     def factor(self, step: int, horizon: int | None, history: History) -> float:
         """Counted anew from the history, so that there is no state to keep."""
         scored = self.monitor == "score" or (self.monitor == "auto" and len(history.scores) > 0)
-        seen = history.scores if scored else history["epoch_loss"]
+        values = history.scores if scored else history["epoch_loss"]
         factor, best, waited = 1.0, math.inf, 0
-        for value in (-seen if scored and history.higher_is_better else seen).tolist():
+        for value in (-values if scored and history.higher_is_better else values).tolist():
             best, waited = (value, 0) if value < best else (best, waited + 1)
             if waited == self.patience:
                 factor, waited = factor * self.gamma, 0

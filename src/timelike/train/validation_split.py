@@ -42,10 +42,10 @@ def sample_class_validation(
     if share == 0:
         return np.empty(0, np.int64)
     if groups is not None and len(np.unique(groups)) > 1:
-        held = _choose_groups(np.unique(groups, return_inverse=True)[1], classes, share, rng)
-        left = np.bincount(np.delete(classes, held), minlength=int(classes.max()) + 1)
+        positions = _choose_groups(np.unique(groups, return_inverse=True)[1], classes, share, rng)
+        left = np.bincount(np.delete(classes, positions), minlength=int(classes.max()) + 1)
         if (left >= np.minimum(np.bincount(classes), min_kept)).all():
-            return held
+            return positions
     return _stratified_positions(classes, share, rng, min_kept)
 
 
@@ -55,17 +55,17 @@ def _choose_groups(
     """Positions of whole groups, with every class among them where the classes are in several groups."""
     in_several = all(len(np.unique(groups[classes == kind])) > 1 for kind in np.unique(classes))
     places = Sequences(np.zeros((len(groups), 1)), groups=groups, ids=np.arange(len(groups)))
-    held = places.split(share, stratify=classes if in_several else False, random_state=rng)[1]
-    return np.asarray(held.ids, np.int64)
+    held_out = places.split(share, stratify=classes if in_several else False, random_state=rng)[1]
+    return np.asarray(held_out.ids, np.int64)
 
 
 def _stratified_positions(
     classes: NDArray[np.int64], share: float, rng: np.random.Generator, min_kept: int
 ) -> NDArray[np.int64]:
     """Positions of the same share of every class that has enough members, `min_kept` of which are left in any case."""
-    held = [np.empty(0, np.int64)]
+    positions = [np.empty(0, np.int64)]
     for members in (np.flatnonzero(classes == kind) for kind in np.unique(classes)):
         if len(members) >= max(_MIN_MEMBERS, min_kept + 1):
             size = min(max(1, round(share * len(members))), len(members) - min_kept)
-            held.append(rng.permutation(members)[:size])
-    return np.sort(np.concatenate(held))
+            positions.append(rng.permutation(members)[:size])
+    return np.sort(np.concatenate(positions))

@@ -43,12 +43,12 @@ def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
     return network
 
 
-def _check_weight(given: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None:
+def _check_weight(weight: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None:
     shape, kind = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
-    if given.shape != shape or given.dtype.name != kind:
-        raise ValueError(f"{name} has shape {given.shape} and dtype {given.dtype}: expected {shape} and {kind}")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise ValueError(f"{name} holds {given[~np.isfinite(given)][0]}: expected finite numbers")
+    if weight.shape != shape or weight.dtype.name != kind:
+        raise ValueError(f"{name} has shape {weight.shape} and dtype {weight.dtype}: expected {shape} and {kind}")
+    if weight.dtype.kind == "f" and not np.isfinite(weight).all():
+        raise ValueError(f"{name} holds {weight[~np.isfinite(weight)][0]}: expected finite numbers")
 
 
 @contextmanager
@@ -64,18 +64,18 @@ def _limit_network_size(numbers: int, arrays: int) -> Iterator[None]:
         if left[kind] < 0:
             raise ValueError(f"network_ has {numbers} numbers in {arrays} arrays: the options say that it is larger")
 
-    def tensor(module: nn.Module, name: str, given: Any) -> None:
-        if given is not None and threading.get_ident() == thread:
-            count("numbers", given.numel())
+    def count_tensor(module: nn.Module, name: str, tensor: Any) -> None:
+        if tensor is not None and threading.get_ident() == thread:
+            count("numbers", tensor.numel())
 
-    def part(module: nn.Module, name: str, given: Any) -> None:
+    def count_module(module: nn.Module, name: str, part: Any) -> None:
         if threading.get_ident() == thread:
             count("modules", 1)
 
     hooks = [
-        registration.register_module_parameter_registration_hook(tensor),
-        registration.register_module_buffer_registration_hook(tensor),
-        registration.register_module_module_registration_hook(part),
+        registration.register_module_parameter_registration_hook(count_tensor),
+        registration.register_module_buffer_registration_hook(count_tensor),
+        registration.register_module_module_registration_hook(count_module),
     ]
     try:
         yield
