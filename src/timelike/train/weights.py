@@ -1,4 +1,4 @@
-"""Weights of a network read back from a folder: checked one by one, in a network that is no larger than they are."""
+"""Loading the weights of a network: each is checked, and the size of the network is limited while it is built."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import torch
 from torch import nn
 from torch.nn.modules import module as registration
 
-_MODULES_PER_TENSOR = 64  # modules without weights that a network may have for every tensor, and as many to begin with
-_MAX_REGISTRATIONS = 4  # times that a weight may be registered: some layers replace what another layer made
+_MODULES_PER_TENSOR = 64  # modules without weights allowed per tensor, plus this number for the whole network
+_MAX_REGISTRATIONS = 4  # registrations allowed per weight: some layers replace weights of another
 
 
 def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
-    """The network that `build` makes, with exactly these weights; an error that names the first that does not fit.
+    """The network of `build` with exactly these weights; the error names the first weight that does not fit.
 
-    Options may come from a folder that somebody edited, and a network may have any size: building stops as soon as it
-    has more numbers than there are weights.
+    The options may come from an edited folder and describe a network of any size, so building stops as soon as the
+    network has more numbers than the weights.
 
     >>> network = load_weights(lambda: nn.Linear(2, 1, bias=False), {"weight": np.ones((1, 2), np.float32)})
     >>> network.weight.tolist()
@@ -53,7 +53,7 @@ def _check_weight(weight: np.ndarray[Any, Any], tensor: torch.Tensor, name: str)
 
 @contextmanager
 def _limit_network_size(numbers: int, arrays: int) -> Iterator[None]:
-    """An error as soon as this thread registers far more parameters, buffers or modules than so many."""
+    """Raise an error as soon as this thread registers far more parameters, buffers or modules than these."""
     thread, left = (
         threading.get_ident(),
         {"numbers": _MAX_REGISTRATIONS * numbers, "modules": _MODULES_PER_TENSOR * (arrays + 1)},
