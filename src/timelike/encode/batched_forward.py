@@ -1,4 +1,4 @@
-"""Vectors of a network, computed in batches of similar lengths; the bits do not depend on the other items."""
+"""Vectors of a network, computed in batches of similar lengths; results do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..sequences.moments import RESCALE_HINT
 from ..train.base import double_precision_copy, torch_threads
 from ..train.batches import similar_length_batches
 
-BATCH_STEPS = 1 << 17  # of a batch to encode, so that memory stays bounded
+BATCH_STEPS = 1 << 17  # steps per batch, which bounds the memory
 
 
 def encode_batches(
@@ -27,10 +27,10 @@ def encode_batches(
     batch_steps: int = BATCH_STEPS,
     call: Callable[[Any, Tensor, Any], Tensor] | None = None,
 ) -> NDArray[np.float32]:
-    """Vectors (item, feature) of standardized sequences by a network (x, lengths) → vectors.
+    """Vectors (item, feature) of standardized sequences, by a network (x, lengths) → vectors.
 
-    Computed in double precision and rounded once, unless the network is batch invariant; `call` replaces calling the
-    network itself.
+    They are computed in double precision and rounded once, unless the network is batch invariant; `call` replaces the
+    call of the network.
 
     >>> import timelike as tl
     >>> network = tl.encode.CausalNetwork(1, n_features=4, channels=2, depth=1, reduced_size=3)
@@ -51,7 +51,7 @@ def encode_batches(
             ).numpy()
             if outputs.ndim != 2 or len(outputs) != len(chosen):
                 name, shape = type(network).__name__, tuple(x.shape)
-                raise ValueError(f"{name} gives {outputs.shape} for sequences {shape}: expected (item, feature)")
+                raise ValueError(f"{name} returns {outputs.shape} for sequences {shape}: expected (item, feature)")
             if not vectors.size:
                 vectors = np.empty((len(ready), outputs.shape[1]), np.float32)
             vectors[chosen] = outputs
