@@ -97,7 +97,7 @@ def test_a_tree_with_a_cycle_is_refused(case):
     inner = np.flatnonzero(left >= 0)
     left[inner[1]] = inner[0]
     replace_arrays(case.folder, {"model.learned.head_.left": left})
-    with pytest.raises(ValueError, match="head_: a node stands before its parent"):
+    with pytest.raises(ValueError, match="head_: a node comes before its parent"):
         tl.load_model(case.folder)
     far = case.arrays["model.learned.head_.feature"] + 10**6
     replace_arrays(case.folder, case.arrays | {"model.learned.head_.feature": far})

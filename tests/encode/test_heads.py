@@ -276,7 +276,7 @@ def test_what_is_wrong_is_said_before_anything_is_trained(waves, monkeypatch):
             kind(small).fit(waves.replace(labels=None))
         with pytest.raises(ValueError, match="y has shape .3,. for 60 sequences"):
             kind(small).fit(waves, [1, 2, 3])
-        with pytest.raises(NotFittedError, match="fit_encoder=False needs an encoder that is fitted"):
+        with pytest.raises(NotFittedError, match="fit_encoder=False needs a fitted encoder"):
             kind(small, fit_encoder=False).fit(waves, np.arange(60) % 2)
         with pytest.raises(TypeError, match="expected an encoder such as"):
             kind("causal").fit(waves, np.arange(60) % 2)

@@ -77,7 +77,7 @@ def test_a_stream_is_for_kernels_that_look_back_only():
         tl.encode.combine([tl.Rocket(n_features=20)]),
         tl.metric.WhitenedCosine(tl.Rocket(n_features=20)),
     ):
-        with pytest.raises(ValueError, match=r"causal=False: kernels look ahead.*use Rocket\(causal=True\)"):
+        with pytest.raises(ValueError, match=r"causal=False: kernels use future steps.*use Rocket\(causal=True\)"):
             model.fit(noise((20, 30))).stream()
 
 

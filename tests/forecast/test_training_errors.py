@@ -121,7 +121,7 @@ def test_one_that_learned_says_nothing(swings):
 def test_a_few_steps_are_judged_only_where_time_was_over(swings):
     assert said(separation(learning_rate=1e-9, max_steps=10, **SEPARATION), swings) == ""
     words = said(separation(learning_rate=1e-9, max_time=1e-9, **SEPARATION), swings)
-    assert "made one step only" in words
+    assert "made only one step" in words
     assert "its error is" in words
 
 

@@ -193,7 +193,7 @@ def test_a_loss_that_cannot_learn_from_pairs_names_those_that_can():
         ("tap", {"alignment": 30}, "alignment=30: expected a metric.AlignmentPredictor"),
         ("tap", {"supervision": "episodes", "validation_score": "average_precision"}, "is validated by its loss"),
         ("rvsml", {"learning_rate": 0.1}, "trainer.learning_rate=0.1: RVSML has no use for it"),
-        ("elements", {"validation": 0.2}, "trainer.validation=0.2: ElementWise holds nothing out"),
+        ("elements", {"validation": 0.2}, "trainer.validation=0.2: ElementWise has no validation"),
         ("rvsml", {"n_virtual_frames": 0}, "n_virtual_frames=0: expected at least 1"),
         ("rvsml", {"aligner": "tap"}, "aligner='tap': expected one of 'dtw', 'opw'"),
         ("rvsml", {"regularization": 0.0}, "regularization=0.0: expected"),

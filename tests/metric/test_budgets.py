@@ -165,7 +165,7 @@ def test_patience_holds_something_out_to_be_patient_about():
 
 
 def test_a_training_without_time_for_a_second_step_says_so():
-    with pytest.warns(NotLearnedWarning, match="made one step only, as max_time was over"):
+    with pytest.warns(NotLearnedWarning, match="made only one step, because max_time was over"):
         tl.SiameseGRU(**SMALL, max_time=1e-9).fit(*toy())
 
 

@@ -285,7 +285,7 @@ def test_pressing_ctrl_c_twice_stops_a_search_too(train, monkeypatch):
     monkeypatch.setattr(supervised.ValidatedSupervisedObjective, "loss", pressed)
     monkeypatch.setattr(trained_base, "fit", counted)
     with (
-        pytest.warns(UserWarning, match="press it twice to stop what called this too"),
+        pytest.warns(UserWarning, match="press it twice to stop the calling program too"),
         pytest.raises(KeyboardInterrupt),
     ):
         cross_val_score(tl.Neighbors(MAKERS["siamese"](max_epochs=30, patience=None)), train, train.labels, cv=5)

@@ -117,7 +117,7 @@ def test_a_collapsed_encoder_whose_loss_is_that_of_guessing_is_found_out(kind):
         objective = CropPairObjective(Constant(), X, trainer, NTXent(temperature=0.1, augment=False))
     else:
         objective = TLossObjective(Constant(), X, trainer, TLoss(), n_negatives=3)
-    with pytest.warns(NotLearnedWarning, match="labels or partners exchanged, which is chance") as seen:
+    with pytest.warns(NotLearnedWarning, match="labels or partners shuffled, which is chance") as seen:
         warn_if_not_learned(history, objective)
     if kind == "softmax":
         assert f"what it learned from is {np.log(11):.3g}" in str(seen[0].message)

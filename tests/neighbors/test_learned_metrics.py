@@ -205,7 +205,7 @@ def test_what_cannot_be_is_said(waves, encoder, tmp_path):
         tl.Neighbors().set_params(metric__window__x=3)
     resuming = tl.CausalEncoder(**SMALL, trainer=tl.Trainer(checkpoint=tmp_path / "run"))
     once = tl.Neighbors(resuming).fit(waves)
-    with pytest.raises(ValueError, match="has other sequences: it is from another training, so give another folder"):
+    with pytest.raises(ValueError, match="has other sequences: it belongs to another training, so give another folder"):
         tl.Neighbors(resuming).fit(waves[:20])
     np.testing.assert_array_equal(tl.Neighbors(resuming).fit(waves).metric_.encode(waves), once.metric_.encode(waves))
     assert alike(tl.Neighbors(resuming.fit(waves)).fit(waves).metric_, resuming, waves)

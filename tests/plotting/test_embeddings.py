@@ -113,7 +113,7 @@ def test_what_does_not_is_refused(waves):
             return vectors[:, :3]
 
     encoder, X = encoder_and(waves)
-    with pytest.raises(ValueError, match=r"gave an array of shape \(18, 3\): expected \(18, 2\)"):
+    with pytest.raises(ValueError, match=r"returned an array \(18, 3\): expected \(18, 2\)"):
         encoder.plot(X, reducer=Wide())
     for wrong in ("pca", Wide):
         with pytest.raises(TypeError, match="expected None, or an object with fit_transform"):

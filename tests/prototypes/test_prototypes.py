@@ -994,7 +994,7 @@ def test_a_batch_is_of_two_sequences_or_more_and_nothing_is_held_out():
     tl.Prototypes(trainer=tl.Trainer(batch_size=2))._refuse_options()
     with pytest.raises(ValueError, match=r"trainer\.batch_size=1: expected at least 2"):
         tl.Prototypes(trainer=tl.Trainer(batch_size=1)).fit(waves())
-    with pytest.raises(ValueError, match=r"trainer\.validation=0.2: Prototypes holds nothing out"):
+    with pytest.raises(ValueError, match=r"trainer\.validation=0.2: Prototypes has no validation"):
         tl.Prototypes(trainer=tl.Trainer(validation=0.2)).fit(waves())
 
 

@@ -162,7 +162,7 @@ def test_one_step_is_told_what_took_the_time(ticking, monkeypatch):
 
     monkeypatch.setattr(encoder_adapter, "fit_extra_encoders", ticking.passes(23.0, encoder_adapter.fit_extra_encoders))
     X = np.random.default_rng(0).standard_normal((8, 6))
-    words = r"made one step only.* \(fitting the encoders beside the network, of which extra_encoders=\[\] has none, took 23 s\)"
+    words = r"made only one step.* \(fitting the encoders beside the network, of which extra_encoders=\[\] has none, took 23 s\)"
     with pytest.warns(NotLearnedWarning, match=words):
         tl.Prototypes(max_time=6, random_state=0).fit(X, np.arange(8) % 2)
 

@@ -140,7 +140,7 @@ def test_without_a_readable_checkpoint_the_file_is_named(tmp_path):
     with pytest.raises(ValueError, match="state.json cannot be read"):
         fit(Line(), max_steps=4, checkpoint=tmp_path)
     state.write_text(text.replace('"version": 1', '"version": 2'))
-    with pytest.raises(ValueError, match="has version 2 and this timelike knows 1: use a newer timelike"):
+    with pytest.raises(ValueError, match="has version 2 and this timelike reads 1: use a newer timelike"):
         fit(Line(), max_steps=4, checkpoint=tmp_path)
 
 
@@ -157,7 +157,7 @@ def test_resume_is_an_argument(tmp_path):
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     fit(Line(), max_steps=2, checkpoint=tmp_path, random_state=0)
-    with pytest.raises(ValueError, match="was made with another random_state: give the same or None to continue"):
+    with pytest.raises(ValueError, match="was made with another random_state: give the same or None to resume"):
         fit(Line(), max_steps=4, checkpoint=tmp_path, random_state=1)
     with pytest.raises(ValueError, match=r"does not fit the module: 1.bias has shape \(8,\) there and none here"):
         fit(Line(norm=False), max_steps=4, checkpoint=tmp_path, random_state=0)

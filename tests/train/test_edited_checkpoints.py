@@ -71,7 +71,7 @@ def outcome(path):
         steps = resume(path).n_steps
     except ValueError as error:
         # a variance below 0 is seen when the module is judged, as weights of 1e30 are in a loss
-        words = {str(path.parent): "refused", "the score that validate() gave": "diverged"}
+        words = {str(path.parent): "refused", "the score of validate()": "diverged"}
         return next((found for part, found in words.items() if part in str(error)), str(error))
     except DivergenceError:
         return "diverged"
@@ -118,9 +118,9 @@ def test_a_bit_of_the_state_that_flipped_is_noticed(copied, written):
         (("seed",), "x", "state.seed is 'x'"),
         (("optimizers", "optimizer"), DROPPED, "has no optimizer"),
         (("optimizers", "optimizer", "changed"), [], "changed is a list"),
-        (("optimizers", "optimizer", "changed"), [{"params": [0]}], "changed has 'params'"),
+        (("optimizers", "optimizer", "changed"), [{"params": [0]}], "changed holds 'params'"),
         (("optimizers", "optimizer", "changed"), [{"betas": 3}], "TypeError"),
-        (("optimizers", "optimizer", "state", "__items__", 0, 0), 99, r"state\[99\] is of no parameter"),
+        (("optimizers", "optimizer", "state", "__items__", 0, 0), 99, r"state\[99\] belongs to no parameter"),
         (("optimizers", "optimizer", "state", "__items__", 0, 1, "exp_avg"), DROPPED, "KeyError: 'exp_avg'"),
     ],
 )

@@ -291,7 +291,7 @@ def test_a_second_ctrl_c_interrupts_at_once():
 
 
 def test_a_second_ctrl_c_in_the_next_training_interrupts_that_one(monkeypatch):
-    with pytest.warns(UserWarning, match="Ctrl-C after step 2.*; press it twice to stop what called this too"):
+    with pytest.warns(UserWarning, match="Ctrl-C after step 2.*; press it twice to stop the calling program too"):
         fit(Line(), max_epochs=5, callbacks=[Presses(2)])
     with pytest.raises(KeyboardInterrupt):
         fit(Line(), max_epochs=5, callbacks=[Presses(2)])
@@ -426,7 +426,7 @@ def test_a_history_draws_itself():
         ({"max_steps": 1, "precision": "16-mixed"}, "precision='16-mixed': expected one of '32-true'"),
         ({"max_steps": 1, "strategy": "fsdp"}, "strategy='fsdp': expected one of 'auto', 'ddp'"),
         ({"max_steps": 1, "schedule": "cosine"}, "schedule is a str: expected a Schedule such as Cosine()"),
-        ({"max_steps": 1, "resume": True}, "resume=True needs a checkpoint: give the folder it is in"),
+        ({"max_steps": 1, "resume": True}, "resume=True needs a checkpoint: give its folder"),
         ({"max_steps": 1, "checkpoint": 3}, "checkpoint=3: expected the path of a folder"),
         ({"max_steps": 1, "checkpoint": ""}, "checkpoint='': expected the path of a folder; the current one is '.'"),
         ({"max_steps": 1, "resume": "yes"}, "resume='yes': expected 'auto', True or False"),
@@ -472,10 +472,10 @@ def test_bad_objectives_are_told_what_is_missing():
         (Loose, "has parameters that are not in its module"),
         (Detached, "without a gradient: expected a tensor of one number that depends on the module"),
         (Idle, "step() of Idle made no update: expected it to call optimizer_step(loss)"),
-        (Empty, "batches() of Empty gave none in epoch 0"),
-        (Bare, "batches() gave a Tensor: expected a timelike.train.Batch"),
+        (Empty, "batches() of Empty returned none in epoch 0"),
+        (Bare, "batches() returned a Tensor: expected a timelike.train.Batch"),
         (Reserved, "expected 'loss' among the names, and none of"),
-        (Wrong, "the score that validate() gave after step 6=nan"),
+        (Wrong, "the score of validate() after step 6=nan"),
     ]:
         with pytest.raises((ValueError, TypeError, RuntimeError)) as caught:
             fit(kind(), max_epochs=1)

@@ -142,9 +142,11 @@ def test_a_preset_and_a_trainer_are_merged_field_by_field():
 
 
 def test_a_score_that_a_method_does_not_know_is_refused():
-    with pytest.raises(ValueError, match=r"trainer.validation_score='average_precision': CausalEncoder knows 'loss'"):
+    with pytest.raises(
+        ValueError, match=r"trainer.validation_score='average_precision': CausalEncoder supports 'loss'"
+    ):
         encoder(validation=0.2, validation_score="average_precision").fit(X)
-    with pytest.raises(ValueError, match=r"trainer.validation=0.2: Prototypes holds nothing out"):
+    with pytest.raises(ValueError, match=r"trainer.validation=0.2: Prototypes has no validation"):
         tl.Prototypes(trainer=tl.Trainer(validation=0.2)).fit(X)
 
 
@@ -220,7 +222,7 @@ def test_options_are_found_in_a_field_that_changes_with_them():
 
 
 def test_betas_are_for_adam():
-    with pytest.raises(ValueError, match="optimizer='sgd' has none"):
+    with pytest.raises(ValueError, match="optimizer='sgd' has no betas"):
         tl.Trainer(optimizer="sgd", betas=(0.9, 0.99))
     assert tl.Separation(trainer=tl.Trainer(optimizer="sgd")).trainer_.betas is None
 
@@ -239,7 +241,7 @@ def test_patience_without_validation_is_told():
     encoder = tl.CausalEncoder(channels=4, depth=1, n_features=4, max_steps=2, trainer=tl.Trainer(patience=2))
     with pytest.warns(UserWarning, match="patience=2 has nothing to wait for with validation=0"):
         encoder.fit(X)
-    with pytest.raises(ValueError, match="trainer.patience=2: Prototypes holds nothing out"):
+    with pytest.raises(ValueError, match="trainer.patience=2: Prototypes has no validation"):
         tl.Prototypes(max_steps=2, trainer=tl.Trainer(patience=2)).fit(X, [0, 0, 1, 1])
 
 

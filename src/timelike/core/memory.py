@@ -45,11 +45,11 @@ def bytes_from_environment(variable: str, default: float) -> int:
     >>> bytes_from_environment("TIMELIKE_NEVER_SET", 2.5)
     2500000
     """
-    given = os.environ.get(variable, str(default))
+    text = os.environ.get(variable, str(default))
     try:
-        return int(float(given) * 1e6)
+        return int(float(text) * 1e6)
     except (ValueError, OverflowError):
-        raise ValueError(f"{variable}={given!r}: expected a number of megabytes") from None
+        raise ValueError(f"{variable}={text!r}: expected a number of megabytes") from None
 
 
 def refuse_beyond_memory(need: int, what: str, way_out: str) -> None:

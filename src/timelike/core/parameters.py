@@ -91,14 +91,14 @@ def check_folder(value: Any, name: str) -> Path:
     """The path of a folder; an empty string, which would be the current one, raises an error."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name}={format_value(value)}: expected the path of a folder")
-    given = os.fspath(value)
-    if not given:
+    path = os.fspath(value)
+    if not path:
         raise ValueError(f"{name}={format_value(value)}: expected the path of a folder; the current one is '.'")
-    if not isinstance(given, str):
+    if not isinstance(path, str):
         raise TypeError(f"{name}={value!r:.60}: expected the path of a folder as text")
-    if "\0" in given or is_path_too_long(given):
-        raise ValueError(f"{name}={given[:40]!r}…, {len(given)} characters: expected the path of a folder")
-    return Path(given)
+    if "\0" in path or is_path_too_long(path):
+        raise ValueError(f"{name}={path[:40]!r}…, {len(path)} characters: expected the path of a folder")
+    return Path(path)
 
 
 def is_path_too_long(path: str) -> bool:
@@ -155,7 +155,7 @@ def format_count(count: int, word: str) -> str:
     return f"{count} {word}" + ("" if count == 1 else "s")
 
 
-def store_parameters(owner: object, given: Mapping[str, Any]) -> None:
+def store_parameters(owner: object, arguments: Mapping[str, Any]) -> None:
     """Store the arguments of a constructor, its `locals()`, as attributes, as scikit-learn requires.
 
     >>> class Point:
@@ -164,6 +164,6 @@ def store_parameters(owner: object, given: Mapping[str, Any]) -> None:
     >>> vars(Point(x=5))
     {'x': 5, 'y': 1}
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in ("self", "__class__"):
             setattr(owner, name, value)

@@ -189,5 +189,5 @@ class TimedProgressMeter:
         if seconds > _NOTICE_SECONDS:
             print_line(f"{self._name}: {self._total} windows, about {format_duration(seconds)}{progress_hint()}")
 
-    def __exit__(self, *given: object) -> None:
-        self._bar.__exit__(*given)
+    def __exit__(self, *exc_info: object) -> None:
+        self._bar.__exit__(*exc_info)

@@ -31,8 +31,8 @@ def check_random_state(random_state: RandomState) -> np.random.Generator:
 def check_seed(value: Any, name: str) -> RandomState:
     """The value itself if it is None, an integer or a Generator."""
     check_random_state(value)  # raises the error
-    given: RandomState = value
-    return given
+    seed: RandomState = value
+    return seed
 
 
 def sample_seed(random_state: RandomState) -> int:

@@ -144,8 +144,8 @@ def with_object_lock(
     """Let only one thread at a time run the decorated methods of an object."""
 
     @functools.wraps(method)
-    def locked(self: _Self, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+    def wrapper(self: _Self, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         with object_lock(self):
             return method(self, *args, **kwargs)
 
-    return locked
+    return wrapper

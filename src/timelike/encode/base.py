@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
     from .onnx.graph import OnnxGraph
 
-_MAX_REPORTS, _MIN_BLOCK = 50, 32  # parts in which vectors are made where somebody looks, and sequences of one
+_MAX_REPORTS, _MIN_BLOCK = 50, 32  # most blocks for which progress is shown, and fewest sequences of a block
 
 Floats = NDArray[np.float32]
 Geometry = Literal["euclidean", "cosine"]
 """How the vectors of an encoder are compared."""
 Length = int | Literal["mean"] | None
-"""Steps to which an encoder resamples sequences: so many, or the mean length of those fitted on; None does not."""
+"""The number of steps to which an encoder resamples sequences, "mean" for the mean training length, or None."""
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric):  # type: ignore[misc]
-    """Sequences to vectors of a fixed size; with a distance of vectors it is a metric.
+    """An encoder maps sequences to vectors of a fixed size; with a distance of vectors it is a metric.
 
-    A subclass fills in `fit`, `stream` and `_encode`. One that takes `geometry` in its constructor lets its user choose
-    the distance: "euclidean" is ‖u − v‖, "cosine" the distance of directions ‖u/‖u‖ − v/‖v‖‖ = √(2 − 2 cos(u, v)),
-    which sorts as the cosine does and, unlike 1 − cos, is a metric. A vector of zeros has no direction: it is as far
-    from every direction as 1, and from another one as 0. One without the option compares by Euclidean distance.
+    A subclass defines `fit`, `stream` and `_encode`. If its constructor takes `geometry`, users choose the distance:
+    "euclidean" is ‖u − v‖, "cosine" is the distance of directions ‖u/‖u‖ − v/‖v‖‖ = √(2 − 2 cos(u, v)), which gives
+    the same order as the cosine and, unlike 1 − cos, is a metric. A zero vector has no direction: its distance is 1 to
+    every direction and 0 to another zero vector. Without the option the distance is Euclidean.
 
-    One that takes `length` in its constructor resamples every sequence to one length before `_encode` sees it, linearly
-    in time: None leaves sequences as they are, "mean" stands for the mean length of those fitted on. For examples of
-    one movement at several speeds; what happens at one rate in all of them is better left as it is.
+    If its constructor takes `length`, every sequence is resampled to one length, linearly in time, before `_encode`:
+    None keeps all lengths, "mean" is the mean training length. Use it for examples of one movement at several speeds,
+    not for processes that run at the same rate in all sequences.
     """
 
     geometry = options.choice(*get_args(Geometry), role="free")
     length = options.with_default(options.nullable(options.length()), None)
 
     length_: int = schema.required_if(lambda model: model.length is not None, schema.integer(1, 1 << 24))
-    """Steps to which sequences are resampled, where they are."""
+    """The number of steps to which sequences are resampled, if `length` is not None."""
 
     symmetric: ClassVar[bool] = True
 
@@ -61,14 +61,14 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
     @abc.abstractmethod
     def stream(self) -> Stream:
-        """One new sample in, the representation of everything so far out."""
+        """A stream that takes one sample at a time and returns the vector of all samples so far."""
 
     def _require_stream(self) -> None:
-        """An error where no stream could give what `encode` gives."""
+        """Raise an error if no stream can return the same vectors as `encode`."""
         self._require_fitted()
         if self.length is not None:
             raise ValueError(
-                f"length={self.length!r} resamples whole sequences, and a stream does not know where its own will end: "
+                f"length={self.length!r} resamples whole sequences, but the length of a stream is unknown: "
                 f"use {type(self).__name__}(length=None) for streams"
             )
 
@@ -79,7 +79,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         return self._resample(sequences)
 
     def _resample(self, sequences: Sequences) -> Sequences:
-        """Sequences as `_encode` takes them: all of one length, where that is an option that was taken."""
+        """Sequences as `_encode` takes them: resampled to one length if `length` is set."""
         if self.length is None or (sequences.times is None and bool((sequences.lengths == self.length_).all())):
             return sequences
         return sequences.resample(self.length_)
@@ -93,8 +93,8 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     ) -> Any:
         """Vectors (item, feature); with `windows=(size, step)` those of sliding windows.
 
-        Windows come as `Sequences` whose frames are the vectors, one sequence per sequence, as long as it has windows;
-        a sequence shorter than `size` is one window. `n_jobs` and `progress` are as in `pairwise`.
+        With windows the result is a `Sequences` with one sequence per input, whose frames are the vectors of its
+        windows; a sequence shorter than `size` is one window. `n_jobs` and `progress` are as in `pairwise`.
         """
         sequences, threads = self._validate_predict_input(X), check_n_jobs(n_jobs)
         if windows is None:
@@ -111,28 +111,28 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
             return self._encode_in_blocks(sequences, threads, report)
 
     def _encode_in_blocks(self, sequences: Sequences, threads: int, report: ProgressCallback) -> NDArray[np.float32]:
-        """Vectors of all, in blocks where progress is shown; they do not depend on the other items in the batch."""
+        """All vectors, in blocks if progress is reported; the result does not depend on the blocks."""
         size = max(_MIN_BLOCK, -(-len(sequences) // _MAX_REPORTS))
         if report is None or len(sequences) <= size:
             return self._encode_resampled(sequences, threads)
-        found = []
+        blocks = []
         for begin in range(0, len(sequences), size):
-            found.append(self._encode_resampled(sequences[begin : begin + size], threads))
+            blocks.append(self._encode_resampled(sequences[begin : begin + size], threads))
             report(min(begin + size, len(sequences)), len(sequences))
-        return np.concatenate(found)
+        return np.concatenate(blocks)
 
     def plot(self, X: Any, y: Any = None, *, reducer: Any = None, dark: bool = False) -> Figure:
-        """A map of the vectors of X in the plane, each class in a colour of its own, numbers in shades.
+        """A scatter plot of the vectors of X in two dimensions, coloured by class, or shaded by number.
 
         Parameters
         ----------
         y : array (item,), optional
-            Classes or numbers; the labels that X carries unless given.
+            Classes or numbers; default: the labels of X.
         reducer : object with fit_transform(vectors), optional
-            What brings vectors (item, feature) to (item, 2), such as `sklearn.manifold.TSNE()`. None is PCA, whose axes
-            say how much of the variance they have.
+            Reduces vectors (item, feature) to (item, 2), such as `sklearn.manifold.TSNE()`. None is PCA, whose axis
+            labels show the explained variance.
         dark : bool
-            For a dark page.
+            Whether to use colours for a dark background.
 
         >>> import timelike as tl
         >>> X = tl.Sequences([[0.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, 1.0, 0.1]], labels=["low", "high", "low"])
@@ -145,12 +145,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         return plot_embedding(self, self._validate_predict_input(X), y, reducer, dark)
 
     def network(self, frame: int | tuple[int, ...]) -> nn.Module:
-        """A new torch module for frames of this shape, to be trained in another way than `fit` trains it.
+        """A new torch module for frames of this shape, to be trained in another way than by `fit`.
 
-        It takes x (item, time, number of a frame), frames of several axes flattened, and lengths (item,) or None where
-        all are as long as x, to vectors (item, feature); steps past a length are ignored. Its weights are drawn anew,
-        the same every time where `random_state` is an integer, and `network_` stays as it was fitted. It does not
-        standardize: that is done before, by `ChannelScaler`, and what `vectors` makes of the vectors after it.
+        It maps x (item, time, value), frames of several axes flattened, and lengths (item,), or None if all items have
+        the length of x, to vectors (item, feature); steps past a length are ignored. Its weights are new random ones,
+        reproducible if `random_state` is an integer, and `network_` does not change. The module neither standardizes
+        its input, as `ChannelScaler` does, nor scales its vectors, as the option `vectors` does.
 
         >>> import timelike as tl, torch
         >>> module = tl.CausalEncoder(n_features=8, depth=2, random_state=0).network(3)
@@ -165,7 +165,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         return self._build_seeded_network(check_frame(frame, self._n_frame_axes))
 
     def _build_seeded_network(self, frame: tuple[int, ...]) -> nn.Module:
-        """A seeded network; `Trained` has one, and comes first in the MRO."""
+        """Raise an error; `Trained`, which comes first in the MRO, overrides this."""
         raise TypeError(
             f"{type(self).__name__} has no torch module that could be trained: it is used frozen, by fit(X) and "
             "encode(X)"
@@ -174,9 +174,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
     def export_onnx(self, path: str | Path) -> None:
         """Write the encoder as an ONNX file: `x` (item, time, channel) in, `features` (item, feature) out, in float32.
 
-        It standardizes by itself and takes any number of sequences of any length, all as long in one call, with nothing
-        missing; frames of several axes are flattened. All encoders of the library can be written, and `Discriminant`,
-        `WhitenedCosine` and `CombinedEncoder` over them. Needs the extra `onnx`.
+        The graph includes standardization and takes any number of sequences of any length, equal within a call, without
+        missing values; frames of several axes are flattened. All encoders of the library can be exported, and
+        `Discriminant`, `WhitenedCosine` and `CombinedEncoder` of these. Requires the extra `onnx`.
         """
         self._require_fitted()
         from .onnx.graph import export_encoder
@@ -184,9 +184,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         export_encoder(self, path)
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
-        """The vectors (item, feature) of x (item, time, channel) as `_encode` takes it, as nodes of a graph."""
+        """Add nodes that map x (item, time, channel), as `_encode` takes it, to vectors (item, feature)."""
         raise TypeError(
-            f"{type(self).__name__} has no ONNX graph: the encoders of the library, and what is made of them, have one"
+            f"{type(self).__name__} has no ONNX graph: expected an encoder of the library, or a model built on one"
         )
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -196,24 +196,24 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
 
     @property
     def _n_features_out(self) -> int:
-        """How long vectors are, for scikit-learn's names of them and `set_output`."""
+        """The size of a vector, for scikit-learn's feature names and `set_output`."""
         self._require_fitted()
         frame = self._expected_frame() or (1,)
         return int(self._encode_resampled(Sequences(np.zeros((1, 1, *frame))), 1).shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float32"]  # what networks compute in
+        tags.transformer_tags.preserves_dtype = ["float32"]  # the precision of the networks
         return tags
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
-        """Vectors as they are compared."""
+        """Vectors as distances compare them."""
         return self._to_euclidean(self._encode_resampled(sequences, threads))
 
     def _to_euclidean(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-        """What `encode` or a stream gave, (item, feature), as it is compared: the distance is the Euclidean one."""
+        """Vectors (item, feature) of `encode` or a stream, mapped so that their Euclidean distance is the metric."""
         weighed = self._weight_features(vectors)
-        by_direction = vars(self).get("geometry") == "cosine"  # a class without the option has nothing stored
+        by_direction = vars(self).get("geometry") == "cosine"  # classes without the option have no such attribute
         return normalize_vectors(weighed) if by_direction else weighed
 
     def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
@@ -233,78 +233,78 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedMetric): 
         self._compare_precomputed(first, second, out, threads)
 
     def _weighted_vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float64]:
-        """In the precision, and with the weights, in which they are compared."""
+        """Vectors with the precision and feature weights of distances."""
         return self._weight_features(self._encode_resampled(sequences, threads))
 
     def _weight_features(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Features by how much they count, in double precision; here all count the same."""
+        """Vectors in double precision with weighted features; by default all weights are 1."""
         return vectors.astype(np.float64)
 
 
 class Stream(abc.ABC):
-    """Takes one sample at a time and gives the representation of all samples so far."""
+    """Takes one sample at a time and returns the vector of all samples so far."""
 
     n_samples: int = 0
 
     @abc.abstractmethod
     def push(self, sample: Any) -> Floats:
-        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
+        """The vector (feature,) after this sample, a frame, or a number if there is one channel."""
 
 
 class StandardizedStream(Stream):
-    """A stream that checks and standardizes its samples; a subclass fills in `_advance`."""
+    """A stream that checks and standardizes its samples; a subclass defines `_advance`."""
 
     def __init__(self, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
         self._mean, self._scale = mean, scale
 
     def push(self, sample: Any) -> Floats:
-        """The representation (feature,) with this sample, a frame, or a number where there is one channel."""
-        given = validate_array(sample, "sample").astype(np.float64)
-        if given.ndim == 0:
-            given = given.reshape(1)
-        if given.shape != self._mean.shape:
-            raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {self._mean.shape}")
-        given = self._fill_missing(given)
+        """The vector (feature,) after this sample, a frame, or a number if there is one channel."""
+        frame = validate_array(sample, "sample").astype(np.float64)
+        if frame.ndim == 0:
+            frame = frame.reshape(1)
+        if frame.shape != self._mean.shape:
+            raise ValueError(f"sample has shape {frame.shape}: the encoder was fitted on frames {self._mean.shape}")
+        frame = self._fill_missing(frame)
         with np.errstate(over="ignore"):
-            ready = ((given - self._mean) / self._scale).astype(np.float32)
-        if not np.isfinite(ready).all():  # it would stay in the maximum for ever
-            raise ValueError(f"sample={given.tolist()} is too large for float32: give it in another unit")
+            ready = ((frame - self._mean) / self._scale).astype(np.float32)
+        if not np.isfinite(ready).all():  # a running maximum would keep it for ever
+            raise ValueError(f"sample={frame.tolist()} is too large for float32: give it in another unit")
         vector = self._advance(ready)
         self.n_samples += 1
         return vector
 
-    def _fill_missing(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The sample without gaps; here, as in most encoders, there may be none."""
-        if not np.isfinite(given).all():
-            raise ValueError(f"sample={given.tolist()} is not finite: leave out what is missing, or fill it in")
-        return given
+    def _fill_missing(self, frame: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sample with missing values filled; by default, as in most encoders, they raise an error."""
+        if not np.isfinite(frame).all():
+            raise ValueError(f"sample={frame.tolist()} is not finite: leave out what is missing, or fill it in")
+        return frame
 
     @abc.abstractmethod
     def _advance(self, x: Floats) -> Floats:
-        """The representation with one more standardized frame."""
+        """The vector after one more standardized frame."""
 
 
 def normalize_vectors(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Vectors (item, feature) brought to length 1; one of zeros stays as it is.
+    """Vectors (item, feature) scaled to length 1; zero vectors stay zero.
 
     >>> normalize_vectors(np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 1e-320]])).tolist()
     [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]]
     """
     largest = np.abs(vectors).max(axis=1, keepdims=True)
-    scaled = vectors / np.where(largest > 0, largest, 1.0)  # first, so that no square vanishes or overflows
+    scaled = vectors / np.where(largest > 0, largest, 1.0)  # first, so that squares neither underflow nor overflow
     lengths = np.sqrt((scaled**2).sum(axis=1, keepdims=True))
-    found: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
-    return found
+    unit_vectors: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
+    return unit_vectors
 
 
 def check_frame(frame: Any, axes: int | None = None) -> tuple[int, ...]:
-    """The shape of a frame, of so many axes where it matters; one number stands for channels.
+    """The checked shape of a frame, with `axes` axes if given; an integer is the number of channels.
 
     >>> check_frame(3), check_frame([1, 28, 28], 3)
     ((3,), (1, 28, 28))
     """
-    given = tuple(frame) if isinstance(frame, tuple | list) else (frame,)
-    sizes = tuple(check_int(size, f"frame[{axis}]", 1) for axis, size in enumerate(given))
+    shape = tuple(frame) if isinstance(frame, tuple | list) else (frame,)
+    sizes = tuple(check_int(size, f"frame[{axis}]", 1) for axis, size in enumerate(shape))
     if not sizes or (axes is not None and len(sizes) != axes):
         expected = "(channel, height, width)" if axes == 3 else "(channel,), or one number"
         raise ValueError(f"frame={frame!r}: expected the shape of a frame, {expected}")

@@ -25,7 +25,7 @@ def _check_encoders(value: Any, name: str) -> list[Encoder]:
 
 
 class CombinedEncoder(Encoder):
-    """The vectors of several encoders, concatenated: those of encoders trained with several K know more than one.
+    """The concatenated vectors of several encoders; encoders trained with several K carry more information than one.
 
     f(x) = (f₁(x), …, f_m(x)); the thesis combines K in {1, 2, 5, 10} for one channel and {5, 10, 20} for several
     (Franceschi, Dieuleveut and Jaggi, 2019).
@@ -33,14 +33,14 @@ class CombinedEncoder(Encoder):
     Parameters
     ----------
     encoders : list of Encoder
-        Fitted ones are used as they are, at once and after `fit`, which fits copies of the others.
+        Fitted encoders are used unchanged; `fit` fits copies of the others.
     geometry : {"euclidean", "cosine"}
-        How the long vectors are compared; that of the parts does not matter.
+        The distance of the concatenated vectors; the geometry of the parts is ignored.
 
     Attributes
     ----------
     encoders_ : list of Encoder
-        The fitted ones.
+        The fitted encoders.
 
     Examples
     --------
@@ -79,8 +79,8 @@ class CombinedEncoder(Encoder):
         twice = next((folder for folder in folders if folders.count(folder) > 1), None)
         if twice is not None:
             raise ValueError(
-                f"encoders: several have checkpoint={twice!r}, and each would take up what another learned: give every "
-                "one a folder of its own"
+                f"encoders: several have checkpoint={twice!r}, so each would resume the training of another: give "
+                "every encoder its own folder"
             )
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
@@ -97,7 +97,7 @@ class CombinedEncoder(Encoder):
             encoder._require_stream()
 
     def stream(self) -> Stream:
-        """One new sample in, the representation of everything so far out."""
+        """A stream that takes one sample at a time and returns the vector of all samples so far."""
         self._require_stream()
         return _ConcatenatedStream([encoder.stream() for encoder in self._get_encoders()])
 
@@ -112,8 +112,8 @@ class CombinedEncoder(Encoder):
             encoder._refuse_frame(frame, name)
 
     def __sklearn_is_fitted__(self) -> bool:
-        found = self._get_encoders()
-        return bool(found) and all(isinstance(one, Encoder) and one.__sklearn_is_fitted__() for one in found)
+        encoders = self._get_encoders()
+        return bool(encoders) and all(isinstance(one, Encoder) and one.__sklearn_is_fitted__() for one in encoders)
 
 
 class _ConcatenatedStream(Stream):
@@ -121,14 +121,14 @@ class _ConcatenatedStream(Stream):
         self._streams = streams
 
     def push(self, sample: Any) -> Floats:
-        """The representation (feature,) with this sample."""
+        """The vector (feature,) after this sample."""
         vectors = [stream.push(sample) for stream in self._streams]
         self.n_samples += 1
         return np.concatenate(vectors)
 
 
 def combine(encoders: Sequence[Encoder]) -> CombinedEncoder:
-    """Several encoders as one, whose vectors are theirs beside each other; fitted if they are.
+    """Combine several encoders into one with concatenated vectors; it is fitted if all of them are.
 
     >>> import timelike as tl
     >>> encoders = [tl.CausalEncoder.preset("thesis", n_negatives=k) for k in (1, 2, 5, 10)]

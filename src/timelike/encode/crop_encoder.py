@@ -18,21 +18,21 @@ from .losses import TLoss, crop_loss_option
 from .objectives.crop_objectives import CropObjective, CropPairObjective, TLossObjective
 from .self_supervised import SelfSupervisedEncoder
 
-# bytes of activations of all crops at once, at most; or half of the free memory, if that is less
+# largest size of the activations of all crops at once; half of the free memory if that is less
 _MAX_ACTIVATION_BYTES = 2 << 30
-_MEASURED_STEPS = 32  # of the crop by which a network is measured, and twice as many
-_MIN_STEPS = 100  # of training, however long a step takes
-_MAX_CROP_STEPS = 1e7  # time steps of crops that a training goes through: about a minute of a core
+_MEASURED_STEPS = 32  # length of the crop that measures a network; a second one is twice as long
+_MIN_STEPS = 100  # minimum number of training steps
+_MAX_CROP_STEPS = 1e7  # time steps of all crops of a training: about a minute on one core
 
 THESIS_TRAINER = Trainer(batch_size=10, learning_rate=1e-3, schedule="constant", validation=0.0)
 THESIS_PRESET: Mapping[str, Any] = MappingProxyType(
     {"loss": "t_loss", "n_negatives": 10, "trainer": THESIS_TRAINER, "geometry": "euclidean", "vectors": "raw"}
 )
-"""How the thesis trains (Franceschi, 2022, chapter 3), beside the sizes of the network."""
+"""The training options of the thesis (Franceschi, 2022, chapter 3), without the sizes of the network."""
 
 
 class CropEncoder(SelfSupervisedEncoder):
-    """A network trained so that a series is near its parts and far from others; a subclass says which network."""
+    """An encoder trained so that a series is near its parts and far from others; a subclass defines the network."""
 
     loss = crop_loss_option()
     n_negatives = options.integer(1, "training", most=2**20)
@@ -50,7 +50,7 @@ class CropEncoder(SelfSupervisedEncoder):
         return CropPairObjective(self.network_, learned, self.trainer_, loss, **how)
 
     def _needs_low_memory(self, ready: Sequences) -> bool:
-        """Whether activations of all crops at once would be too many; kernels bound what they keep by themselves."""
+        """Whether the activations of all crops at once would take too much memory; the kernels limit theirs."""
         if self._has_bounded_memory():
             return False
         batch_size, loss = self.trainer_.batch_size, self._resolve_parameter("loss", self.loss)
@@ -62,13 +62,13 @@ class CropEncoder(SelfSupervisedEncoder):
         return need > min(_MAX_ACTIVATION_BYTES, available_memory() / 2)
 
     def _has_bounded_memory(self) -> bool:
-        """Whether the kernels will train, and keep no more than they are allowed to."""
+        """Whether training uses the compiled kernels, whose memory is bounded."""
         on_cpu = self.trainer_.accelerator == "cpu" and self._precision() == "32-true"
         is_bounded = getattr(self.network_, "has_bounded_memory", None)
         return on_cpu and is_bounded is not None and bool(is_bounded())
 
     def _default_steps(self, objective: Objective) -> int:
-        """As many as the paper says; else some passes through the data, fewer where a step takes long."""
+        """The steps of the paper for the T-Loss; else a few passes through the data, fewer if a step takes long."""
         assert isinstance(objective, CropObjective)
         if isinstance(objective, TLossObjective):
             return 2000 if self.n_negatives >= 10 else 1500
@@ -77,10 +77,10 @@ class CropEncoder(SelfSupervisedEncoder):
 
 
 def activation_bytes_per_step(network: nn.Module, n_channels: int) -> float:
-    """Bytes that torch keeps for the gradients, for every step of a crop (time, channel): as measured.
+    """The measured number of bytes that torch keeps for gradients per step of a crop (time, channel).
 
     >>> network = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2))
-    >>> activation_bytes_per_step(network, 3)  # float32: the input, and what tanh gave
+    >>> activation_bytes_per_step(network, 3)  # float32: the input, and the output of tanh
     32.0
     """
     few, more = (
@@ -101,6 +101,6 @@ def _activation_bytes(network: nn.Module, x: Tensor) -> int:
 
     like = next(network.parameters())
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(record_tensor, lambda tensor: tensor):
-        found = network(x.to(like.device, like.dtype))
-    del found  # not before: what is gone may lend its place to another
+        output = network(x.to(like.device, like.dtype))
+    del output  # kept until here, because freed memory would be reused and counted once
     return sum(sizes.values())

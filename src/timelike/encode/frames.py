@@ -1,4 +1,4 @@
-"""`FrameEncoder`: vectors of image sequences, from a network of single frames and a causal network over time."""
+"""`FrameEncoder`: vectors of image sequences, from a network for single frames and a causal network over time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .whitening import VectorScaling
 
 
 class FrameNetwork(nn.Module):
-    """Image sequences to vectors: convolutions that halve every frame twice, a linear map, a causal network over time.
+    """Maps image sequences to vectors: two strided convolutions and a linear map per frame, then a causal network.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class FrameNetwork(nn.Module):
     filters : int
         Filters of the first convolution; the second has twice as many.
     n_frame_features : int
-        Numbers that describe one frame, the channels of the causal network.
+        Size of the vector of one frame, the number of channels of the causal network.
     causal
         Options of `CausalNetwork`.
 
@@ -69,12 +69,12 @@ class FrameNetwork(nn.Module):
         self.causal = CausalNetwork(n_frame_features, **causal)
 
     def frame_features(self, x: Tensor) -> Tensor:
-        """(item, time, pixel) → (item, time, what is seen in it)."""
-        found: Tensor = self.backbone(x.reshape(-1, *self.frame))
-        return found.reshape(*x.shape[:2], -1)
+        """(item, time, pixel) → (item, time, frame feature)."""
+        features: Tensor = self.backbone(x.reshape(-1, *self.frame))
+        return features.reshape(*x.shape[:2], -1)
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
-        """(item, time, pixel) or (item, time, *frame), lengths (item,) → (item, feature); padding takes no part."""
+        """(item, time, pixel) or (item, time, *frame), lengths (item,) → (item, feature); padding is ignored."""
         if isinstance(x, Tensor) and x.ndim == 5 and x.shape[2:] == self.frame:
             x = x.flatten(2)
         x = validate_network_input(self, x, "x", math.prod(self.frame))
@@ -95,22 +95,22 @@ def _check_image_frame(frame: Any) -> tuple[int, int, int]:
 class FrameEncoder(CropEncoder):
     """Vectors of image sequences (frames (channel, height, width)), learned without labels by the T-Loss.
 
-    Every frame goes through a small convolutional network, and what it sees through that of `CausalEncoder`; both are
-    trained together (Franceschi, Dieuleveut and Jaggi, 2019). For frames that are plain channels use `CausalEncoder`.
+    A small convolutional network encodes every frame, and the network of `CausalEncoder` the sequence of these vectors;
+    both are trained together (Franceschi, Dieuleveut and Jaggi, 2019). For frames with one axis use `CausalEncoder`.
 
     Parameters
     ----------
     filters, n_frame_features : int
-        Filters of the first of two convolutions, and how many numbers a frame becomes.
+        Filters of the first of two convolutions, and the size of the vector of a frame.
     channels, depth, reduced_size, kernel_size, n_features, loss, n_negatives, max_steps, max_time, vectors, geometry, \
 low_memory, progress, random_state
-        As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
+        As in `CausalEncoder`, with the training of the thesis as default.
     trainer : Trainer or None
         How to train. Its own choices: `batch_size=10`, `learning_rate=1e-3`, `schedule="constant"`, `validation=0.0`.
     standardize : bool
-        Whether colour channels are brought to mean 0 and deviation 1, over all pixels.
+        Whether colour channels are scaled to mean 0 and deviation 1 over all pixels.
     length : int, "mean" or None
-        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
+        Resample sequences to this number of steps first, or to the mean training length. None keeps their lengths.
 
     Examples
     --------
@@ -175,7 +175,7 @@ low_memory, progress, random_state
         )
 
     def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
-        """One mean and deviation for all pixels of a channel: those at the border may never change."""
+        """One mean and deviation per channel, because single pixels, as at the border, may be constant."""
         return ChannelScaler.per_channel(sequences)
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
@@ -183,21 +183,21 @@ low_memory, progress, random_state
 
         network, ready = self.network_, graph.standardize(x, *self.scaler_)
         frames = graph.add("Reshape", ready, graph.integers([-1, *network.frame]))
-        seen = add_layers(graph, network.backbone, frames, torch.zeros(1, *network.frame))
-        known = graph.slice_axis(graph.add("Shape", x), 0, 2, 0)
-        shape = graph.add("Concat", known, graph.integers([network.n_frame_features]), axis=0)
+        frame_vectors = add_layers(graph, network.backbone, frames, torch.zeros(1, *network.frame))
+        leading_shape = graph.slice_axis(graph.add("Shape", x), 0, 2, 0)
+        shape = graph.add("Concat", leading_shape, graph.integers([network.n_frame_features]), axis=0)
         return add_causal_network(
-            graph, graph.add("Reshape", seen, shape), network.causal, getattr(self, "whitener_", None)
+            graph, graph.add("Reshape", frame_vectors, shape), network.causal, getattr(self, "whitener_", None)
         )
 
     def stream(self) -> Stream:
-        """One new frame in, the representation of everything so far out, at a cost that does not grow."""
+        """A stream that returns the vector of all frames so far, at constant cost per frame."""
         self._require_stream()
         return self._whiten_stream(FrameStream(self.network_, *self.scaler_))
 
 
 class FrameStream(StandardizedStream):
-    """A stream of images: what is seen in each goes on to a stream through the causal network."""
+    """A stream of images: the vector of each frame goes through a stream of the causal network."""
 
     def __init__(self, network: FrameNetwork, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
         super().__init__(mean, scale)
@@ -208,5 +208,5 @@ class FrameStream(StandardizedStream):
 
     def _advance(self, x: Floats) -> Floats:
         with torch.no_grad():
-            seen = self._network.frame_features(torch.from_numpy(x.reshape(1, 1, -1)))[0, 0]
-        return self._causal.push(seen.numpy())
+            features = self._network.frame_features(torch.from_numpy(x.reshape(1, 1, -1)))[0, 0]
+        return self._causal.push(features.numpy())

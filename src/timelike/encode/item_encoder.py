@@ -24,9 +24,9 @@ from .self_supervised import SelfSupervisedEncoder
 
 
 class ItemNetwork(nn.Module):
-    """Frames to vectors, each by itself; an item of several frames has the mean of their vectors.
+    """Maps each frame to a vector; the vector of an item with several frames is their mean.
 
-    A subclass makes `backbone`, from frames (frame, *shape) to vectors (frame, feature).
+    A subclass sets `backbone`, which maps frames (frame, *shape) to vectors (frame, feature).
     """
 
     backbone: nn.Module
@@ -40,40 +40,40 @@ class ItemNetwork(nn.Module):
         if isinstance(x, Tensor) and x.ndim == 2 + len(self.frame) and x.shape[2:] == self.frame:
             x = x.flatten(2)
         x = validate_network_input(self, x, "x", math.prod(self.frame))
-        known = validate_lengths(lengths, x.shape, "lengths")
+        item_lengths = validate_lengths(lengths, x.shape, "lengths")
         if x.shape[1] == 1:
-            found: Tensor = self.backbone(x.reshape(-1, *self.frame))
-            return found
-        return self._mean_vectors(x, known)
+            vectors: Tensor = self.backbone(x.reshape(-1, *self.frame))
+            return vectors
+        return self._mean_vectors(x, item_lengths)
 
     def has_padding_cost(self) -> bool:
-        """Whether steps past a length cost time: they are left out."""
+        """Whether padding costs time; it is left out."""
         return False
 
     def _mean_vectors(self, x: Tensor, lengths: Tensor) -> Tensor:
         item = torch.arange(len(x)).repeat_interleave(lengths)
         step = torch.arange(len(item)) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
-        found = self.backbone(x[item, step].reshape(-1, *self.frame))
-        sums = found.new_zeros(len(x), found.shape[1]).index_add(0, item.to(x.device), found)
+        vectors = self.backbone(x[item, step].reshape(-1, *self.frame))
+        sums = vectors.new_zeros(len(x), vectors.shape[1]).index_add(0, item.to(x.device), vectors)
         means: Tensor = sums / lengths.to(x.device)[:, None]
         return means
 
 
 class ItemEncoder(SelfSupervisedEncoder):
-    """Vectors of items without time, learned from two views of each; a subclass says which network, and which views."""
+    """Vectors of items without time, learned from two views of each; a subclass defines the network and the views."""
 
     jitter = options.real(0, role="training")
 
     network_: ItemNetwork
 
     _is_single_frame: ClassVar[bool] = True  # every item is one frame
-    _item_kind: ClassVar[tuple[str, str]]  # what an item is called, and the layout of arrays of them
+    _item_kind: ClassVar[tuple[str, str]]  # the word for an item, and the layout of arrays of items
     _own_trainer = Trainer(batch_size=64, learning_rate=3e-3, schedule="cosine", validation=0.0)
-    _batch_numbers: ClassVar[int] = 1 << 19  # of a batch to encode
+    _batch_numbers: ClassVar[int] = 1 << 19  # numbers per batch to encode
 
     @abstractmethod
     def _make_views(self) -> CropTransform:
-        """How a view of an item is made."""
+        """The transform that makes a view of an item."""
 
     @property
     def _batch_steps(self) -> int:  # type: ignore[override]
@@ -93,11 +93,11 @@ class ItemEncoder(SelfSupervisedEncoder):
         frames = graph.add("Reshape", ready, graph.integers([-1, *self.frame_]))
         layers = self.network_.backbone
         assert isinstance(layers, nn.Sequential)
-        found = add_layers(graph, layers, frames, torch.zeros(1, *self.frame_))
-        return add_whitening(graph, found, getattr(self, "whitener_", None))
+        vectors = add_layers(graph, layers, frames, torch.zeros(1, *self.frame_))
+        return add_whitening(graph, vectors, getattr(self, "whitener_", None))
 
     def stream(self) -> Stream:
-        """One item in, its vector out: a sample is a whole item, independent of what came before it."""
+        """A stream whose samples are whole items; each vector is independent of earlier items."""
         self._require_fitted()
         return self._whiten_stream(ItemStream(self.network_, *self.scaler_))
 
@@ -110,7 +110,7 @@ class ItemEncoder(SelfSupervisedEncoder):
         self._refuse_series(sequences, "X")
 
     def _refuse_series(self, sequences: Sequences, name: str) -> None:
-        """An error for series, which an array of items would be read as."""
+        """Raise an error for series; an array of items without a layout would be read as such."""
         longest = sequences.shape[1]
         if longest > 1:
             raise ValueError(
@@ -124,7 +124,7 @@ class ItemEncoder(SelfSupervisedEncoder):
         if expected is not None and frame != expected:
             raise ValueError(
                 f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
-                f"{self._item_kind[0]}s of another size are to be brought to this one first, and "
+                f"resize {self._item_kind[0]}s of another size first, and "
                 f"{self._layout_hint(name)}"
             )
 
@@ -141,7 +141,7 @@ class ItemEncoder(SelfSupervisedEncoder):
 
 
 class ItemStream(StandardizedStream):
-    """A stream of single items: nothing is kept of those before."""
+    """A stream of single items without memory."""
 
     def __init__(self, network: ItemNetwork, mean: Any, scale: Any) -> None:
         super().__init__(mean, scale)

@@ -18,14 +18,14 @@ CropLossName = Literal["vicreg", "nt_xent", "t_loss"]
 
 @dataclass(frozen=True, kw_only=True)
 class CropLoss:
-    """A loss of crops of series; encoders take one as `loss=`, or its word."""
+    """A loss on crops of series; encoders take it, or its name, as `loss=`."""
 
     word: ClassVar[CropLossName]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CropPairLoss(CropLoss):
-    """A loss of two crops of every series of a batch; a subclass compares their vectors."""
+    """A loss on two crops of every series of a batch; a subclass compares their vectors."""
 
     min_crop: float = 0.5
     augment: bool = True
@@ -36,23 +36,23 @@ class CropPairLoss(CropLoss):
 
     @abstractmethod
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        """The loss of the vectors (item, feature) of the first crops and of the second."""
+        """The loss of the vectors (item, feature) of the first and of the second crops."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VICReg(CropPairLoss):
     """25 mean (f − f⁺)² + 25 mean_i max(0, 1 − σ_i) + 5/d Σ_{i≠j} C_ij², for d features of a batch.
 
-    Two crops of a series are to have one vector, every feature a deviation σ of at least 1 over the batch, and features
-    covariances C of 0; σ and C terms are means over both sides (Bardes, Ponce and LeCun, "VICReg", ICLR 2022, with 1
-    for 5). Nothing is pushed away from anything else, so that series of one kind may be alike.
+    It makes the vectors of two crops of a series equal, the deviation σ of every feature over the batch at least 1, and
+    the covariances C of features 0; the σ and C terms are means over both sides (Bardes, Ponce and LeCun, "VICReg",
+    ICLR 2022, with weight 1 instead of 5). No vectors repel each other, so similar series may have similar vectors.
 
     Parameters
     ----------
     min_crop : float
-        The share of a series that a crop has at least.
+        Minimum length of a crop, as a fraction of the series.
     augment : bool
-        Whether crops are also jittered (a tenth of a deviation), scaled (a fifth) and stretched (up to 1.25 times).
+        Whether crops also get noise (deviation 0.1), random scales (deviation 0.2) and speeds (up to 1.25 times).
 
     Examples
     --------
@@ -64,7 +64,7 @@ class VICReg(CropPairLoss):
     word = "vicreg"
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        """The formula."""
+        """The loss of the vectors (item, feature) of both crops."""
         spread = sum(_variance_covariance_loss(side) for side in (first, second)) / 2
         return 25 * F.mse_loss(first, second) + spread
 
@@ -73,13 +73,13 @@ class VICReg(CropPairLoss):
 class NTXent(CropPairLoss):
     """−log exp(cos(f, f⁺)/τ) / Σ_g exp(cos(f, g)/τ), averaged over a batch (Chen et al., "SimCLR", 2020, eq. 1).
 
-    f and f⁺ are the representations of two crops of one series, each once in the place of f, and g those of all other
-    crops of the batch.
+    f and f⁺ are the vectors of two crops of one series, each taken as f once, and g those of all other crops of the
+    batch.
 
     Parameters
     ----------
     temperature : float
-        τ: a smaller one counts the nearest crops of other series more.
+        τ; a smaller value gives more weight to the nearest crops of other series.
     min_crop, augment
         As in `VICReg`.
 
@@ -97,7 +97,7 @@ class NTXent(CropPairLoss):
         check_float(self.temperature, "temperature", above=0)
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        """The formula."""
+        """The loss of the vectors (item, feature) of both crops."""
         count, directions = len(first), F.normalize(torch.cat([first, second]), dim=1)
         itself = torch.eye(2 * count, dtype=torch.bool, device=first.device)
         logits = (directions @ directions.T / self.temperature).masked_fill(itself, -torch.inf)
@@ -108,14 +108,14 @@ class NTXent(CropPairLoss):
 class TLoss(CropLoss):
     """−log σ(fᵀf⁺) − 1/K Σ_k log σ(−fᵀf⁻_k), averaged over a batch (Franceschi et al., 2019, eq. 3.1).
 
-    f, f⁺ and f⁻ are the representations of an anchor, of a part of it, and of crops of any series. K is the option
+    f, f⁺ and f⁻ are the vectors of an anchor, of a part of it, and of crops of any series. K is the option
     `n_negatives` of the encoder; crops have any length.
 
     Parameters
     ----------
     shared_negatives : bool
-        Whether all anchors of a batch share K negatives in place of K each: with K = 10 and ten anchors a step has 30
-        crops in place of 120. Not in the paper.
+        Whether all anchors of a batch share K negatives instead of K each: with K = 10 and ten anchors a step has 30
+        crops instead of 120. Not in the paper.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class TLoss(CropLoss):
 
 
 def crop_loss_option() -> options.Option[Any]:
-    """An encoder's option `loss`: a loss, or the word for one."""
+    """The declaration of an encoder's option `loss`: a loss or its name."""
     words: dict[str, type[CropLoss]] = {kind.word: kind for kind in (VICReg, NTXent, TLoss)}
     return options.word_or_value(CropLoss, words, "encode.NTXent(temperature=0.1)", "training")
 
@@ -142,5 +142,5 @@ def _variance_covariance_loss(features: Tensor) -> Tensor:
     centred = features - features.mean(0)
     covariance = centred.T @ centred / max(1, count - 1)
     sizes = covariance.diagonal()
-    deviations = torch.sqrt(sizes + 1e-4)  # the root has no slope at 0
+    deviations = torch.sqrt(sizes + 1e-4)  # the square root has no gradient at 0
     return 25 * F.relu(1 - deviations).mean() + 5 * (covariance.square().sum() - sizes.square().sum()) / width

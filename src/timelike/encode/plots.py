@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plot_embedding(encoder: Encoder, sequences: Sequences, y: Any, reducer: Any, dark: bool) -> Figure:
-    """Vectors as they are compared, as points in the plane: see `Encoder.plot`."""
+    """A scatter plot of vectors as distances compare them; see `Encoder.plot`."""
     if len(sequences) == 0:
         raise ValueError("X holds no sequences: expected at least one")
     labels = sequences.labels if y is None else validate_targets(encoder, sequences, y, "label")
@@ -34,12 +34,12 @@ def plot_embedding(encoder: Encoder, sequences: Sequences, y: Any, reducer: Any,
 
 
 def _reduce_to_plane(reducer: Any, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Places in the plane by what the user brings."""
+    """Positions in the plane from the reducer of the user."""
     if isinstance(reducer, type) or not callable(getattr(reducer, "fit_transform", None)):
-        raise TypeError(f"reducer={reducer!r:.80}: expected None, or an object with fit_transform, as TSNE() is")
+        raise TypeError(f"reducer={reducer!r:.80}: expected None, or an object with fit_transform, such as TSNE()")
     places = np.asarray(reducer.fit_transform(vectors), np.float64)
     if places.shape != (len(vectors), 2) or not np.isfinite(places).all():
         raise ValueError(
-            f"reducer={reducer!r:.80} gave an array of shape {places.shape}: expected ({len(vectors)}, 2), all finite"
+            f"reducer={reducer!r:.80} returned an array {places.shape}: expected ({len(vectors)}, 2), all finite"
         )
     return places

@@ -1,4 +1,4 @@
-"""`RecurrentEncoder`: an LSTM or GRU trained by the T-Loss, to compare with the causal network."""
+"""`RecurrentEncoder`: an LSTM or GRU trained with the T-Loss, for comparison with the causal network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CellName = Literal["lstm", "gru"]
 
 
 class RecurrentNetwork(nn.Module):
-    """Sequences to vectors: the last state of an LSTM or GRU and a linear map.
+    """Maps sequences to vectors: the last state of an LSTM or GRU and a linear map.
 
     Parameters
     ----------
@@ -58,21 +58,21 @@ class RecurrentNetwork(nn.Module):
         self.linear = nn.Linear(size, check_int(n_features, "n_features", 1))
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
-        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        """(item, time, channel) and lengths (item,) → (item, feature); padding is ignored."""
         steps = validate_network_input(self, x, "x", self.n_channels)
-        known = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
-        with disable_autocast(x.device):  # CPUs have no cells of mixed precision
-            last = cells.last_states(self.cells, steps, known)
+        item_lengths = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
+        with disable_autocast(x.device):  # recurrent cells do not support mixed precision on CPUs
+            last = cells.last_states(self.cells, steps, item_lengths)
         features: Tensor = self.linear(last)
         return features
 
     def has_bounded_memory(self) -> bool:
-        """Whether what is kept for the gradients is bounded, however long a sequence is: by the kernels it is."""
+        """Whether the memory for gradients is bounded for sequences of any length, as with the compiled kernels."""
         weight = self.linear.weight
         return weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.float64) and use_kernels()
 
     def state_features(self, state: Any) -> Tensor:
-        """The representation (item, feature) that a state of the cells stands for."""
+        """The vectors (item, feature) of a state of the cells."""
         hidden = state[0] if isinstance(state, tuple) else state
         features: Tensor = self.linear(hidden[-1])
         return features
@@ -81,18 +81,18 @@ class RecurrentNetwork(nn.Module):
 class RecurrentEncoder(CropEncoder):
     """Vectors of sequences, learned without labels by an LSTM or GRU: `CausalEncoder` with another network.
 
-    Two layers of 256, and the loss of the T-Loss, are the LSTM of the comparison in the thesis (Franceschi, 2022, table
-    3.3), where the causal network is better by a large margin: use it to compare, not in place of `CausalEncoder`.
+    Two layers of 256 units with the T-Loss are the LSTM of the comparison in the thesis (Franceschi, 2022, table 3.3),
+    where the causal network is better by a large margin: use it as a baseline, not instead of `CausalEncoder`.
 
     Parameters
     ----------
     cell : {"lstm", "gru"}
-        What the network is made of.
+        The recurrent cell.
     hidden, n_layers : int
-        Size of a state, and how many cells are on top of each other.
+        Size of a state, and number of layers.
     n_features, loss, n_negatives, max_steps, max_time, standardize, length, vectors, geometry, low_memory, progress, \
 random_state
-        As in `CausalEncoder`, but trained as in the thesis unless told otherwise.
+        As in `CausalEncoder`, with the training of the thesis as default.
     trainer : Trainer or None
         How to train. Its own choices: `batch_size=10`, `learning_rate=1e-3`, `schedule="constant"`, `validation=0.0`.
 
@@ -146,13 +146,13 @@ random_state
         return add_whitening(graph, add_linear(graph, self.network_.linear, last), getattr(self, "whitener_", None))
 
     def stream(self) -> Stream:
-        """One new sample in, the representation of everything so far out, at a cost that does not grow."""
+        """A stream that returns the vector of all samples so far, at constant cost per sample."""
         self._require_stream()
         return self._whiten_stream(RecurrentStream(self.network_, *self.scaler_))
 
 
 class RecurrentStream(StandardizedStream):
-    """A stream through recurrent cells: the state is all it keeps."""
+    """A stream through recurrent cells, which keeps only their state."""
 
     def __init__(self, network: RecurrentNetwork, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:
         super().__init__(mean, scale)

@@ -22,7 +22,7 @@ from .whitening import WHITENER_SCHEMA, VectorScaling, WhitenedStream, Whitener
 
 
 class SelfSupervisedEncoder(Trained, Encoder):
-    """A network trained without labels; a subclass says which network, and what it learns."""
+    """An encoder whose network is trained without labels; a subclass defines the network and the objective."""
 
     n_features = options.width(1)
     max_steps = options.nullable(options.integer(0, "free"))
@@ -33,7 +33,7 @@ class SelfSupervisedEncoder(Trained, Encoder):
     _default_budget = DefaultBudget(n_passes=8, step_range=(200, 1000), seconds=None)
 
     def _split_validation(self, ready: Sequences) -> tuple[Sequences, Sequences | None]:
-        """What is learned from and what it is judged by: where there are few series, other crops of the same ones."""
+        """Training and validation sequences; if there are few, validation uses other crops of the same ones."""
         share = self.trainer_.validation
         return split_validation(ready, share, self._rng()) or (ready, ready if share else None)
 
@@ -51,10 +51,10 @@ class SelfSupervisedEncoder(Trained, Encoder):
         assert isinstance(objective, CropObjective)
         return (
             FORWARD_SHARE * len(sequences) / objective.batch_size if self.vectors != "raw" else 0.0
-        )  # all are encoded
+        )  # whitening encodes all sequences
 
     def _is_batch_invariant(self, threads: int) -> bool:
-        """Whether the bits of a vector in single precision do not depend on the other items in the batch."""
+        """Whether single-precision vectors are bit-equal in any batch."""
         return False
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
@@ -62,11 +62,11 @@ class SelfSupervisedEncoder(Trained, Encoder):
         return self.whitener_.transform(vectors) if hasattr(self, "whitener_") else vectors
 
     def _network_vectors(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        """Vectors as the network gives them."""
+        """The vectors of the network, before whitening."""
         ready = self._standardize(sequences, "X")
         alike = self._is_batch_invariant(threads)
         return encode_batches(self.network_, ready, threads, is_batch_invariant=alike, batch_steps=self._batch_steps)
 
     def _whiten_stream(self, stream: Stream) -> Stream:
-        """A stream of the network's vectors as one of what `encode` gives."""
+        """A stream that applies the whitening of `encode` to the network's vectors."""
         return WhitenedStream(stream, self.whitener_) if hasattr(self, "whitener_") else stream

@@ -1,4 +1,4 @@
-"""`VectorEncoder`: a multilayer perceptron that encodes items which are vectors themselves."""
+"""`VectorEncoder`: a multilayer perceptron for items that are vectors."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .whitening import VectorScaling
 
 
 class VectorNetwork(ItemNetwork):
-    """Vectors to vectors: `depth` layers of `hidden` ReLUs and a linear map; frames of several axes are flattened.
+    """Maps vectors to vectors: `depth` layers of `hidden` ReLUs and a linear map; frames of several axes are flattened.
 
-    An item of several frames has the mean of their vectors.
+    The vector of an item with several frames is the mean over frames.
 
     Parameters
     ----------
@@ -61,25 +61,25 @@ class VectorNetwork(ItemNetwork):
 
 
 class VectorEncoder(ItemEncoder):
-    """Vectors of items that are vectors themselves, given as `Sequences(vectors, layout="nc")`: a small network.
+    """Vectors of items that are vectors, given as `Sequences(vectors, layout="nc")`, from a small network.
 
-    `fit` learns without labels: two views of an item, with noise and some numbers masked, are to have one vector, while
-    features are spread and decorrelated over a batch (Bardes, Ponce and LeCun, "VICReg", ICLR 2022; see
-    `CausalEncoder`). `network(frame)` gives the network itself, to be trained with labels. `max_steps=0` is the network
-    as it was drawn: compare with it before you trust a training.
+    `fit` learns without labels: it makes the vectors of two views of an item, with noise and masked numbers, equal, and
+    spreads and decorrelates features over a batch (Bardes, Ponce and LeCun, "VICReg", ICLR 2022; see `CausalEncoder`).
+    `network(frame)` returns the network, to be trained with labels. `max_steps=0` gives the untrained network: compare
+    with it before you trust a trained one.
 
     Parameters
     ----------
     n_features : int
         Size of a vector.
     hidden, depth : int
-        Units of a layer, and how many layers there are before the last one.
+        Units of a layer, and layers before the last one.
     dropout : float
-        Share of the units that are left out in training.
+        Fraction of units dropped in training.
     mask_share : float
-        Share of the numbers of a view that are replaced by their mean.
+        Fraction of the numbers of a view that are replaced by their mean.
     jitter : float
-        Deviation of the noise of a view, in deviations of the numbers.
+        Standard deviation of the noise of a view, relative to that of the numbers.
     max_steps, max_time, standardize, vectors, geometry, progress, random_state
         As in `CausalEncoder`.
     trainer : Trainer or None
@@ -90,7 +90,7 @@ class VectorEncoder(ItemEncoder):
     network_ : VectorNetwork
         The torch module.
     history_ : History
-        Losses of training.
+        Training losses.
 
     Examples
     --------
@@ -136,8 +136,8 @@ vectors (item, channel) needs Sequences(X, layout="nc"), and one alone X[None]
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("n_features", "hidden", "depth", "dropout")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return VectorNetwork(frame, **given)
+        parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return VectorNetwork(frame, **parameters)
 
     def _make_views(self) -> CropTransform:
         return VectorViews(self.mask_share, self.jitter)

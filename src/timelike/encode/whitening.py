@@ -1,4 +1,4 @@
-"""`Whitener`: vectors standardized or whitened with the statistics of the training set, also along a stream."""
+"""`Whitener`: standardizes or whitens vectors with the statistics of the training set, also in streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..models import schema
 from .base import Floats, Stream
 
 VectorScaling = Literal["raw", "standardized", "whitened"]
-"""What an encoder makes of the vectors that its network gives."""
+"""The scaling of the vectors of an encoder's network."""
 
 
 class Whitener(NamedTuple):
@@ -28,47 +28,47 @@ class Whitener(NamedTuple):
 
     @classmethod
     def from_vectors(cls, vectors: NDArray[Any], scaling: VectorScaling) -> Whitener:
-        """What brings these vectors to mean 0 and to deviation 1 in every feature, or also free of correlations.
+        """The map that gives these vectors mean 0 and deviation 1 in every feature, and if whitened no correlations.
 
-        Whitened is by Σ^(−1/2), which turns vectors no further than it must; Σ is shrunk towards a multiple of the
-        identity (Ledoit and Wolf, 2004), since there are often fewer vectors than features. A feature that never
-        changes is left as it is.
+        Whitening multiplies by Σ^(−1/2), which changes vectors as little as possible; Σ is shrunk towards a multiple of
+        the identity (Ledoit and Wolf, 2004), since there are often fewer vectors than features. A constant feature is
+        only centred.
         """
-        given = np.asarray(vectors, np.float64)
-        center = given.mean(axis=0)
+        values = np.asarray(vectors, np.float64)
+        center = values.mean(axis=0)
         if scaling == "standardized":
-            return cls(center, np.diag(1 / _safe_deviations(given.std(axis=0))))
-        if len(given) == 1:  # of which there is no covariance
+            return cls(center, np.diag(1 / _safe_deviations(values.std(axis=0))))
+        if len(values) == 1:  # a single vector has no covariance
             return cls(center, np.eye(len(center)))
-        covariance = ledoit_wolf(given - center, assume_centered=True)[0]
+        covariance = ledoit_wolf(values - center, assume_centered=True)[0]
         sizes, axes = np.linalg.eigh(covariance)
         return cls(center, (axes / _safe_deviations(np.sqrt(np.maximum(sizes, 0)))) @ axes.T)
 
     def transform(self, vectors: NDArray[Any]) -> Floats:
-        """The vectors on the map, in float32."""
-        # in double precision, so that, rounded once at the end, the bits do not depend on the other items
+        """The mapped vectors, in float32."""
+        # computed in double precision and rounded once, so that the bits do not depend on the other items
         return np.asarray((vectors - self.center) @ self.matrix, np.float32)
 
 
-def _safe_deviations(found: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What to divide by: 1 where there is nothing but rounding."""
-    return np.where(found > 1e-6 * found.max(initial=0.0), found, 1.0)
+def _safe_deviations(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Deviations to divide by; 1 for those that are only rounding."""
+    return np.where(deviations > 1e-6 * deviations.max(initial=0.0), deviations, 1.0)
 
 
 WHITENER_SCHEMA = schema.record(
     Whitener, center=schema.array("n_features"), matrix=schema.array("n_features", "n_features")
 )
-"""How an encoder declares it."""
+"""The schema of a whitener for fitted attributes."""
 
 
 class WhitenedStream(Stream):
-    """A stream whose vectors go through an affine map."""
+    """A stream whose vectors are mapped by a whitener."""
 
     def __init__(self, stream: Stream, whitener: Whitener) -> None:
         self._stream, self._whitener = stream, whitener
 
     def push(self, sample: Any) -> Floats:
-        """The representation (feature,) with this sample."""
+        """The vector (feature,) after this sample."""
         vector: Floats = self._whitener.transform(self._stream.push(sample)[None])[0]
         self.n_samples = self._stream.n_samples
         return vector

@@ -44,19 +44,19 @@ def accept_aliases(**others: str) -> Callable[[Constructor], Constructor]:
     TypeError: k=1 and n_neighbors=3 are two names of one option: give one of them
     """
 
-    def wrapped(constructor: Constructor) -> Constructor:
+    def decorate(constructor: Constructor) -> Constructor:
         whole = inspect.signature(constructor)
 
         @wraps(constructor)
-        def constructed(self: Any, *args: Any, **given: Any) -> None:
-            arguments = whole.bind_partial(self, *args).arguments | given
-            constructor(self, *args, **_rename_aliases(given, arguments, others))
+        def construct(self: Any, *args: Any, **options: Any) -> None:
+            arguments = whole.bind_partial(self, *args).arguments | options
+            constructor(self, *args, **_rename_aliases(options, arguments, others))
 
-        kept = [parameter for name, parameter in whole.parameters.items() if name not in others]
-        constructed.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
-        return constructed  # type: ignore[return-value]
+        parameters = [parameter for name, parameter in whole.parameters.items() if name not in others]
+        construct.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return construct  # type: ignore[return-value]
 
-    return wrapped
+    return decorate
 
 
 def resolve_aliases(kind: type, params: dict[str, Any]) -> dict[str, Any]:
@@ -65,15 +65,15 @@ def resolve_aliases(kind: type, params: dict[str, Any]) -> dict[str, Any]:
     return _rename_aliases(params, params, others)
 
 
-def _rename_aliases(given: dict[str, Any], told: dict[str, Any], others: dict[str, str]) -> dict[str, Any]:
-    meant = {name: value for name, value in given.items() if name not in others}
-    for name in others.keys() & given.keys():
-        option, value = others[name], given[name]
+def _rename_aliases(options: dict[str, Any], arguments: dict[str, Any], others: dict[str, str]) -> dict[str, Any]:
+    own_options = {name: value for name, value in options.items() if name not in others}
+    for name in others.keys() & options.keys():
+        option, value = others[name], options[name]
         if value is None:
             continue
-        if option in told:
+        if option in arguments:
             raise TypeError(
-                f"{option}={told[option]!r} and {name}={value!r} are two names of one option: give one of them"
+                f"{option}={arguments[option]!r} and {name}={value!r} are two names of one option: give one of them"
             )
-        meant[option] = value
-    return meant
+        own_options[option] = value
+    return own_options

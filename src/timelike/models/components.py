@@ -34,7 +34,7 @@ def unfreeze(part: Any) -> Any:
     return part.estimator
 
 
-def fitted_copy(part: Any, *given: Any, again: bool = False) -> Any:
+def fitted_copy(part: Any, *data: Any, again: bool = False) -> Any:
     """A fitted copy of a component: a copy of a fitted one with its state, otherwise a copy that is fitted now.
 
     With `again`, a copy is always fitted. The original component is never changed, and later changes of it do not
@@ -42,7 +42,7 @@ def fitted_copy(part: Any, *given: Any, again: bool = False) -> Any:
     """
     if not isinstance(part, BaseEstimator):
         return part
-    return copy.deepcopy(part) if is_fitted(part) and not again else unfitted_copy(part).fit(*given)
+    return copy.deepcopy(part) if is_fitted(part) and not again else unfitted_copy(part).fit(*data)
 
 
 def unfitted_copy(part: Any) -> Any:
@@ -54,12 +54,12 @@ def unfitted_copy(part: Any) -> Any:
     return type(part)(**{name: unfitted_copy(value) for name, value in part.get_params(deep=False).items()})
 
 
-def keep_fitted(given: Any, cloned: Any) -> Any:
+def keep_fitted(value: Any, cloned: Any) -> Any:
     """The value of a parameter in a clone: fitted components themselves, copies of everything else."""
-    if is_fitted(given):
-        return given
-    if isinstance(given, list | tuple) and isinstance(cloned, list | tuple) and any(map(is_fitted, given)):
-        return type(given)(keep_fitted(one, other) for one, other in zip(given, cloned, strict=True))
+    if is_fitted(value):
+        return value
+    if isinstance(value, list | tuple) and isinstance(cloned, list | tuple) and any(map(is_fitted, value)):
+        return type(value)(keep_fitted(one, other) for one, other in zip(value, cloned, strict=True))
     return cloned
 
 
@@ -84,14 +84,14 @@ def replace_parameters(part: Any, name: str, options: dict[str, Any]) -> Any:
     options = resolve_aliases(type(part), options)
     if not isinstance(part, BaseEstimator):
         return _replace_fields(part, name, options)
-    known = _get_parameters(part)
+    parameters = _get_parameters(part)
     for option in options:
         field, nested, _ = option.partition("__")
-        has_options = not nested or isinstance(known.get(field), str) or _get_parameters(known.get(field))
-        if option not in known and (field not in known or not has_options):
-            has = ", ".join(known) or "none"
+        has_options = not nested or isinstance(parameters.get(field), str) or _get_parameters(parameters.get(field))
+        if option not in parameters and (field not in parameters or not has_options):
+            has = ", ".join(parameters) or "none"
             raise ValueError(f"{name} has no option {option!r}: {type(part).__name__} has {has}")
-    if all(option in known and _is_same(known[option], value) for option, value in options.items()):
+    if all(option in parameters and _is_same(parameters[option], value) for option, value in options.items()):
         return part  # and keeps what it has learned
     return clone(part).set_params(**options)
 
@@ -102,15 +102,15 @@ def _replace_fields(part: Any, name: str, options: dict[str, Any]) -> Any:
     for option in [option for option in options if "__" in option]:
         field, _, rest = option.partition("__")
         inner.setdefault(field, {})[rest] = options.pop(option)
-    known = {option: value for option, value in _get_parameters(part).items() if "__" not in option}
-    changed_fields = known | options
+    parameters = {option: value for option, value in _get_parameters(part).items() if "__" not in option}
+    changed_fields = parameters | options
     for option in (*options, *inner):
         value = changed_fields.get(option)
         nested = "".join(f"__{rest}" for rest in list(inner.get(option, ()))[:1])
-        if option not in known or (nested and not isinstance(value, str) and not _get_parameters(value)):
-            has = ", ".join(known) or "none"
+        if option not in parameters or (nested and not isinstance(value, str) and not _get_parameters(value)):
+            has = ", ".join(parameters) or "none"
             raise ValueError(f"{name} has no option {option + nested!r}: {type(part).__name__} has {has}")
-    if any(not _is_same(known[option], value) for option, value in options.items()):
+    if any(not _is_same(parameters[option], value) for option, value in options.items()):
         part = dataclasses.replace(part, **options)
     changed = {
         field: replace_parameters(getattr(part, field), f"{name}__{field}", some) for field, some in inner.items()

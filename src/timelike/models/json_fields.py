@@ -51,19 +51,19 @@ def _to_json_value(tree: Any, nan: str | None) -> Any:
     return tree
 
 
-def read_fields(held: Any, where: str, **checks: Parser) -> dict[str, Any]:
+def read_fields(json_object: Any, where: str, **checks: Parser) -> dict[str, Any]:
     """The checked entries of a JSON object; the error names the invalid entry.
 
     >>> read_fields({"n": 3}, "source", n=parse_number)
     {'n': 3.0}
     """
-    if not isinstance(held, dict):
-        raise ValueError(f"{where} is {held!r:.60}: expected an object with {', '.join(checks)}")
-    odd = [name for name in checks if name not in held] + [name for name in held if name not in checks]
+    if not isinstance(json_object, dict):
+        raise ValueError(f"{where} is {json_object!r:.60}: expected an object with {', '.join(checks)}")
+    odd = [name for name in checks if name not in json_object] + [name for name in json_object if name not in checks]
     if odd:
         word = "lacks" if odd[0] in checks else "has an unknown"
         raise ValueError(f"{where} {word} {odd[0]!r:.60}: expected {', '.join(checks)}; was the file edited?")
-    return {name: check(held[name], f"{where}.{name}") for name, check in checks.items()}
+    return {name: check(json_object[name], f"{where}.{name}") for name, check in checks.items()}
 
 
 def parse_number(value: Any, where: str) -> float:
@@ -123,12 +123,12 @@ def nullable_parser(check: Parser) -> Parser:
 def list_parser(check: Parser) -> Parser:
     """A list of values that pass the check, as a tuple."""
 
-    def checked(value: Any, where: str) -> tuple[Any, ...]:
+    def parse(value: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(value, list):
             raise ValueError(f"{where} is {value!r:.60}: expected a list")
         return tuple(check(one, f"{where}[{i}]") for i, one in enumerate(value))
 
-    return checked
+    return parse
 
 
 def parse_any(value: Any, where: str) -> Any:
@@ -150,7 +150,7 @@ def array_parser(*shape: int | None) -> Parser:
     array([[1. , 2.5]])
     """
 
-    def checked(value: Any, where: str) -> NDArray[np.float64]:
+    def parse(value: Any, where: str) -> NDArray[np.float64]:
         try:
             array = np.array(value)
         except (ValueError, OverflowError, RecursionError):  # lists of several lengths
@@ -161,33 +161,33 @@ def array_parser(*shape: int | None) -> Parser:
             raise ValueError(f"{where} is {value!r:.60}: expected numbers of shape ({words})")
         return array.astype(np.float64)
 
-    return checked
+    return parse
 
 
 def score_array_parser(*shape: int) -> Parser:
     """The same for a shape without None; null stands for NaN, and infinity is a string."""
 
-    def number(value: Any, where: str) -> float:
+    def parse_score(value: Any, where: str) -> float:
         return math.nan if value is None else parse_number(value, where)
 
-    def nested(value: Any, where: str, shape: tuple[int, ...]) -> Any:
+    def parse_nested(value: Any, where: str, shape: tuple[int, ...]) -> Any:
         if not shape:
-            return number(value, where)
+            return parse_score(value, where)
         if not isinstance(value, list) or len(value) != shape[0]:
             raise ValueError(f"{where} is {value!r:.60}: expected a list of {shape[0]}")
-        return [nested(one, f"{where}[{i}]", shape[1:]) for i, one in enumerate(value)]
+        return [parse_nested(one, f"{where}[{i}]", shape[1:]) for i, one in enumerate(value)]
 
-    return lambda value, where: np.array(nested(value, where, shape), np.float64).reshape(shape)
+    return lambda value, where: np.array(parse_nested(value, where, shape), np.float64).reshape(shape)
 
 
 def dict_parser(check: Parser, names: Any = None) -> Parser:
     """An object of values that pass the check; if names are given, exactly with these names."""
 
-    def checked(value: Any, where: str) -> dict[str, Any]:
+    def parse(value: Any, where: str) -> dict[str, Any]:
         if names is not None:
             return read_fields(value, where, **dict.fromkeys(names, check))
         if not isinstance(value, dict):
             raise ValueError(f"{where} is {value!r:.60}: expected an object")
         return {name: check(one, f"{where}.{name:.60}") for name, one in value.items()}
 
-    return checked
+    return parse

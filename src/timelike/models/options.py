@@ -175,6 +175,6 @@ def value_of(kind: type[Any], role: Role = "model") -> Option[Any]:
 def check_fields(value: object, **declared: Option[Any]) -> None:
     """Check fields of a frozen dataclass, as its `__post_init__` does, and store them as plain Python values."""
     for name, option in declared.items():
-        given = getattr(value, name)
-        if not (option.optional and given is None):
-            object.__setattr__(value, name, option.check(given, name))
+        field_value = getattr(value, name)
+        if not (option.optional and field_value is None):
+            object.__setattr__(value, name, option.check(field_value, name))

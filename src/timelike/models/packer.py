@@ -32,10 +32,10 @@ class Packer:
     def to_json(self, tree: Any, name: str, records: tuple[type[Any], ...] = ()) -> Any:
         """JSON for anything; its arrays are noted under names that begin with `name`."""
 
-        def known(value: Any, place: str) -> Any:
+        def describe(value: Any, place: str) -> Any:
             return self._describe_object(value, place, records)
 
-        return trees.flatten(tree, name, known, self.arrays)[0]
+        return trees.flatten(tree, name, describe, self.arrays)[0]
 
     def method(self, model: Any, name: str) -> dict[str, Any]:
         """A model or a value: its name, its parameters and, if it is fitted, its fitted attributes."""
@@ -113,18 +113,18 @@ class Unpacker:
     def value(self, words: Any, records: tuple[type[Any], ...] = ()) -> Any:
         """The object the words are about."""
 
-        def made(some: dict[str, Any]) -> Any:
+        def build(some: dict[str, Any]) -> Any:
             return self._build_object(some, records)
 
-        return trees.unflatten(words, self.arrays, made)
+        return trees.unflatten(words, self.arrays, build)
 
     def method(self, words: Mapping[str, Any]) -> Any:
         """A model or a value, looked up by name, with its fitted attributes."""
         kind = registry.find_class(words["method"])
-        given = {
+        parameters = {
             name: self._entry_from_json(f"parameters.{name}", value) for name, value in words["parameters"].items()
         }
-        model = kind(**given)
+        model = kind(**parameters)
         if isinstance(model, _model_class()):
             model._refuse_options()
         if words.get("learned") is not None:
@@ -175,9 +175,9 @@ class Unpacker:
             return FrozenEstimator(self.value(words["estimator"]))
         if kind == "pipeline":
             steps = [(name, self.value(part)) for name, part in words["steps"]]
-            made = Pipeline(steps, verbose=bool(words.get("verbose", False)))
-            made._validate_steps()  # names, and that each but the last transforms
-            return made
+            pipeline = Pipeline(steps, verbose=bool(words.get("verbose", False)))
+            pipeline._validate_steps()  # names, and that each but the last transforms
+            return pipeline
         record_classes = {record.__name__: record for record in records}
         if kind == "record" and words["record"] in record_classes:
             return make_record(record_classes[words["record"]], self.value(words["fields"]))

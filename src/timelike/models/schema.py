@@ -70,14 +70,14 @@ class CheckScope:
             return int(getattr(self.model, dimension))
         return None
 
-    def match(self, found: int, dimension: Dimension) -> bool:
+    def match(self, size: int, dimension: Dimension) -> bool:
         """Whether a size is that of the dimension; a new word has this size from now on."""
         expected = self.size(dimension)
         if expected is None:
             assert isinstance(dimension, str)
-            self.sizes[dimension] = found
+            self.sizes[dimension] = size
             return True
-        return found == expected
+        return size == expected
 
 
 class AttributeSchema:
@@ -203,9 +203,9 @@ def indices(*shape: Dimension, below: Dimension, least: int = 0) -> Any:
 
     def check(value: Any, name: str, scope: CheckScope) -> None:
         _check_array(value, name, scope, shape, ("int64",))
-        scope.deferred.append(lambda: within(value, name, scope.size(below)))
+        scope.deferred.append(lambda: check_range(value, name, scope.size(below)))
 
-    def within(value: NDArray[np.int64], name: str, limit: int | None) -> None:
+    def check_range(value: NDArray[np.int64], name: str, limit: int | None) -> None:
         assert limit is not None, f"nothing says how many {below} there are, which {name} is below"
         if value.size and (value.min() < least or value.max() >= limit):
             range_text = f"{name} holds {value.min()} to {value.max()}"
@@ -222,9 +222,9 @@ def offsets(dimension: str, *, total: Dimension) -> Any:
         _refuse_if(value.ndim != 1 or len(value) < 2, name, value, "one axis, of two entries or more")
         if not scope.match(len(value) - 1, dimension):
             raise ValueError(f"{name} has {len(value)} entries: expected one more than {scope.size(dimension)}")
-        scope.deferred.append(lambda: rising(value, name, scope.size(total)))
+        scope.deferred.append(lambda: check_rising(value, name, scope.size(total)))
 
-    def rising(value: NDArray[np.int64], name: str, rows: int | None) -> None:
+    def check_rising(value: NDArray[np.int64], name: str, rows: int | None) -> None:
         if value[0] != 0 or (np.diff(value) < 0).any() or value[-1] != rows:
             raise ValueError(f"{name} does not rise from 0 to {rows}: expected increasing offsets")
 
@@ -330,7 +330,7 @@ def record(
     if own is not None and own != set(fields):
         raise TypeError(f"{kind.__name__} has the fields {', '.join(sorted(own))}: declare each of them, and no other")
 
-    def checked(value: Any, name: str, scope: CheckScope) -> None:
+    def check_record(value: Any, name: str, scope: CheckScope) -> None:
         from .packer import record_fields
 
         _refuse_if(type(value) is not kind, name, value, kind.__name__)
@@ -339,7 +339,7 @@ def record(
             inside.deferred.append(lambda: check(value, name, inside))
 
     inner = tuple(one for field in fields.values() for one in field.records)
-    return AttributeSchema(checked, kind, records=(kind, *inner), is_composed=True)
+    return AttributeSchema(check_record, kind, records=(kind, *inner), is_composed=True)
 
 
 def typed_dict(**declared: AttributeSchema) -> Any:
@@ -386,14 +386,14 @@ def tuple_of(*entries: AttributeSchema) -> Any:
 def dict_of(key: AttributeSchema, value: AttributeSchema, *, holds: tuple[Any, ...] = ()) -> Any:
     """A dict of such keys and values; some keys it always `holds`."""
 
-    def check(given: Any, name: str, scope: CheckScope) -> None:
-        _refuse_if(not isinstance(given, dict), name, given, "a dict")
+    def check(mapping: Any, name: str, scope: CheckScope) -> None:
+        _refuse_if(not isinstance(mapping, dict), name, mapping, "a dict")
         for needed in holds:
-            if needed not in given:
+            if needed not in mapping:
                 raise ValueError(f"{name} has no {needed!r}: it is always there")
-        for one, held in given.items():
+        for one, entry in mapping.items():
             key.check(one, f"a key of {name}", scope)
-            value.check(held, f"{name}[{one!r:.40}]", scope.inner())
+            value.check(entry, f"{name}[{one!r:.40}]", scope.inner())
 
     return AttributeSchema(check, dict, records=value.records, is_composed=True)
 
@@ -482,9 +482,9 @@ def time_pool() -> Any:
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 
-def check_attributes(model: Model, declared: Mapping[str, AttributeSchema], found: Mapping[str, Any]) -> None:
+def check_attributes(model: Model, declared: Mapping[str, AttributeSchema], attributes: Mapping[str, Any]) -> None:
     """Raise an error that names the fitted attribute if it does not match its declaration."""
-    for name in found:
+    for name in attributes:
         if name not in declared:
             raise ValueError(
                 f"{name} is not declared in {type(model).__name__}: a learned attribute is declared beside its class, "
@@ -492,12 +492,12 @@ def check_attributes(model: Model, declared: Mapping[str, AttributeSchema], foun
             )
     for name, one in declared.items():
         may = one.optional(model) if callable(one.optional) else one.optional
-        if name not in found and not may:
+        if name not in attributes and not may:
             raise ValueError(f"{name} is missing: every fitted {type(model).__name__} has it")
-        _check_companions(name, one, found)
+        _check_companions(name, one, attributes)
     scope = CheckScope(model)
-    names = sorted(declared.keys() & found.keys(), key=lambda name: (declared[name].is_composed, name))
-    checks = [(name, partial(declared[name].check, found[name], name, scope)) for name in names]
+    names = sorted(declared.keys() & attributes.keys(), key=lambda name: (declared[name].is_composed, name))
+    checks = [(name, partial(declared[name].check, attributes[name], name, scope)) for name in names]
     # a check that fails because of another attribute waits, so that the error names that attribute
     waiting: list[tuple[str, Callable[[], None]]] = [(name, check) for name, check in checks if not _is_checked(check)]
     waiting += [("what was learned", check) for check in scope.deferred]
@@ -518,12 +518,12 @@ def check_value(value: Any, name: str, declared: AttributeSchema) -> None:
         check()
 
 
-def _check_companions(name: str, one: AttributeSchema, found: Mapping[str, Any]) -> None:
+def _check_companions(name: str, one: AttributeSchema, attributes: Mapping[str, Any]) -> None:
     """Raise an error if attributes that belong together are not all there."""
-    if one.with_ is not None and (name in found) != (one.with_ in found):
-        present, absent = (name, one.with_) if name in found else (one.with_, name)
+    if one.with_ is not None and (name in attributes) != (one.with_ in attributes):
+        present, absent = (name, one.with_) if name in attributes else (one.with_, name)
         raise ValueError(f"{absent} is missing: it is learned together with {present}")
-    if one.after is not None and name in found and one.after not in found:
+    if one.after is not None and name in attributes and one.after not in attributes:
         raise ValueError(f"{one.after} is missing: it is learned before {name}")
 
 
@@ -538,12 +538,14 @@ def _is_checked(check: Callable[[], None]) -> bool:
     return True
 
 
-def _check_fields(given: dict[str, Any], declared: Mapping[str, AttributeSchema], name: str, scope: CheckScope) -> None:
-    odd = given.keys() ^ declared.keys()
+def _check_fields(
+    values: dict[str, Any], declared: Mapping[str, AttributeSchema], name: str, scope: CheckScope
+) -> None:
+    odd = values.keys() ^ declared.keys()
     if odd:
-        raise ValueError(f"{name} has the entries {', '.join(map(repr, given))}: expected {', '.join(declared)}")
+        raise ValueError(f"{name} has the entries {', '.join(map(repr, values))}: expected {', '.join(declared)}")
     for field in sorted(declared, key=lambda field: declared[field].is_composed):
-        declared[field].check(given[field], f"{name}.{field}", scope)
+        declared[field].check(values[field], f"{name}.{field}", scope)
 
 
 def _check_array(
@@ -560,10 +562,10 @@ def _match_shape(value: NDArray[Any], name: str, scope: CheckScope, shape: tuple
     for dimension in shape:
         size = dimension(scope.model) if callable(dimension) else dimension
         axes += scope.model.frame_ if size == "*frame" else size if isinstance(size, tuple) else (size,)
-    given = value.shape
+    sizes = value.shape
     if axes and axes[-1] is ...:
-        axes, given = axes[:-1], given[: len(axes) - 1]
-    if len(given) != len(axes) or not all(map(scope.match, given, axes)):
+        axes, sizes = axes[:-1], sizes[: len(axes) - 1]
+    if len(sizes) != len(axes) or not all(map(scope.match, sizes, axes)):
         expected = ", ".join(_describe_dimension(axis, scope) for axis in axes)
         raise ValueError(f"{name} has shape {value.shape}: expected ({expected})")
 

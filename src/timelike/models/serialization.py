@@ -69,11 +69,11 @@ def _require_fitted(model: Any) -> None:
         model._require_fitted()
 
 
-def _no_model_error(given: Any) -> TypeError:
+def _no_model_error(value: Any) -> TypeError:
     inside = {"best_estimator_": "its best_estimator_", "estimator": "the estimator inside it"}
-    instead = next((f"save {words}, or " for name, words in inside.items() if hasattr(given, name)), "")
+    instead = next((f"save {words}, or " for name, words in inside.items() if hasattr(value, name)), "")
     return TypeError(
-        f"model is a {type(given).__name__}: {instead}give a fitted model of timelike, a value such as DTW(), or a "
+        f"model is a {type(value).__name__}: {instead}give a fitted model of timelike, a value such as DTW(), or a "
         "scikit-learn pipeline of these"
     )
 

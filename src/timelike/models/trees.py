@@ -15,42 +15,42 @@ Describer = Callable[[Any, str], Any]
 Builder = Callable[[dict[str, Any]], Any]
 
 
-def flatten(tree: Any, name: str, known: Describer | None = None, into: Arrays | None = None) -> tuple[Any, Arrays]:
+def flatten(tree: Any, name: str, describe: Describer | None = None, into: Arrays | None = None) -> tuple[Any, Arrays]:
     """A JSON value and the arrays it refers to (NumPy or torch), each named by its path from `name`.
 
-    `known` may encode certain objects itself: it returns a dict for those, None for others. Arrays are added to `into`,
-    if given.
+    `describe` may encode certain objects itself: it returns a dict for those, None for others. Arrays are added to
+    `into`, if given.
 
     >>> flatten({"step": 3, "mean": np.zeros(2)}, "adam")
     ({'step': 3, 'mean': {'__tensor__': 'adam.mean'}}, {'adam.mean': array([0., 0.])})
     """
     arrays: Arrays = {} if into is None else into
-    return _flatten(tree, name, arrays, known or _describe_nothing), arrays
+    return _flatten(tree, name, arrays, describe or _describe_nothing), arrays
 
 
-def unflatten(skeleton: Any, arrays: Arrays, made: Builder | None = None) -> Any:
-    """The inverse of `flatten`; `made` receives every dict first, and may return an object for it.
+def unflatten(skeleton: Any, arrays: Arrays, build: Builder | None = None) -> Any:
+    """The inverse of `flatten`; `build` receives every dict first, and may return an object for it.
 
     >>> unflatten(*flatten({1: (2.0, None), "far": math.inf}, "x"))
     {1: (2.0, None), 'far': inf}
     """
     if isinstance(skeleton, list):
-        return [unflatten(entry, arrays, made) for entry in skeleton]
+        return [unflatten(entry, arrays, build) for entry in skeleton]
     if not isinstance(skeleton, dict):
         return skeleton
-    if made is not None and (built := made(skeleton)) is not None:
+    if build is not None and (built := build(skeleton)) is not None:
         return built
     if _ARRAY in skeleton:
         return arrays[skeleton[_ARRAY]]
     if _TUPLE in skeleton:
-        return tuple(unflatten(entry, arrays, made) for entry in skeleton[_TUPLE])
+        return tuple(unflatten(entry, arrays, build) for entry in skeleton[_TUPLE])
     if _ITEMS in skeleton:
-        return {key: unflatten(value, arrays, made) for key, value in skeleton[_ITEMS]}
+        return {key: unflatten(value, arrays, build) for key, value in skeleton[_ITEMS]}
     if _FLOAT in skeleton:
         return float(skeleton[_FLOAT])
     if _TEXT in skeleton:
         return text_array(skeleton[_TEXT], skeleton["dtype"])
-    return {key: unflatten(value, arrays, made) for key, value in skeleton.items()}
+    return {key: unflatten(value, arrays, build) for key, value in skeleton.items()}
 
 
 def text_array(entries: Any, dtype: str) -> np.ndarray[Any, Any]:
@@ -77,8 +77,8 @@ def _describe_nothing(tree: Any, name: str) -> None:
     """Nothing is known in a special way."""
 
 
-def _flatten(tree: Any, name: str, arrays: Arrays, known: Describer) -> Any:
-    if (words := known(tree, name)) is not None:
+def _flatten(tree: Any, name: str, arrays: Arrays, describe: Describer) -> Any:
+    if (words := describe(tree, name)) is not None:
         return words
     if isinstance(tree, np.ndarray) and tree.dtype.kind == "U":  # safetensors has no text
         return {_TEXT: tree.tolist(), "dtype": tree.dtype.str}
@@ -93,10 +93,10 @@ def _flatten(tree: Any, name: str, arrays: Arrays, known: Describer) -> Any:
     if tree is None or isinstance(tree, bool | int | float | str):
         return tree
     if isinstance(tree, list | tuple):
-        entries = [_flatten(entry, f"{name}.{i}", arrays, known) for i, entry in enumerate(tree)]
+        entries = [_flatten(entry, f"{name}.{i}", arrays, describe) for i, entry in enumerate(tree)]
         return entries if isinstance(tree, list) else {_TUPLE: entries}
     if isinstance(tree, dict) and all(isinstance(key, str | int) for key in tree):
-        items = {key: _flatten(value, f"{name}.{key}", arrays, known) for key, value in tree.items()}
+        items = {key: _flatten(value, f"{name}.{key}", arrays, describe) for key, value in tree.items()}
         plain = all(isinstance(key, str) and not key.startswith("__") for key in items) and "method" not in items
         return items if plain else {_ITEMS: [[key, value] for key, value in items.items()]}
     raise TypeError(

@@ -43,9 +43,9 @@ def plot_fan(
 
     figure = Figure(figsize=(6.5, 3.4), layout="constrained")
     axes = figure.subplots()
-    kept = min(len(past), max(_PAST_HORIZONS * len(mean), _MIN_PAST))
+    n_past = min(len(past), max(_PAST_HORIZONS * len(mean), _MIN_PAST))
     before, after = _default_times(len(past), len(mean)) if times is None else times
-    ending, began = past[len(past) - kept :], before[len(past) - kept :]
+    ending, began = past[len(past) - n_past :], before[len(past) - n_past :]
     # the first step of the future begins at the last of the past, so that there is no gap between the two
     joined = np.concatenate([began[-1:], after])
     if band is not None:

@@ -33,13 +33,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def fact_table(caption: str, known: Iterable[tuple[str, Any]]) -> str:
+def fact_table(caption: str, facts: Iterable[tuple[str, Any]]) -> str:
     """What is known about one thing: a table of names and values, headed by what the thing is.
 
     >>> fact_table("Warp", [("knots", 3)])
     '<table><caption>Warp</caption><tbody><tr><th scope="row">knots</th><td class="number">3</td></tr></tbody></table>'
     """
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{table_cell(value)}</tr>' for name, value in known)
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{table_cell(value)}</tr>' for name, value in facts)
     return f"<table><caption>{escape(caption)}</caption><tbody>{body}</tbody></table>"
 
 

@@ -142,13 +142,13 @@ def _histogram_plotter(moving: Sequence[NDArray[Any]], real: NDArray[Any]) -> Ca
 def _line_plotter(moving: Sequence[NDArray[Any]], real: NDArray[Any]) -> Callable[[Axes, NDArray[Any]], None]:
     low, high = _bounding_box([channel_values(one.reshape(-1, *one.shape[2:]), 0)[:, None] for one in (real, *moving)])
 
-    def some(series: NDArray[Any]) -> NDArray[Any]:
-        kept = series[:: -(-len(series) // _SERIES)]
-        return kept.reshape(len(kept), kept.shape[1], -1)[:, :, 0].T
+    def subsample(series: NDArray[Any]) -> NDArray[Any]:
+        subset = series[:: -(-len(series) // _SERIES)]
+        return subset.reshape(len(subset), subset.shape[1], -1)[:, :, 0].T
 
     def draw(axes: Axes, particles: NDArray[Any]) -> None:
         for series, color, name in ((real, _TARGET, "real"), (particles, _PARTICLES, "particles")):
-            lines = axes.plot(some(series), color=color, linewidth=0.8, alpha=0.6)
+            lines = axes.plot(subsample(series), color=color, linewidth=0.8, alpha=0.6)
             lines[0].set_label(name)
         axes.set(ylim=(low[0], high[0]), xlabel="time step")
         style_axes(axes)

@@ -27,12 +27,12 @@ def plot_lines(
     NaN is.
     """
     kinds = sorted(set(labels), key=str) if labels is not None else []
-    seen: set[Any] = set()
+    legend_labels: set[Any] = set()
     for i, sequence in enumerate(sequences):
         label = None if labels is None else labels[i]
         shade = COLORS[kinds.index(label) % len(COLORS)] if label is not None else color
-        name = escape_mathtext(label) if label is not None and label not in seen else None
-        seen.add(label)
+        name = escape_mathtext(label) if label is not None and label not in legend_labels else None
+        legend_labels.add(label)
         values = channel_values(sequence, channel)
         times = np.arange(len(values)) if times_per_sequence is None else times_per_sequence[i]
         (line,) = axes.plot(times, values, color=shade, linewidth=0.9, alpha=0.7, label=name)

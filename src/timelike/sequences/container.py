@@ -107,10 +107,10 @@ class Sequences:
     ) -> None:
         if isinstance(data, Sequences):
             _refuse_single_frame_layout(layout)
-            given = {"labels": labels, "groups": groups, "times": times, "ids": ids}
-            given |= {"channel_names": channel_names, "class_names": class_names}
-            given = {name: value for name, value in given.items() if value is not None}
-            self._copy_from(data.replace(**given, on_disorder=on_disorder))
+            fields = {"labels": labels, "groups": groups, "times": times, "ids": ids}
+            fields |= {"channel_names": channel_names, "class_names": class_names}
+            fields = {name: value for name, value in fields.items() if value is not None}
+            self._copy_from(data.replace(**fields, on_disorder=on_disorder))
             return
         values, lengths = arrays.pack_sequences(data, layout)
         self._set_values(values, lengths)
@@ -151,7 +151,7 @@ class Sequences:
             setattr(self, slot, getattr(other, slot))
 
     @classmethod
-    def from_packed(cls, values: Any, offsets: Any, **known: Any) -> Sequences:
+    def from_packed(cls, values: Any, offsets: Any, **fields: Any) -> Sequences:
         """From `values` (total_time, *frame) and `offsets` (n + 1,); keywords and checks as in the constructor.
 
         >>> import timelike as tl
@@ -164,10 +164,10 @@ class Sequences:
         self._set_values(packed, lengths)
         arrays.refuse_inf(packed, self._starts)
         names = ("labels", "groups", "times", "ids", "channel_names", "class_names")
-        unknown = sorted(set(known) - {*names, "on_disorder"})
+        unknown = sorted(set(fields) - {*names, "on_disorder"})
         if unknown:
             raise TypeError(f"from_packed got unknown arguments: {', '.join(unknown)}")
-        self._set_metadata(**({name: known.get(name) for name in names} | known))
+        self._set_metadata(**({name: fields.get(name) for name in names} | fields))
         return self
 
     # --- what it holds -------------------------------------------------------------------------------------------
@@ -386,25 +386,25 @@ class Sequences:
             other.channel_names = None
         return other
 
-    def replace(self, **known: Any) -> Sequences:
+    def replace(self, **fields: Any) -> Sequences:
         """The same values with other `labels`, `groups`, `times`, `ids`, `channel_names` or `class_names` (or None).
 
         >>> import timelike as tl
         >>> tl.Sequences([[1.0], [2.0]]).replace(labels=[3, 4]).labels
         array([3, 4])
         """
-        on_disorder = known.pop("on_disorder", "raise")
+        on_disorder = fields.pop("on_disorder", "raise")
         current: dict[str, Any] = {"labels": self._labels, "groups": self._groups, "ids": self._ids}
         current |= {"channel_names": self.channel_names, "class_names": self._class_names}
-        unknown = sorted(set(known) - set(current) - {"times"})
+        unknown = sorted(set(fields) - set(current) - {"times"})
         if unknown:
             raise TypeError(f"replace got unknown arguments: {', '.join(unknown)}")
-        if "labels" in known and "class_names" not in known:
+        if "labels" in fields and "class_names" not in fields:
             current["class_names"] = None
-        retimed = "times" in known
+        retimed = "times" in fields
         other = self._with_values(self.values, self._lengths) if retimed else self[:]
         clock, in_order = other._clock, other._in_order
-        other._set_metadata(**({"times": None} | current | known), on_disorder=on_disorder)
+        other._set_metadata(**({"times": None} | current | fields), on_disorder=on_disorder)
         if not retimed:
             other._clock, other._in_order = clock, in_order
         return other

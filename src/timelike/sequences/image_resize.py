@@ -30,8 +30,8 @@ def resize_image(picture: NDArray[Any], size: tuple[int, int], *, average: bool 
 def _resize_axis(picture: NDArray[Any], axis: int, new: int, average: bool) -> NDArray[Any]:
     first = np.moveaxis(picture, axis, 0)
     weights = _resize_weights(len(first), new, average, picture.dtype)
-    made = weights @ first.reshape(len(first), -1)
-    return np.moveaxis(np.asarray(made).reshape(new, *first.shape[1:]), 0, axis)
+    rows = weights @ first.reshape(len(first), -1)
+    return np.moveaxis(np.asarray(rows).reshape(new, *first.shape[1:]), 0, axis)
 
 
 @lru_cache(maxsize=32)

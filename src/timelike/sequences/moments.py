@@ -54,19 +54,19 @@ def _repeat_per_step(moment: NDArray[Any], lengths: NDArray[np.int64] | None) ->
 
 
 def _count_present(
-    known: NDArray[np.float64], lengths: NDArray[np.int64], starts: NDArray[np.int64]
+    values: NDArray[np.float64], lengths: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_] | None, NDArray[np.float64]]:
     """The mask of missing values, which become 0, and the number of others, at least 1, in every segment."""
-    absent = np.isnan(known)
+    absent = np.isnan(values)
     if not absent.any():
-        return None, lengths.astype(np.float64).reshape(-1, *[1] * (known.ndim - 1))
-    known[absent] = 0
+        return None, lengths.astype(np.float64).reshape(-1, *[1] * (values.ndim - 1))
+    values[absent] = 0
     return absent, np.maximum(np.add.reduceat(~absent, starts, dtype=np.float64), 1)
 
 
-def _exponent(known: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int32]:
+def _exponent(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.int32]:
     """The power of two to divide by, 0 if squares neither overflow nor underflow."""
-    peak = np.maximum(np.maximum.reduceat(known, starts), -np.minimum.reduceat(known, starts))
+    peak = np.maximum(np.maximum.reduceat(values, starts), -np.minimum.reduceat(values, starts))
     return np.where((peak > 1e-100) & (peak < 1e100), 0, np.frexp(peak)[1].clip(-1000, 1000)).astype(np.int32)
 
 

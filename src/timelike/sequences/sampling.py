@@ -113,8 +113,8 @@ def episodes(
     """
     if self.labels is None:
         raise ValueError("these sequences have no labels to draw classes from: give them with replace(labels=...)")
-    drawn = sample_episode_rows(self.labels, n_way, k_shot, n_query, n_episodes=n_episodes, random_state=random_state)
-    return (Episode(self[support.ravel()], self[query.ravel()]) for support, query in drawn)
+    rows = sample_episode_rows(self.labels, n_way, k_shot, n_query, n_episodes=n_episodes, random_state=random_state)
+    return (Episode(self[support.ravel()], self[query.ravel()]) for support, query in rows)
 
 
 def sample_episode_rows(
@@ -160,8 +160,8 @@ def _sample_rows(
     n_way, k_shot, n_query = sizes
     for _ in rounds:
         chosen = rng.permutation(len(rows))[:n_way]
-        drawn = np.stack([rng.permutation(rows[c])[: k_shot + n_query] for c in chosen])
-        yield drawn[:, :k_shot], drawn[:, k_shot:]
+        samples = np.stack([rng.permutation(rows[c])[: k_shot + n_query] for c in chosen])
+        yield samples[:, :k_shot], samples[:, k_shot:]
 
 
 # --- option values ---------------------------------------------------------------------------------------------------
@@ -303,22 +303,22 @@ def _choose_greedily(shares: NDArray[np.float64], wanted: float, order: NDArray[
 
 def _imbalance(shares: NDArray[np.float64], chosen: NDArray[np.bool_], wanted: float) -> tuple[int, float]:
     """Classes absent from one side come first, then the distance from the requested fractions."""
-    held = shares[chosen].sum(0)
-    absent = (held == 0).sum() + (shares[~chosen].sum(0) == 0).sum()
-    return int(absent), round(float(((held - wanted) ** 2).sum()), 12)
+    sums = shares[chosen].sum(0)
+    absent = (sums == 0).sum() + (shares[~chosen].sum(0) == 0).sum()
+    return int(absent), round(float(((sums - wanted) ** 2).sum()), 12)
 
 
 def _assign_group_folds(shares: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The fold of every group: largest first, each in the fold that keeps sizes most even."""
     order = rng.permutation(len(shares))
     order = order[np.argsort(-shares[order, 0], kind="stable")]
-    held, fold = np.zeros((k, shares.shape[1])), np.empty(len(shares), np.int64)
+    fold_shares, fold = np.zeros((k, shares.shape[1])), np.empty(len(shares), np.int64)
     for left, group in zip(range(len(order), 0, -1), order, strict=True):
         # adding a to one of several parts raises the sum of their squares by 2·part·a + a², so the least part·a is best
-        growth = held @ shares[group]
-        empty = held[:, 0] == 0
+        growth = fold_shares @ shares[group]
+        empty = fold_shares[:, 0] == 0
         if left == empty.sum():
             growth[~empty] = np.inf
-        fold[group] = best = np.lexsort((held[:, 0], growth))[0]
-        held[best] += shares[group]
+        fold[group] = best = np.lexsort((fold_shares[:, 0], growth))[0]
+        fold_shares[best] += shares[group]
     return np.asarray(rng.permutation(k)[fold], np.int64)

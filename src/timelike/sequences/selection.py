@@ -38,8 +38,8 @@ def channels(self: Sequences, names: str | int | Iterable[str | int]) -> Sequenc
         twice = next(name for name, place in zip(requested, places, strict=True) if places.count(place) > 1)
         raise ValueError(f"names holds {format_value(twice)} twice: expected distinct channels")
     chosen = self._with_values(np.ascontiguousarray(self.values[:, places]))
-    known = self.channel_names
-    chosen.channel_names = None if known is None else tuple(known[place] for place in places)
+    channel_names = self.channel_names
+    chosen.channel_names = None if channel_names is None else tuple(channel_names[place] for place in places)
     return chosen
 
 
@@ -77,10 +77,10 @@ def where(self: Sequences, *, label: Any = None, group: Any = None, id: Any = No
     conditions = {name: wanted for name, wanted in conditions.items() if wanted is not None}
     if not conditions:
         raise ValueError("where() without a condition: give label=, group= or id=")
-    kept = np.ones(len(self), bool)
+    mask = np.ones(len(self), bool)
     for name, wanted in conditions.items():
-        kept &= _match_entries(self, name, wanted)
-    return self[kept]
+        mask &= _match_entries(self, name, wanted)
+    return self[mask]
 
 
 def _match_entries(self: Sequences, name: str, wanted: Any) -> NDArray[np.bool_]:
@@ -114,9 +114,11 @@ def _as_value_list(wanted: Any, name: str) -> list[Any]:
     return [value.item() if hasattr(value, "item") else value for value in wanted]
 
 
-def _describe_unknown(name: Any, what: str, known: Iterable[Any], near: list[str] | None = None) -> str:
+def _describe_unknown(name: Any, what: str, candidates: Iterable[Any], near: list[str] | None = None) -> str:
     """A message that the name does not exist, with those that do and close matches."""
-    names = [str(one) if len(str(one)) <= _MAX_NAME_LENGTH else format_value(one, _MAX_NAME_LENGTH) for one in known]
+    names = [
+        str(one) if len(str(one)) <= _MAX_NAME_LENGTH else format_value(one, _MAX_NAME_LENGTH) for one in candidates
+    ]
     lower = {one.lower(): one for one in (names if near is None else near)}
     close = [lower[one] for one in get_close_matches(str(name).lower(), lower, n=1)]
     hint = f"; did you mean {format_value(close[0])}?" if close else ""
@@ -134,13 +136,14 @@ def is_name_key(key: Any) -> bool:
 def select_by_name(self: Sequences, key: Any) -> Sequences:
     """The result of `s[name]` or `s[[name, …]]`: channels, or sequences by their ids, in the order of the names."""
     names = [key] if isinstance(key, str) else [str(name) for name in np.asarray(key).ravel()]
-    meant = format_value(names[0] if isinstance(key, str) else names)
+    key_text = format_value(names[0] if isinstance(key, str) else names)
     of_channels = self.channel_names or ()
     of_items = _id_positions(self)
     both = next((name for name in names if name in of_channels and name in of_items), None)
     if both is not None:
         raise IndexError(
-            f"{format_value(both)} is the name of a channel and an id: say s.channels({meant}) or s.where(id={meant})"
+            f"{format_value(both)} is the name of a channel and an id: say s.channels({key_text}) or "
+            f"s.where(id={key_text})"
         )
     if all(name in of_channels for name in names):
         return channels(self, names)
@@ -149,7 +152,7 @@ def select_by_name(self: Sequences, key: Any) -> Sequences:
     stranger = next((name for name in names if name not in of_channels and name not in of_items), None)
     if stranger is None:
         raise IndexError(
-            f"s[{meant}]: some are names of channels and some are ids; ask for the one, then for the other"
+            f"s[{key_text}]: some are names of channels and some are ids; ask for the one, then for the other"
         )
     raise IndexError(_explain_unknown_name(self, stranger))
 

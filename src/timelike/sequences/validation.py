@@ -51,8 +51,8 @@ def validate_targets(estimator: Any, sequences: Sequences, y: Any, what: str) ->
             f"{type(estimator).__name__} requires y to be passed, but the target y is None and X carries no labels: "
             f"give the {what} of every sequence"
         )
-    given = sequences.labels if y is None else column_or_1d(validate_labels(y, "y", what), warn=True)
-    targets: NDArray[Any] = np.asarray(given)
+    labels = sequences.labels if y is None else column_or_1d(validate_labels(y, "y", what), warn=True)
+    targets: NDArray[Any] = np.asarray(labels)
     if len(targets) != len(sequences):
         raise ValueError(
             f"y has shape {targets.shape} for {len(sequences)} sequences: expected one {what} each "
@@ -68,14 +68,16 @@ def as_single_sequence(value: Any, name: str) -> Sequences:
             raise ValueError(f"{name} holds {len(value)} sequences: expected one; take it with {name}[i]")
         return value
     values = arrays.validate_sequence(value, name)
-    made = _from_checked(values, np.array([len(values)]), _SINGLE_START)
+    sequences = _from_checked(values, np.array([len(values)]), _SINGLE_START)
     if values.dtype.kind != "f" or np.isfinite(values).all():
-        made._base_missing.append(False)  # one pass for both checks, since small sequences are compared by the million
-        return made
+        sequences._base_missing.append(
+            False
+        )  # one pass for both checks, since small sequences are compared by the million
+        return sequences
     step = arrays.find_first_step(values, np.isinf)
     if step is not None:
         raise ValueError(f"{name} is infinite at time step {step}: expected finite values; nan means missing")
-    return made
+    return sequences
 
 
 def as_sequences(value: Any, name: str) -> Sequences:
@@ -83,9 +85,9 @@ def as_sequences(value: Any, name: str) -> Sequences:
     if isinstance(value, Sequences):
         return value
     values, lengths = arrays.pack_sequences(value, "ntc", name)
-    made = _from_checked(values, lengths)
-    arrays.refuse_inf(values, made._starts, name)
-    return made
+    sequences = _from_checked(values, lengths)
+    arrays.refuse_inf(values, sequences._starts, name)
+    return sequences
 
 
 def validate_sequences(X: Any) -> Sequences:
@@ -103,11 +105,13 @@ def _from_checked(
     values: NDArray[Any], lengths: NDArray[np.int64], starts: NDArray[np.int64] | None = None
 ) -> Sequences:
     """`Sequences` of validated arrays, without metadata."""
-    made = Sequences.__new__(Sequences)
-    made._set_values(values, lengths, starts)
-    made._labels = made._groups = made._ids = made._clock = made._class_names = made.channel_names = None
-    made._in_order = True
-    return made
+    sequences = Sequences.__new__(Sequences)
+    sequences._set_values(values, lengths, starts)
+    sequences._labels = sequences._groups = sequences._ids = sequences._clock = sequences._class_names = (
+        sequences.channel_names
+    ) = None
+    sequences._in_order = True
+    return sequences
 
 
 def as_one_or_many(value: Any, frame: tuple[int, ...], name: str) -> tuple[Sequences, bool]:

@@ -1,4 +1,4 @@
-"""(module, objective, batches) → a trained module: the one loop, its checkpoints, the base of what is trained."""
+"""The training loop, its objectives, batches, schedules and checkpoints, and the base class of trained models."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Trained, the base of what is trained with torch; and how its network answers: in double precision."""
+"""`Trained`, the base class of models trained with torch, and the double-precision copies used for inference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .weights import load_weights
 
 Network = TypeVar("Network", bound=nn.Module)
 
-# what methods do unless they or their user choose otherwise; which data are held out is left to each method
+# the defaults of all methods; each method chooses its own validation data
 _COMMON_TRAINER = Trainer(
     optimizer="adam",
     betas=(0.9, 0.999),
@@ -45,8 +45,8 @@ _COMMON_TRAINER = Trainer(
     precision="32-true",
 )
 
-_NEVER = 2**31  # steps without progress that no training makes; a number of validations must be an integer
-_MEMORY_WORDS = "alloc", "out of memory", "overflowed"  # in messages of torch's allocators
+_NEVER = 2**31  # more steps than any training makes; an integer, as a number of validations must be
+_MEMORY_WORDS = "alloc", "out of memory", "overflowed"  # these occur in messages of torch's allocators
 
 _double_copies: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
 
@@ -54,8 +54,8 @@ _double_copies: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = W
 class Trained(Model):
     """A model whose network is trained by the loop of this package.
 
-    A method writes its constructor, `_build_network(frame)`, `_make_objective(ready, targets)` and its main method;
-    what it learns from beside the sequences comes from `_validate_targets`, how long it trains from `_fit_options`.
+    A subclass defines its constructor, `_build_network(frame)`, `_make_objective(ready, targets)` and its main method.
+    `_validate_targets` returns the targets it learns from, and `_fit_options` the training budget.
     """
 
     standardize = options.boolean()
@@ -66,18 +66,18 @@ class Trained(Model):
     random_state = options.random_seed()
 
     network_: Any = schema.network_weights()
-    history_: History = schema.not_required(HISTORY_SCHEMA)  # the encoder of another model was not trained by itself
+    history_: History = schema.not_required(HISTORY_SCHEMA)  # absent if another model trained it
     scaler_: ChannelScaler = schema.channel_scaler()
 
-    _flattens_frames: ClassVar[bool] = True  # whether frames of any shape become plain vectors for the network
-    _own_trainer: ClassVar[Trainer] = Trainer()  # the method's choice for fields of `trainer` that are None
-    _free_trainer_fields: ClassVar[tuple[str, ...]] = ()  # of TRAINING_FIELDS, those that may change in a pause
-    # scores of held-out data that it knows, its own choice first; none where it holds nothing out
+    _flattens_frames: ClassVar[bool] = True  # whether frames are flattened to vectors for the network
+    _own_trainer: ClassVar[Trainer] = Trainer()  # the method's own values for fields of `trainer` that are None
+    _free_trainer_fields: ClassVar[tuple[str, ...]] = ()  # TRAINING_FIELDS that may change in a pause
+    # supported scores of held-out data, the default first; empty for methods without validation
     _validation_scores: ClassVar[tuple[ValidationScore, ...]] = ("loss",)
     _default_budget: ClassVar[DefaultBudget] = DefaultBudget()
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Name the way out where a field of the trainer is given as an argument of the constructor."""
+        """Raise an error with the remedy if a field of the trainer is passed to the constructor."""
         misplaced = [name for name in options if name in TRAINER_FIELDS and name not in cls.options()]
         if misplaced and "trainer" in cls.options():
             fields = ", ".join(f"{name}={format_value(options[name])}" for name in misplaced)
@@ -89,16 +89,16 @@ class Trained(Model):
 
     @property
     def trainer_(self) -> Trainer:
-        """All fields of `trainer` as training uses them: the method's own choice in place of None."""
-        given = None if self.trainer is None else check_trainer(self.trainer, "trainer")
-        return _COMMON_TRAINER.replace(self._own_trainer).replace(given)
+        """All fields of `trainer` as training uses them; the method's own values replace None."""
+        trainer = None if self.trainer is None else check_trainer(self.trainer, "trainer")
+        return _COMMON_TRAINER.replace(self._own_trainer).replace(trainer)
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """A new model with the options that go by a name; `changes` replace some, field by field in `trainer`."""
+        """A new model with the options of a named preset; `changes` replace some, field by field in `trainer`."""
         nested = {option: changes.pop(option) for option in list(changes) if "__" in option}
         if changes.get("trainer", ...) is None:
-            del changes["trainer"]  # the method's own choice, which is the preset's
+            del changes["trainer"]  # None selects the method's own trainer, here that of the preset
         own = cls._presets.get(name, {}).get("trainer")
         if own is not None and changes.get("trainer") is not None:
             changes["trainer"] = own.replace(check_trainer(changes["trainer"], "trainer"))
@@ -111,22 +111,22 @@ class Trained(Model):
         patience = self.trainer_.patience
         unused = {"validation": share or None, "validation_score": score, "patience": patience}
         if not self._validation_scores and any(value not in (None, math.inf) for value in unused.values()):
-            given = next(f"{name}={value!r}" for name, value in unused.items() if value not in (None, math.inf))
-            raise ValueError(f"trainer.{given}: {type(self).__name__} holds nothing out, and trains on all sequences")
+            setting = next(f"{name}={value!r}" for name, value in unused.items() if value not in (None, math.inf))
+            raise ValueError(f"trainer.{setting}: {type(self).__name__} has no validation and trains on all sequences")
         if score is not None and score not in self._validation_scores:
-            known = " or ".join(map(repr, self._validation_scores))
-            raise ValueError(f"trainer.validation_score={score!r}: {type(self).__name__} knows {known}")
+            scores = " or ".join(map(repr, self._validation_scores))
+            raise ValueError(f"trainer.validation_score={score!r}: {type(self).__name__} supports {scores}")
 
     @abc.abstractmethod
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
-        """A new network for frames of this shape; what was learned before it, such as classes, is there already."""
+        """A new network for frames of this shape; attributes such as classes are already set."""
 
     @abc.abstractmethod
     def _make_objective(self, ready: Sequences, targets: Any) -> Objective:
-        """What `network_` is to learn, from standardized sequences and what `_validate_targets` gave."""
+        """The objective of `network_` for standardized sequences and the targets of `_validate_targets`."""
 
     def _fit_options(self, objective: Objective) -> dict[str, Any]:
-        """Arguments of `train.fit` beside the objective: budget, schedule, validation."""
+        """Arguments of `train.fit` besides the objective: budget, schedule, validation."""
         trainer = self.trainer_
         limits = self._default_budget.resolve(
             self.max_steps, trainer.max_epochs, self.max_time, self._default_steps(objective)
@@ -138,20 +138,20 @@ class Trained(Model):
         return {**limits, "gradient_clip": clip, "schedule": schedule} | self._validation_options(objective, **counts)
 
     def _default_steps(self, objective: Objective) -> int:
-        """How many steps to train if neither steps nor epochs are given."""
+        """The number of training steps if neither steps nor epochs are given."""
         return self._default_budget.steps(objective.n_batches() or 1)
 
     def _validation_options(
         self, objective: Objective, *, max_steps: int | None, max_epochs: int | None
     ) -> dict[str, int]:
-        """When to validate, and after how many validations without a better score to stop.
+        """The interval between validations and the patience, as arguments of `train.fit`.
 
-        `fit` keeps the best weights only if it has a patience, so there is one even if none is given.
+        `fit` keeps the best weights only if it has a patience, so one is always set.
         """
         if not objective.has_validation:
             return {}
         patience = min(self.trainer_.patience or math.inf, _NEVER)
-        if max_steps is None and max_epochs is not None:  # validated once per epoch
+        if max_steps is None and max_epochs is not None:  # `fit` validates once per epoch
             return {"patience": int(min(patience, max_epochs))}
         every = max(1, (max_steps or self._default_steps(objective)) // N_VALIDATIONS)
         return {"validate_every": every, "patience": math.ceil(patience / every)}
@@ -174,11 +174,11 @@ class Trained(Model):
             yield
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
-        """How long what comes after the last step takes, in steps, the judgement of the training aside."""
+        """The duration of the work after the last step, in steps, without the learning check."""
         return 0.0
 
     def _prepare_fit(self, sequences: Sequences) -> Sequences:
-        """A new network, and the sequences as it takes them."""
+        """Create the network and the scaler; return the sequences as the network takes them."""
         self.scaler_ = self._fit_scaler(sequences) if self.standardize else ChannelScaler.identity(sequences.frame)
         self._init_network()
         return self._standardize(sequences)
@@ -187,13 +187,13 @@ class Trained(Model):
         self.network_ = self._build_seeded_network(self.frame_)
 
     def _build_seeded_network(self, frame: tuple[int, ...]) -> nn.Module:
-        # torch's own generator for the time of the initial weights only: what the caller draws is not moved
+        # torch's generator is seeded for the initial weights only: the caller's random numbers do not change
         with use_seed(self.random_state), self._explain_memory_errors():
             return self._build_network(frame)
 
     @contextmanager
     def _explain_memory_errors(self) -> Iterator[None]:
-        """torch has no error of its own for too little memory on a CPU, and says nothing of options."""
+        """Turn torch's errors about CPU memory, which are RuntimeErrors, into a MemoryError that names the options."""
         try:
             yield
         except (RuntimeError, MemoryError) as error:
@@ -202,7 +202,7 @@ class Trained(Model):
             sizes = {name: getattr(self, name) for name, one in type(self).options().items() if one.role == "model"}
             shown = ", ".join(f"{name}={value}" for name, value in sizes.items() if type(value) is int)
             raise MemoryError(
-                f"{type(self).__name__}({shown}) has a network that does not fit into memory: choose it smaller"
+                f"{type(self).__name__}({shown}) has a network that does not fit into memory: choose a smaller one"
             ) from error
 
     @torch_threads()
@@ -214,7 +214,7 @@ class Trained(Model):
         objective.closing_steps = self._closing_steps(objective, sequences)
         objective.learning_check_steps = learning_check_steps(objective)
         limits = self._fit_options(objective)
-        if _max_steps(limits, objective) >= MIN_CHECKED_STEPS:  # it may be judged
+        if _max_steps(limits, objective) >= MIN_CHECKED_STEPS:  # long enough for the learning check
             objective.data_issue = objective.find_data_issue()
         self.history_ = fit(
             objective,
@@ -226,22 +226,22 @@ class Trained(Model):
             random_state=self.random_state,
             **limits,
         )
-        self.network_ = self.network_.to("cpu", torch.float32).eval()  # where and how it answers, however it learned
+        self.network_ = self.network_.to("cpu", torch.float32).eval()  # inference runs here, wherever training ran
         warn_if_not_learned(self.history_, objective)
 
     def _precision(self) -> Precision:
-        """The precision in which the network is trained; a method for which "auto" means more overrides this."""
+        """The precision of training; a method that chooses one for "auto" overrides this."""
         precision = self.trainer_.precision
         return "32-true" if precision is None or precision == "auto" else precision
 
     def _divergence_hint(self) -> str:
-        """What to change first if the training diverges, for `Objective.divergence_hint`."""
+        """The remedy to suggest first if training diverges, for `Objective.divergence_hint`."""
         return ""
 
     def _checkpoint_settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
-        """What a checkpoint must have in common with this training: the data as given, and every option that counts.
+        """The settings that a checkpoint must share with this training: the input data and all relevant options.
 
-        The data before standardizing, which another machine rounds otherwise.
+        The data are those before standardization, because standardized values round differently on other machines.
         """
         relevant = {name: option for name, option in type(self).options().items() if option.role != "free"}
         values = {name: getattr(self, name) for name in relevant}
@@ -252,60 +252,60 @@ class Trained(Model):
             for name, option in relevant.items()
         }
         trainer = self.trainer_
-        # what None and "auto" stand for, so that a field that is spelled out is the same training
-        meant = {
+        # None and "auto" are resolved, so that an explicit default counts as the same training
+        effective_values = {
             "validation": trainer.validation or 0.0,
             "validation_score": trainer.validation_score or next(iter(self._validation_scores), None),
             "precision": self._precision(),
         }
         fields = [name for name in TRAINING_FIELDS if name not in self._free_trainer_fields]
-        settings |= {name: repr(meant.get(name, getattr(trainer, name))) for name in fields}
+        settings |= {name: repr(effective_values.get(name, getattr(trainer, name))) for name in fields}
         if isinstance(targets, np.ndarray):
             settings["labels"] = fingerprint(targets)
         return {"sequences": fingerprint(sequences.lengths, sequences.values), **settings}
 
     def _rng(self) -> np.random.Generator:
-        """What is drawn with before training: the same every time where it may be continued, with or without a seed."""
+        """The generator for draws before training; with a checkpoint always seeded, so that a resumed run agrees."""
         continued = self.random_state is None and self.trainer_.checkpoint is not None
         return check_random_state(0 if continued else self.random_state)
 
     def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
-        """Mean and deviation, both of the shape of a frame."""
+        """Mean and standard deviation, both of the shape of a frame."""
         return ChannelScaler.from_sequences(sequences)
 
     def _standardize(self, sequences: Sequences, name: str | None = None) -> Sequences:
-        """Standardized, in float32, as the network takes them."""
+        """The sequences standardized, in float32, as the network takes them."""
         ready = self.scaler_.transform(sequences, name)
         return flatten_frames(ready) if self._flattens_frames else ready
 
     def _get_state(self) -> dict[str, Any]:
         weights = {name: tensor.detach().cpu().numpy() for name, tensor in self.network_.state_dict().items()}
-        return super()._get_state() | {"network_": weights}  # which is there already, so the order stays
+        return super()._get_state() | {"network_": weights}  # the key exists, so the order of keys does not change
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        """The network is made when everything it may depend on is there."""
+        """Set the other attributes first, because the network may depend on them."""
         state = dict(state)
         weights = state.pop("network_", None)
         super()._set_state(state)
         self.network_ = load_weights(lambda: self._build_seeded_network(self.frame_), self._all_weights(weights)).eval()
 
     def _all_weights(self, weights: Any) -> Any:
-        """Those of a folder, and what the network has of other learned attributes."""
+        """The weights from a folder, with those that the network takes from other fitted attributes."""
         return weights
 
 
 def _max_steps(limits: Mapping[str, Any], objective: Objective) -> float:
-    """How many steps a training makes at most, if time allows."""
+    """The maximum number of steps, without regard to time."""
     steps, epochs, batches = limits.get("max_steps"), limits.get("max_epochs"), objective.n_batches()
     by_epochs = math.inf if epochs is None or batches is None else epochs * math.ceil(batches)
     return min(math.inf if steps is None else steps, by_epochs)
 
 
 def double_precision_copy(network: Network) -> Network:
-    """A copy in double precision on the CPU, kept until a weight of the network changes.
+    """A double-precision copy on the CPU, cached until a weight of the network changes.
 
-    A product of matrices rounds each row depending on the number of rows, so the result for a sequence would depend
-    on the other items in the batch; computed in double precision and then rounded, it does not.
+    A matrix product rounds each row depending on the number of rows, so the result for a sequence would depend on the
+    other items in the batch; a result computed in double precision and then rounded does not.
 
     >>> network = nn.Linear(2, 1)
     >>> double_precision_copy(network) is double_precision_copy(network)
@@ -315,10 +315,10 @@ def double_precision_copy(network: Network) -> Network:
     [[3.0, 3.0]]
     """
     weights = [tensor.detach() for tensor in (*network.parameters(), *network.buffers())]
-    known = _double_copies.get(network)
-    # the numbers themselves are compared: torch counts no change that goes through `.data`
-    if known is None or len(known[0]) != len(weights) or not all(map(torch.equal, known[0], weights)):
+    entry = _double_copies.get(network)
+    # values are compared, because torch's version counter misses changes through `.data`
+    if entry is None or len(entry[0]) != len(weights) or not all(map(torch.equal, entry[0], weights)):
         double = copy.deepcopy(network).double().cpu().eval()
-        known = _double_copies[network] = [weight.clone() for weight in weights], double
-    found: Network = known[1]  # type: ignore[assignment]
-    return found
+        entry = _double_copies[network] = [weight.clone() for weight in weights], double
+    network_copy: Network = entry[1]  # type: ignore[assignment]
+    return network_copy

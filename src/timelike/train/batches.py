@@ -1,4 +1,4 @@
-"""Batches: tensors that know which sequences they were made from."""
+"""`Batch`, named tensors with the positions of their sequences, and samplers of batches."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..sequences import Sequences
 class Batch:
     """Named tensors with one row per sequence, and the positions of these sequences (`ids`).
 
-    The ids are there so that an error can say which sequences it is about, and so that several processes can share a
-    batch. A tensor whose first axis is something else needs an objective with a `process_share` of its own.
+    Errors name sequences by their ids, and several processes split a batch by them. If the first axis of a tensor is
+    not the sequence, the objective must define its own `process_share`.
 
     >>> batch = Batch([4, 7], x=np.zeros((2, 5, 1)), lengths=[5, 3])
     >>> batch
@@ -33,8 +33,8 @@ class Batch:
         self.tensors: dict[str, Tensor] = {name: torch.as_tensor(value) for name, value in tensors.items()}
 
     @classmethod
-    def from_sequences(cls, sequences: Sequences, ids: ArrayLike, /, **known: ArrayLike) -> Batch:
-        """The sequences at `ids`, padded: `x` (item, time, *frame), `lengths` (item,), and rows of what else is known.
+    def from_sequences(cls, sequences: Sequences, ids: ArrayLike, /, **columns: ArrayLike) -> Batch:
+        """The sequences at `ids`, padded: `x` (item, time, *frame), `lengths` (item,), and the same rows of `columns`.
 
         >>> import timelike as tl
         >>> X = tl.Sequences([[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]])
@@ -44,7 +44,7 @@ class Batch:
         """
         positions = np.atleast_1d(np.asarray(ids, np.int64))
         x, lengths = sequences[positions].to_tensor()
-        rows = {name: torch.as_tensor(np.asarray(values)[positions]) for name, values in known.items()}
+        rows = {name: torch.as_tensor(np.asarray(values)[positions]) for name, values in columns.items()}
         return cls(positions, x=x, lengths=lengths, **rows)
 
     def __getitem__(self, name: str) -> Tensor:
@@ -56,15 +56,15 @@ class Batch:
         return len(self.ids)
 
     def match_module(self, module: nn.Module) -> Batch:
-        """The same on the device of a module and in its precision; the loop does so before `loss`."""
+        """The same batch on the device and in the precision of a module; the loop does this before `loss`."""
         model = next((p for p in module.parameters() if p.is_floating_point()), None)
         if model is None:
             return self
-        moved = {
+        tensors = {
             name: tensor.to(model.device, model.dtype if tensor.is_floating_point() else tensor.dtype)
             for name, tensor in self.tensors.items()
         }
-        return Batch(self.ids, **moved)
+        return Batch(self.ids, **tensors)
 
     def take(self, rows: ArrayLike) -> Batch:
         """A batch of some of the rows."""
@@ -86,7 +86,7 @@ class Batch:
 def shuffled_batches(
     n_items: int, size: int, rng: np.random.Generator, *, drop_last: bool = False
 ) -> Iterator[NDArray[np.int64]]:
-    """Every position once, in random order, `size` at a time; the last may be fewer, or left out.
+    """Every position once, in random order, `size` at a time; the last batch may be smaller, or be dropped.
 
     >>> [len(ids) for ids in shuffled_batches(10, 4, np.random.default_rng(0))]
     [4, 4, 2]
@@ -101,16 +101,16 @@ def shuffled_batches(
 
 
 def similar_length_batches(lengths: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
-    """Positions of sequences of similar lengths, at most `most` steps of them together when padded to the longest.
+    """Positions of sequences of similar lengths, at most `most` steps per batch when padded to the longest.
 
     >>> [ids.tolist() for ids in similar_length_batches(np.array([90, 3, 100, 4]), 200)]
     [[1, 3], [0, 2]]
     """
-    order = np.argsort(lengths, kind="stable")  # stable: equal lengths stay in the order in which they came
+    order = np.argsort(lengths, kind="stable")  # stable: equal lengths keep their order
     ordered, begin = lengths[order], 0
     while begin < len(order):
         steps = np.arange(1, len(order) - begin + 1) * ordered[begin:]
-        near = ordered[begin:] <= 1.25 * ordered[begin] + 8  # little padding
+        near = ordered[begin:] <= 1.25 * ordered[begin] + 8  # bounds the padding
         end = begin + max(1, int(np.count_nonzero((steps <= most) & near)))
         yield order[begin:end]
         begin = end
@@ -119,10 +119,10 @@ def similar_length_batches(lengths: NDArray[np.int64], most: int) -> Iterator[ND
 def class_batches(
     labels: ArrayLike, size: int, rng: np.random.Generator, *, n_classes: int | None = None
 ) -> Iterator[NDArray[np.int64]]:
-    """Batches with `size` members of each of `n_classes` classes (all unless given), drawn anew for every batch.
+    """Batches with `size` members of each of `n_classes` classes (default: all), drawn anew for every batch.
 
-    A class gives each of its members once before any comes again, and all it has where that is fewer than `size`. There
-    are as many batches as it takes to show about as many sequences as there are.
+    All members of a class occur before any occurs again; a class with fewer than `size` members contributes all of
+    them. An epoch has about as many sequences as the data.
 
     >>> labels = np.array([0, 0, 0, 1, 1, 1, 2])
     >>> [sorted(labels[ids].tolist()) for ids in class_batches(labels, 2, np.random.default_rng(0))]
@@ -142,12 +142,12 @@ def class_batches(
 
 
 def count_epoch_batches(codes: NDArray[np.int64], size: int, width: int) -> int:
-    """How many batches of `size` of each of `width` classes show about as many sequences as there are.
+    """The number of batches, `size` members of `width` classes each, with about as many sequences as the data.
 
     >>> count_epoch_batches(np.array([0, 0, 0, 1, 1, 1, 2]), 2, 3)
     2
     """
-    shown = np.minimum(np.bincount(codes), size).mean() * width  # of a batch, on average over draws of classes
+    shown = np.minimum(np.bincount(codes), size).mean() * width  # expected sequences per batch
     return int(np.ceil(len(codes) / shown))
 
 

@@ -1,4 +1,4 @@
-"""`Budget`: when a training stops and when it validates, and the default number of steps of a method."""
+"""`Budget`, when a training stops and validates, and `DefaultBudget`, the default duration of a method."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ N_VALIDATIONS = 20  # in a training whose budget is in steps
 
 @dataclass(frozen=True, kw_only=True)
 class DefaultBudget:
-    """How long a method trains if neither steps nor epochs are given."""
+    """The training duration of a method if neither steps nor epochs are given."""
 
     n_passes: int = 20  # through the data
     step_range: tuple[int, int] = (500, 2000)
     seconds: float | None = 120.0  # if no time is given either
-    fills_time: bool = False  # whether a given time alone is used to its end, however many steps that takes
+    fills_time: bool = False  # whether `max_time` alone is used up, with any number of steps
 
     def steps(self, n_batches: float) -> int:
-        """Steps of a training whose epochs have so many batches."""
+        """The number of steps if an epoch has `n_batches` batches."""
         return int(np.clip(self.n_passes * n_batches, *self.step_range))
 
     def resolve(
         self, max_steps: int | None, max_epochs: int | None, max_time: float | None, default_steps: int
     ) -> dict[str, Any]:
-        """The limits to train by: the given ones, or the default where these leave it open.
+        """The given limits, or the default ones if neither steps nor epochs are given.
 
         >>> DefaultBudget().resolve(None, None, None, 500)
         {'max_steps': 500, 'max_epochs': None, 'max_time': 120.0}
@@ -69,7 +69,7 @@ class Budget:
         validate_every: int | None,
         patience: int | None,
     ) -> Budget:
-        """The budget, checked."""
+        """A budget from checked options."""
         if not isinstance(objective, Objective):
             raise TypeError(f"objective is a {type(objective).__name__}: expected a timelike.train.Objective")
         if not isinstance(getattr(objective, "module", None), nn.Module):
@@ -90,17 +90,17 @@ class Budget:
         return cls(max_steps, max_epochs, seconds, validates, validate_every, patience)
 
     def warn_if_exceeded(self, run: TrainingRun) -> None:
-        """Before the first step: the checkpoint may already have passed the budget."""
+        """Warn if the checkpoint has already been trained beyond the budget; called before the first step."""
         for name, done, most in (("epochs", run.epoch, self.max_epochs), ("steps", run.step, self.max_steps)):
             if most is not None and done > most and run.processes.is_first:
                 warnings.warn(
-                    f"max_{name}={most}, but the checkpoint has been trained for {done} {name} and is kept as it is: "
+                    f"max_{name}={most}, but the checkpoint has been trained for {done} {name} and does not change: "
                     "give another folder to train for fewer",
                     stacklevel=4,
                 )
 
     def stop_reason(self, run: TrainingRun, seconds: float) -> str | None:
-        """The limit at which the run has arrived."""
+        """The name of the limit that the run has reached, or None."""
         if self.max_steps is not None and run.step >= self.max_steps:
             return "max_steps"
         if self.max_epochs is not None and run.epoch >= self.max_epochs:

@@ -1,4 +1,4 @@
-"""Callback, with a method for every moment of a training; the progress bar, and the notice where there is none."""
+"""`Callback`, with a method for every event of a training, and the progress bar and duration notice built on it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Derive from it and fill in the moments of interest.
+    """Base class of callbacks: override the methods of the events of interest.
 
-    Each gets the `run`: `run.step` (steps done), `run.epoch`, `run.history`, `run.objective`, and `run.stop(reason)`.
-    With several processes, every process calls its own; `run.processes.is_first` is true in one of them. What a
-    callback needs to know after a pause it finds in the history.
+    Each method receives the `run`: `run.step` (completed steps), `run.epoch`, `run.history`, `run.objective`, and
+    `run.stop(reason)`. With several processes, each calls its own callbacks; `run.processes.is_first` is true in one
+    of them. A callback of a resumed run reads earlier values from the history.
 
     >>> class StopWhenSmall(Callback):
     ...     def on_step_end(self, run):
@@ -26,7 +26,7 @@ class Callback:
     """
 
     def on_train_start(self, run: TrainingRun) -> None:
-        """Before the first step, or the first after a pause."""
+        """Before the first step of a new or resumed run."""
 
     def on_step_end(self, run: TrainingRun) -> None:
         """After a step."""
@@ -41,40 +41,40 @@ class Callback:
         """After a checkpoint."""
 
     def on_train_end(self, run: TrainingRun) -> None:
-        """At the end, however it came about."""
+        """At the end, also after an error."""
 
 
 class DurationNotice(Callback):
-    """One line on the standard error that says how long the training will take, if that is worth knowing.
+    """One line on standard error with the expected duration of a training that takes more than ten seconds.
 
-    Where the output is not a terminal, no bar will follow, and the line says how to have one.
+    If the output is not a terminal, no bar follows, and the line explains how to get one.
     """
 
-    _min_seconds = 10.0  # seconds
-    _warmup_seconds = 1.0  # seconds after which the pace is known: the first steps are slower
+    _min_seconds = 10.0
+    _warmup_seconds = 1.0  # the first steps are slower, so the pace is measured after this time
 
     def __init__(self, budget: Budget) -> None:
         self._budget, self._start_seconds, self._start_step, self._is_printed = budget, 0.0, 0, False
 
     def on_train_start(self, run: TrainingRun) -> None:
-        """A continued run is judged by what it does now."""
+        """Remember the starting point, so that a resumed run is timed from here."""
         self._start_seconds, self._start_step = run.history.seconds, run.step
 
     def on_step_end(self, run: TrainingRun) -> None:
-        """As soon as the pace is known."""
+        """Print the notice once the pace is known."""
         most, now = self._budget.max_steps, run.history.seconds
         if self._is_printed or now - self._start_seconds < self._warmup_seconds:
             return
         if most is None:
             if self._budget.max_epochs is None and self._budget.max_seconds is not None:
-                self._print_notice(run, math.inf, "")  # only the clock ends it
+                self._print_notice(run, math.inf, "")  # only max_time ends it
             return
         self._print_notice(
             run, (now - self._start_seconds) / (run.step - self._start_step) * (most - run.step) + now, f"{most} steps"
         )
 
     def on_epoch_end(self, run: TrainingRun) -> None:
-        """Where only epochs are counted, after one of them."""
+        """Print the notice after the first epoch if the budget counts epochs only."""
         most, now = self._budget.max_epochs, run.history.seconds
         if not self._is_printed and self._budget.max_steps is None and most is not None:
             self._print_notice(run, now / run.epoch * most, f"{most} epochs")
@@ -90,9 +90,9 @@ class DurationNotice(Callback):
 
 
 class ProgressBar(Callback):
-    """A bar of the steps, or of the epochs where only their number is known, with the loss and the last score.
+    """A bar of steps, or of epochs if the budget counts epochs only, with the loss and the last score.
 
-    Where the clock will end the training before, steps are counted towards no number.
+    If `max_time` will end the training first, the bar counts steps without a total.
     """
 
     def __init__(
@@ -109,13 +109,13 @@ class ProgressBar(Callback):
         self._loss: float | None = None
 
     def on_train_start(self, run: TrainingRun) -> None:
-        """Draw the bar, where the run is."""
+        """Draw the bar at the position of the run."""
         name = run.objective.owner or type(run.objective).__name__
         done, unit = (run.epoch, "epoch") if self._by_epochs else (run.step, "step")
         self._bar = ProgressMeter(self._total, self._progress, name=name, unit=unit, initial=done).__enter__()
 
     def on_step_end(self, run: TrainingRun) -> None:
-        """Show the loss, a running mean."""
+        """Show the running mean of the loss."""
         assert self._bar is not None
         loss = run.history.last("loss")
         self._loss = loss if self._loss is None else 0.95 * self._loss + 0.05 * loss
@@ -130,11 +130,11 @@ class ProgressBar(Callback):
         self._bar.update(0 if self._by_epochs else 1)
 
     def on_epoch_end(self, run: TrainingRun) -> None:
-        """Move a bar of epochs by one."""
+        """Advance a bar of epochs by one."""
         assert self._bar is not None
         self._bar.update(1 if self._by_epochs else 0)
 
     def on_train_end(self, run: TrainingRun) -> None:
-        """Leave it as it is."""
+        """Close the bar and leave it on the screen."""
         if self._bar is not None:
             self._bar.__exit__()

@@ -1,4 +1,4 @@
-"""Checkpoints: when one is due, what of a run it holds, and its folder of JSON and safetensors, whole or absent."""
+"""Checkpoints: when one is due, the state it holds, and its folder of JSON and safetensors, written atomically."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 FORMAT = "timelike checkpoint"
 VERSION = 1
-_N_KEPT = 2  # if the disk damaged the newest, there is one before it
+_N_KEPT = 2  # a fallback if the newest is damaged
 _STATE, _TENSORS = "state.json", "tensors.safetensors"
-_OTHER_TRAINING_HINT = "it is from another training, so give another folder, or remove this one to start anew"
+_OTHER_TRAINING_HINT = "it belongs to another training, so give another folder, or remove this one to start anew"
 
 
 @dataclass
 class Checkpoints:
-    """Where the checkpoints of a training go, how often one is written, and from which it continues."""
+    """The folder of a training's checkpoints, how often one is written, and whether to resume from one."""
 
     folder: Path
     steps: int | None
@@ -48,39 +48,39 @@ class Checkpoints:
     time: float = 0.0
 
     def restore(self, run: TrainingRun, seed_given: bool) -> None:
-        """Bring the run to where its last checkpoint is."""
+        """Restore the run from its last checkpoint."""
         self.time = clock.now()
         if run.processes.is_first:
             _make_folder(self.folder)
             if self.resume is False:
                 _remove_checkpoints(self.folder)
-        run.processes.barrier()  # until the first has tidied up: the others would read what is about to go
-        found = _read_latest(self.folder)
-        if found is None and self.resume is True:
-            raise FileNotFoundError(f"{self.folder} holds no checkpoint: resume='auto' starts anew where there is none")
-        if found is not None:
-            if seed_given and run.seed != found.state["seed"]:
+        run.processes.barrier()  # the others must not read checkpoints that the first is removing
+        checkpoint = _read_latest(self.folder)
+        if checkpoint is None and self.resume is True:
+            raise FileNotFoundError(f"{self.folder} holds no checkpoint: resume='auto' starts anew if there is none")
+        if checkpoint is not None:
+            if seed_given and run.seed != checkpoint.state["seed"]:
                 raise ValueError(
                     f"the checkpoint in {self.folder} was made with another random_state: give the same or None to "
-                    "continue; to start anew, give another folder or remove this one"
+                    "resume; to start anew, give another folder or remove this one"
                 )
-            run.seed = found.state["seed"]
-            _restore_run(run, found)
+            run.seed = checkpoint.state["seed"]
+            _restore_run(run, checkpoint)
             self.newest = run.step, run.epoch
         run.processes.barrier()
 
     def is_current(self, run: TrainingRun) -> bool:
-        """Whether the newest checkpoint is of this moment."""
+        """Whether the newest checkpoint is of the current step."""
         return self.newest == (run.step, run.epoch)
 
     def is_due(self, step: int) -> bool:
-        """Whether it is time for another."""
+        """Whether the next checkpoint is due."""
         if self.steps is not None:
             return step % self.steps == 0
         return self.seconds is not None and clock.now() - self.time >= self.seconds
 
     def save(self, run: TrainingRun) -> None:
-        """Write one, from the first process."""
+        """Write a checkpoint in the first process."""
         if run.processes.is_first:
             tensors = trees.add_prefix("module", run.module.state_dict()) | trees.add_prefix(
                 "history", run.history.tensors()
@@ -93,7 +93,7 @@ class Checkpoints:
 
 
 class Checkpoint(NamedTuple):
-    """A state and the tensors it refers to, and the folder that both are in."""
+    """A state, the tensors it refers to, and the folder of both."""
 
     path: Path
     state: dict[str, Any]
@@ -110,7 +110,7 @@ STATE_SCHEMA = schema.typed_dict(
     optimizers=schema.dict_of(schema.string(), OPTIMIZER_SCHEMA),
     objective=schema.dict_of(schema.string(), schema.any_value()),
 )
-"""What a state holds, as saved models declare what they learned."""
+"""The schema of a state, declared as the fitted attributes of saved models are."""
 TRACKS_SCHEMA = schema.dict_of(schema.string(), TRACK_SCHEMA, holds=("loss",))
 
 
@@ -128,7 +128,7 @@ def _run_state(run: TrainingRun) -> dict[str, Any]:
 
 
 def _restore_run(run: TrainingRun, checkpoint: Checkpoint) -> None:
-    """Bring a run to where a checkpoint was; all of it is checked before anything of the run changes."""
+    """Restore a run from a checkpoint; everything is checked before the run changes."""
     path, state, tensors = checkpoint
     _refuse_other_training(state["identity"], run.identity(), path.parent)
     weights, best = trees.strip_prefix("module", tensors), trees.strip_prefix("best", tensors)
@@ -150,43 +150,43 @@ def _restore_run(run: TrainingRun, checkpoint: Checkpoint) -> None:
 
 @contextmanager
 def _wrap_errors(file: Path, entry: str) -> Iterator[None]:
-    """Whatever goes wrong inside, an entry of a file does not fit."""
+    """Turn any error inside into a ValueError that names the entry and the file."""
     try:
         yield
     except Exception as error:
-        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{entry} of {file} does not fit ({said}); {_OTHER_TRAINING_HINT}") from error
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{entry} of {file} does not fit ({reason}); {_OTHER_TRAINING_HINT}") from error
 
 
 def _refuse_other_training(theirs: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
-    """Before anything is loaded; what only one of the two knows of itself says nothing."""
+    """Raise an error if a setting that both trainings have differs; called before anything is loaded."""
     for name, here in own.items():
         if str(there := theirs.get(name, here)) != str(here):
-            letters = isinstance(here, Fingerprint)  # hashes mean nothing to a reader
+            letters = isinstance(here, Fingerprint)  # hashes are not shown: they mean nothing to a reader
             differ = f"other {name}" if letters else f"another {name}, {there} there and {here} here"
             raise ValueError(f"the checkpoint in {folder} has {differ}: {_OTHER_TRAINING_HINT}")
 
 
 def _check_weights(module: nn.Module, weights: dict[str, Tensor], path: Path) -> None:
-    def differing(what: Callable[[Tensor], Any]) -> Iterator[tuple[str, Any, Any]]:
+    def differences(what: Callable[[Tensor], Any]) -> Iterator[tuple[str, Any, Any]]:
         own, theirs = ({name: what(one) for name, one in side.items()} for side in (module.state_dict(), weights))
         for name in sorted(own.keys() | theirs.keys()):
             if own.get(name) != theirs.get(name):
                 yield name, theirs.get(name, "none"), own.get(name, "none")
 
     for word, what in (("shape", lambda one: tuple(one.shape)), ("dtype", lambda one: one.dtype)):
-        for name, there, here in differing(what):
+        for name, there, here in differences(what):
             raise ValueError(
                 f"the checkpoint {path} does not fit the module: {name} has {word} {there} there and {here} here; "
                 f"{_OTHER_TRAINING_HINT}"
             )
-    for name, own in module.state_dict().items():  # a mask may be infinite, but a weight does not become so
+    for name, own in module.state_dict().items():  # a mask may be infinite, a trained weight may not
         if bool(own.isfinite().all()) and not bool(weights[name].isfinite().all()):
             raise ValueError(f"{name} of {path / _TENSORS} holds NaN or infinity: {_removal_hint(path)}")
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder for checkpoints, and clear away what a killed run left half-written."""
+    """Make the folder for checkpoints, and remove unfinished ones of a killed run."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"checkpoint={str(folder)!r} is a file: expected a folder, which need not exist yet")
     make_folder_for_option(folder, "checkpoint")
@@ -194,15 +194,15 @@ def _make_folder(folder: Path) -> None:
 
 
 def _write_checkpoint(folder: Path, step: int, epoch: int, state: Any, tensors: dict[str, Tensor]) -> None:
-    """Add the checkpoint of one moment, and remove those before the last two."""
+    """Write a checkpoint, and remove those before the last two."""
     skeleton, more = trees.flatten(state, "state")
     content = {"format": FORMAT, "version": VERSION, "state": skeleton}
     with files.atomic_folder(folder / _checkpoint_name(step, epoch)) as temporary:
         save_file(_to_separate_tensors(tensors | more), temporary / _TENSORS)
-        content["tensors_checksum"] = files.file_checksum(temporary / _TENSORS)  # a flipped bit is a weight
+        content["tensors_checksum"] = files.file_checksum(temporary / _TENSORS)  # detects flipped bits in weights
         content["checksum"] = files.json_checksum(content)
         (temporary / _STATE).write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
-    # only when the new one is on the disk
+    # old ones are removed only after the new one is on the disk
     for old in _list_checkpoints(folder)[:-_N_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -212,53 +212,57 @@ def _checkpoint_name(step: int, epoch: int) -> str:
 
 
 def _to_separate_tensors(tensors: dict[str, Any]) -> dict[str, Tensor]:
-    """Copies on the CPU, none sharing memory with another, as safetensors wants them."""
-    given = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
-    return {name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in given.items()}
+    """Copies on the CPU that share no memory, as safetensors requires."""
+    by_name = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
+    return {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in by_name.items()
+    }
 
 
 def _read_latest(folder: Path) -> Checkpoint | None:
-    """The newest checkpoint that can be read, or None where there is none."""
-    found = _list_checkpoints(folder)
-    for position, path in enumerate(reversed(found)):
+    """The newest readable checkpoint, or None if there is none."""
+    paths = _list_checkpoints(folder)
+    for position, path in enumerate(reversed(paths)):
         try:
             return _read_checkpoint(path)
         except ValueError as error:
-            if position == len(found) - 1:
+            if position == len(paths) - 1:
                 raise
-            warnings.warn(f"{error}: continuing from the checkpoint before it", stacklevel=4)
+            warnings.warn(f"{error}: resuming from the checkpoint before it", stacklevel=4)
     return None
 
 
 def _remove_checkpoints(folder: Path) -> None:
-    """Remove all checkpoints, and nothing else."""
+    """Remove all checkpoints; other files stay."""
     for path in _list_checkpoints(folder):
         shutil.rmtree(path)
 
 
 def _list_checkpoints(folder: Path) -> list[Path]:
-    """Oldest first."""
+    """The folders of checkpoints, oldest first."""
     return sorted(path for path in folder.glob("step-*") if re.fullmatch(r"step-\d{9,}-epoch-\d{6,}", path.name))
 
 
 def _read_checkpoint(path: Path) -> Checkpoint:
-    """A checkpoint as it was written: both files, their checksums, and every entry of the state of its kind."""
+    """A checkpoint, after both files, their checksums and the types of all entries are checked."""
     content, tensors = _read_state(path / _STATE), _read_tensors(path / _TENSORS)
     rest = {name: value for name, value in content.items() if name != "checksum"}
-    found = {"tensors_checksum": files.file_checksum(path / _TENSORS), "checksum": files.json_checksum(rest)}
+    checksums = {"tensors_checksum": files.file_checksum(path / _TENSORS), "checksum": files.json_checksum(rest)}
     for name, file in (("tensors_checksum", _TENSORS), ("checksum", _STATE)):
         if name not in content:
             raise ValueError(f"{path / _STATE} has no {name!r}: {_removal_hint(path)}")
-        if content[name] != found[name]:
+        if content[name] != checksums[name]:
             raise ValueError(f"{path / file} has changed since it was written; {_removal_hint(path)}")
     try:
         state = trees.unflatten(content.get("state"), tensors)
         schema.check_value(state, "state", STATE_SCHEMA)
         schema.check_value(_history_tracks(tensors), "history", TRACKS_SCHEMA)
         _check_position(path.name, state, len(tensors["history.loss.steps"]))
-    except Exception as error:  # whatever an edited file makes of it
-        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path / _STATE} and {_TENSORS} make no checkpoint: {said}; {_removal_hint(path)}") from error
+    except Exception as error:  # an edited file can raise any error
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"{path / _STATE} and {_TENSORS} are no valid checkpoint: {reason}; {_removal_hint(path)}"
+        ) from error
     return Checkpoint(path, state, tensors)
 
 
@@ -268,10 +272,10 @@ def _read_state(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} cannot be read ({error}); {_removal_hint(file.parent)}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{file} is no checkpoint of timelike: choose another folder")
+        raise ValueError(f"{file} is not a checkpoint of timelike: choose another folder")
     version = content.get("version")
     if type(version) is not int or version > VERSION:
-        raise ValueError(f"{file} has version {version!r:.60} and this timelike knows {VERSION}: use a newer timelike")
+        raise ValueError(f"{file} has version {version!r:.60} and this timelike reads {VERSION}: use a newer timelike")
     return content
 
 
@@ -287,16 +291,16 @@ def _removal_hint(path: Path) -> str:
 
 
 def _history_tracks(tensors: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
-    """What `History.tensors` wrote, by track and part."""
-    found: dict[str, dict[str, Any]] = {}
+    """The tensors of `History.tensors`, by track and part."""
+    tracks: dict[str, dict[str, Any]] = {}
     for name, tensor in trees.strip_prefix("history", tensors).items():
         track, _, part = name.rpartition(".")
-        found.setdefault(track, {})[part] = tensor.numpy()
-    return found
+        tracks.setdefault(track, {})[part] = tensor.numpy()
+    return tracks
 
 
 def _check_position(name: str, state: dict[str, Any], n_losses: int) -> None:
-    """Of the numbers that say where a run was, no one stands alone: `position` batches are drawn before it goes on."""
+    """Raise an error if step, epoch and position disagree, since a resumed run first draws `position` batches."""
     if _checkpoint_name(state["step"], state["epoch"]) != name or n_losses != state["step"]:
         raise ValueError(
             f"state is of step {state['step']} in epoch {state['epoch']}, and history of {n_losses} steps: expected "

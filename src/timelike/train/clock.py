@@ -1,4 +1,4 @@
-"""The clock of trainings, and when the fit began that a training is a part of: what comes before its loop counts."""
+"""The clock of trainings, and the start of the current `fit`, from which time budgets count."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _fit_start: ContextVar[float | None] = ContextVar("began", default=None)
 
 
 def now() -> float:
-    """Seconds on a clock that never goes back."""
+    """Seconds on a monotonic clock."""
     return _clock.get()()
 
 
 def fit_start() -> float:
-    """When the fit of the model began that is being fitted; now, where none is."""
-    known = _fit_start.get()
-    return now() if known is None else known
+    """The start of the current `fit`; the current time outside of one."""
+    start = _fit_start.get()
+    return now() if start is None else start
 
 
 @contextmanager
 def fit_timer() -> Iterator[None]:
-    """A fit begins here: a budget of time counts from now on. A fit within it has a beginning of its own."""
+    """Mark the start of a `fit`, from which time budgets count; a nested `fit` has its own start."""
     token = _fit_start.set(now())
     try:
         yield
@@ -34,7 +34,7 @@ def fit_timer() -> Iterator[None]:
 
 @contextmanager
 def use_clock(clock: Callable[[], float]) -> Iterator[None]:
-    """Inside, trainings of this thread go by another clock: tests need not wait.
+    """Trainings of this thread use another clock inside, so that tests need not wait.
 
     >>> with use_clock(lambda: 7.0):
     ...     now()

@@ -1,4 +1,4 @@
-"""History: the losses, scores and rates of a training, each with its step."""
+"""`History`: the losses, scores and learning rates of a training, each with its step."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..models import schema
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOOP_TRACKS = ("loss", "epoch_loss", "score", "rate", "gradient_norm", "seconds")  # tracks the loop writes itself
+LOOP_TRACKS = ("loss", "epoch_loss", "score", "rate", "gradient_norm", "seconds")  # tracks that the loop records itself
 
 
 @dataclass
 class Track:
-    """Numbers and the steps (counted from 1) at which they were noted."""
+    """Numbers and the steps (counted from 1) at which they were recorded."""
 
     steps: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -31,9 +31,9 @@ class Track:
 class History:
     """The record of a training: numbers by name, each with the step it belongs to.
 
-    `history["loss"]` gives the numbers and `history.steps("loss")` the steps. Every step notes `loss`, `rate` (the
-    learning rate), `gradient_norm`, `seconds` since the start and whatever the objective adds; every epoch notes
-    `epoch_loss`, and every validation `score`. `stop_reason` says why the training ended.
+    `history["loss"]` returns the numbers and `history.steps("loss")` the steps. Every step records `loss`, `rate` (the
+    learning rate), `gradient_norm`, `seconds` since the start and the numbers of the objective; every epoch records
+    `epoch_loss`, and every validation `score`. `stop_reason` is the limit or event that ended the training.
 
     >>> history = History()
     >>> history.record("loss", 1, 0.5)
@@ -67,16 +67,16 @@ class History:
         return name in self.tracks
 
     def steps(self, name: str) -> NDArray[np.int64]:
-        """The steps at which `name` was noted."""
+        """The steps at which `name` was recorded."""
         return np.array(self.tracks[name].steps if name in self.tracks else [], np.int64)
 
     def last(self, name: str) -> float:
-        """The newest number of that name; NaN if there is none."""
+        """The last number of this name; NaN if there is none."""
         return self.tracks[name].values[-1] if name in self.tracks else float("nan")
 
     @property
     def names(self) -> list[str]:
-        """What was noted."""
+        """The names of all tracks."""
         return list(self.tracks)
 
     @property
@@ -91,17 +91,17 @@ class History:
 
     @property
     def n_steps(self) -> int:
-        """Steps made."""
+        """The number of completed steps."""
         return len(self.tracks["loss"].steps) if "loss" in self.tracks else 0
 
     @property
     def seconds(self) -> float:
-        """How long the training took, without the pauses between a checkpoint and its continuation."""
+        """The duration of the training, without pauses between a checkpoint and its resumption."""
         return 0.0 if "seconds" not in self.tracks else self.last("seconds")
 
     @property
     def best_score(self) -> float:
-        """The best score, NaN without any."""
+        """The best score; NaN if there is none."""
         return float(self.scores[self._best_position()]) if len(self.scores) else float("nan")
 
     @property
@@ -110,7 +110,7 @@ class History:
         return int(self.steps("score")[self._best_position()]) if len(self.scores) else None
 
     def validations_since_best(self) -> int:
-        """How many scores in a row have not been better than the best."""
+        """The number of validations since the best score."""
         return len(self.scores) - 1 - self._best_position() if len(self.scores) else 0
 
     def _best_position(self) -> int:
@@ -137,7 +137,7 @@ class History:
         return f"History({', '.join(parts)})"
 
     def state(self) -> dict[str, Any]:
-        """What it is made of, for a saved model."""
+        """The fields as plain values and arrays, for a saved model."""
         tracks = {
             name: {"steps": np.array(track.steps, np.int64), "values": np.array(track.values, np.float64)}
             for name, track in self.tracks.items()
@@ -146,20 +146,20 @@ class History:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> History:
-        """The history that `state` took apart."""
+        """The inverse of `state`."""
         tracks = {name: Track(one["steps"].tolist(), one["values"].tolist()) for name, one in state["tracks"].items()}
         return cls(state["higher_is_better"], state["stop_reason"], tracks)
 
     def tensors(self) -> dict[str, Tensor]:
-        """All tracks, for a checkpoint."""
-        found = {}
+        """All tracks as tensors, for a checkpoint."""
+        tensors = {}
         for name, track in self.tracks.items():
-            found[f"{name}.steps"] = torch.tensor(track.steps, dtype=torch.int64)
-            found[f"{name}.values"] = torch.tensor(track.values, dtype=torch.float64)
-        return found
+            tensors[f"{name}.steps"] = torch.tensor(track.steps, dtype=torch.int64)
+            tensors[f"{name}.values"] = torch.tensor(track.values, dtype=torch.float64)
+        return tensors
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Take up the tracks of a checkpoint."""
+        """Replace the tracks by those of a checkpoint."""
         names = [name.removesuffix(".steps") for name in tensors if name.endswith(".steps")]
         self.tracks = {
             name: Track(tensors[f"{name}.steps"].tolist(), tensors[f"{name}.values"].tolist()) for name in names

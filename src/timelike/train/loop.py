@@ -42,13 +42,10 @@ from .processes import Processes, Strategy
 from .schedules import Schedule
 from .trainer import Accelerator, Precision
 
-_MAX_RESERVED_SHARE = 0.5  # share of a budget of time that is kept at most for what comes after the last step
-_MIN_TIMED_STEPS, _N_RECENT_STEPS = (
-    2,
-    50,
-)  # steps from which on it is known how long one takes, and of which that is the median
-_LATE = 0.05  # share of a budget by which work after the last step may exceed it
-_PACE_SHARE = 0.1  # share of the time after which it is known how many steps fit into it
+_MAX_RESERVED_SHARE = 0.5  # largest fraction of a time budget that is reserved for work after the last step
+_MIN_TIMED_STEPS, _N_RECENT_STEPS = (2, 50)  # steps before the median duration is used, and over how many it is taken
+_LATE = 0.05  # fraction of a budget by which work after the last step may exceed it
+_PACE_SHARE = 0.1  # fraction of the time after which the pace predicts the number of steps
 
 
 def fit(
@@ -77,43 +74,41 @@ def fit(
     Parameters
     ----------
     max_steps, max_epochs, max_time : optional
-        When to stop: after so many steps, epochs, or seconds (a number or a `timedelta`). Together with `patience`, at
-        least one is needed. A run that continues counts the time before its pause. Within the `fit` of a model the
-        time is that of all of it: what comes before the first step counts, and as much is kept for what comes after
-        the last one as `Objective.closing_steps` says. One step is always made. A validation for which there is no
-        time is left out.
+        Stop after this number of steps, epochs, or seconds (a number or a `timedelta`). At least one of these or
+        `patience` is required. A resumed run counts the time before its pause. Within the `fit` of a model, `max_time`
+        covers the whole `fit`: it includes the preparation, and `Objective.closing_steps` reserves time for the work
+        after the last step. At least one step is made. A validation that does not fit into the time is skipped.
     accelerator, devices, strategy, precision
-        Where to compute. `strategy="ddp"` with several devices starts as many processes, also with
-        `accelerator="cpu"`: each runs the calling program, takes its part of every batch, and ends with the same
-        weights.
+        Where to compute. `strategy="ddp"` starts one process per device, also with `accelerator="cpu"`: each runs the
+        calling program, takes its part of every batch, and ends with the same weights.
     gradient_clip : float, optional
-        Norm to which longer gradients are shortened.
+        Maximum norm of the gradient; longer gradients are scaled down.
     schedule : Schedule, optional
-        What becomes of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `LinearDecay`, `StepDecay`,
+        Schedule of the learning rate: `Constant`, `Plateau`, `Cosine`, `OneCycle`, `LinearDecay`, `StepDecay` or
         `Milestones`; for several optimisers, one for all or a dict with one for each.
     validate_every : int, optional
-        Steps between two validations; once per epoch unless given.
+        Steps between two validations; None validates once per epoch.
     patience : int, optional
-        Stop after so many validations without a better score. The module ends with the weights of the best one.
+        Stop after this number of validations without a better score. The module ends with the best weights.
     checkpoint : path, optional
-        A folder for checkpoints: the last two are kept. A training that is at its end there is returned as it is, also
-        if the learning rate is another now or `max_epochs` smaller.
+        A folder for checkpoints, of which the last two are kept. A training that has ended there is returned
+        unchanged, even if the learning rate has changed or `max_epochs` is smaller now.
     checkpoint_every : int or timedelta
-        Steps or time between two of them. One is written at the end, too, and after Ctrl-C.
+        Steps or time between two checkpoints. One is also written at the end and after Ctrl-C.
     resume : "auto" or bool
-        Continue from the checkpoint in the folder: if there is one, always (an error without one), or never (those
-        that are there are removed).
+        Whether to resume from the checkpoint in the folder: "auto" resumes if there is one, True raises an error if
+        there is none, and False removes existing checkpoints.
     progress : bool or None
-        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds,
-        and draws the bar on a terminal, where it takes over two.
+        True draws a bar. None prints the expected duration once on standard error if it is more than ten seconds, and
+        draws the bar on a terminal if it is more than two.
     random_state
-        Repeats the whole run; without it each is different, but a continued run keeps the seed it began with.
-        torch's, numpy's and Python's global generators are left as they were.
+        Makes the run reproducible. With None every run is different, but a resumed run keeps its seed. The global
+        generators of torch, numpy and Python are restored.
 
     Raises
     ------
     DivergenceError
-        A loss or gradient is not finite: the message names the step and the sequences.
+        If a loss or gradient is not finite; the message names the step and the sequences.
     """
     limits = Budget.from_options(objective, max_steps, max_epochs, max_time, validate_every, patience)
     schedules = _check_schedules(schedule, max_steps if max_time is None else max_steps or sys.maxsize)
@@ -146,15 +141,15 @@ def _check_schedules(schedule: Any, horizon: int | None) -> Mapping[str, Schedul
                 f"schedule is a {type(one).__name__}: expected a Schedule such as Cosine(), or a dict of them"
             )
         one.check(horizon)
-    found: Mapping[str, Schedule] | Schedule = schedule
-    return found
+    schedules: Mapping[str, Schedule] | Schedule = schedule
+    return schedules
 
 
 def _check_checkpoints(folder: str | Path | None, every: int | timedelta, resume: Any) -> Checkpoints | None:
     if resume not in ("auto", True, False):
         raise ValueError(f"resume={resume!r}: expected 'auto', True or False")
     if folder is None and resume is True:
-        raise ValueError("resume=True needs a checkpoint: give the folder it is in")
+        raise ValueError("resume=True needs a checkpoint: give its folder")
     if isinstance(every, timedelta):
         steps, seconds = None, check_float(every.total_seconds(), "checkpoint_every (in seconds)", above=0)
     else:
@@ -175,19 +170,21 @@ class TrainingRun:
         self.history = History(higher_is_better=objective.higher_is_better)
         self.step = 0
         self.epoch = 0
-        self.position = 0  # batches of this epoch that are done
+        self.position = 0  # completed batches of this epoch
         self.best: dict[str, Tensor] | None = None
         self.stop_reason: str | None = None
         self._identity: dict[str, str | int] | None = None
 
     def identity(self) -> dict[str, str | int]:
-        """Asked for once, and only where there is a checkpoint: a fingerprint reads all of the data."""
+        """The settings that identify this training; computed once and only if needed: fingerprints read all data."""
         if self._identity is None:
-            found = dict(self.objective.identity())
-            # the objective knows best what it learns from; a fingerprint of its owner's is of data before standardizing
+            identity = dict(self.objective.identity())
+            # the objective's settings win, except fingerprints: the owner's are of the data before standardization
             settings = self.objective.checkpoint_settings.items()
-            found |= {name: value for name, value in settings if name not in found or isinstance(value, Fingerprint)}
-            self._identity = found
+            identity |= {
+                name: value for name, value in settings if name not in identity or isinstance(value, Fingerprint)
+            }
+            self._identity = identity
         return self._identity
 
     def stop(self, reason: str) -> None:
@@ -195,7 +192,7 @@ class TrainingRun:
         self.stop_reason = self.stop_reason or reason
 
     def keep_as_best(self) -> None:
-        """Remember the weights as they are."""
+        """Keep a copy of the current weights as the best ones."""
         self.best = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
 
 
@@ -222,52 +219,54 @@ class TrainingLoop:
             names = ", ".join(map(repr, run.optimizers))
             raise ValueError(f"schedule is for {', '.join(map(repr, self.schedules))}: the optimizers are {names}")
         started = clock.now()
-        self.start = started - run.history.seconds  # a continued run counts the time before its pause
-        # what the model did before the loop is a part of its budget
+        self.start = started - run.history.seconds  # a resumed run counts the time before its pause
+        # the preparation before the loop counts against the budget
         self.preparation_seconds = started - clock.fit_start()
-        self.durations: dict[str, float] = {}  # seconds of the last validation, and of the last checkpoint
-        self.step_seconds: deque[float] = deque(maxlen=_N_RECENT_STEPS)  # seconds of steps
-        # until a validation has been timed
+        self.durations: dict[str, float] = {}  # of the last validation and of the last checkpoint, in seconds
+        self.step_seconds: deque[float] = deque(maxlen=_N_RECENT_STEPS)
+        # an estimate, used until a validation has been timed
         self.validation_steps = run.objective.validation_steps() if budget.has_validation else 0.0
         limit = budget.max_seconds
         run.objective.preparation_seconds = self.preparation_seconds
         run.objective.deadline = None if limit is None else self.start - self.preparation_seconds + limit
 
     def train(self) -> None:
-        """Train until something says stop."""
+        """Train until a limit is reached, a callback stops the run, or Ctrl-C is pressed."""
         run, history = self.run, self.run.history
         run.module.train()
-        # once the checkpoint is loaded: a callback finds what happened before in the history
+        # after the checkpoint is loaded, so that callbacks see the earlier history
         self._run_callbacks("on_train_start")
         try:
             self._run_epochs()
-            if run.stop_reason == "Ctrl-C" and run.step == 0:  # nothing was learned that could be kept
+            if run.stop_reason == "Ctrl-C" and run.step == 0:  # there are no trained weights to keep
                 raise KeyboardInterrupt
             history.stop_reason = run.stop_reason
             if self.checkpoints is not None and not self.checkpoints.is_current(run):
                 self._save_checkpoint()
             if run.stop_reason in ("max_steps", "max_time"):
-                # judged, but not in the checkpoint: a longer run would not be judged here
+                # not part of the checkpoint, because a longer run would not validate here
                 self._validate_at_end()
             if self.budget.patience is not None and run.best is not None:
                 run.module.load_state_dict(run.best)
             usual = statistics.median_low(self.step_seconds) if self.step_seconds else 0.0
             self.objective.has_time_for_check = self._is_within_budget(self._learning_check_seconds(usual))
         finally:
-            # also after an error: the caller has a module in evaluation mode, without gradients that take memory
+            # also after an error: the caller gets a module in evaluation mode, without gradients in memory
             run.module.zero_grad()
             run.module.eval()
             self._run_callbacks("on_train_end")
         if run.stop_reason == "Ctrl-C" and self.processes.is_first:
-            kept = f", and {self.checkpoints.folder} has a checkpoint to continue from" if self.checkpoints else ""
+            checkpoint_note = (
+                f", and {self.checkpoints.folder} has a checkpoint to continue from" if self.checkpoints else ""
+            )
             warnings.warn(
-                f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{kept}; press it twice to stop "
-                "what called this too",
+                f"stopped by Ctrl-C after step {run.step}: the weights so far are kept{checkpoint_note}; press it "
+                "twice to stop the calling program too",
                 stacklevel=3,
             )
 
     def _run_epochs(self) -> None:
-        """Epochs until something says stop, or what is under way is given up."""
+        """Run epochs until the run stops or Ctrl-C aborts a step."""
         try:
             self._validate_after_abort()
             while not self._should_stop():
@@ -276,7 +275,7 @@ class TrainingLoop:
             self.run.stop("Ctrl-C")
 
     def _validate_after_abort(self) -> None:
-        """A validation that was due when Ctrl-C ended the run before this one: patience and schedules count it."""
+        """Make up for a validation that Ctrl-C aborted in the previous run: patience and schedules count it."""
         run, every = self.run, self.budget.validate_every
         if run.step > 0 and (run.position == 0 if every is None else run.step % every == 0):
             self._validate()
@@ -289,7 +288,7 @@ class TrainingLoop:
             self.run.stop_reason = self.run.history.stop_reason = "Ctrl-C"
 
     def _run_epoch(self) -> None:
-        """The rest of an epoch: its steps until there are no more or something says stop."""
+        """Run the remaining steps of an epoch, unless the run stops first."""
         run = self.run
         for batch in self._remaining_batches():
             self._run_step(batch)
@@ -297,7 +296,7 @@ class TrainingLoop:
             if every is not None and run.step % every == 0 and self._has_time_for("validation"):
                 self._validate()
             self._run_callbacks("on_step_end")
-            if self._should_stop():  # before a checkpoint is due: `train` writes the last, which knows why it ended
+            if self._should_stop():  # before a due checkpoint: `train` writes the last one, with the stop reason
                 return
             due = self.checkpoints is not None and self.processes.any(self.checkpoints.is_due(run.step))
             if due and self._has_time_for("checkpoint"):
@@ -305,21 +304,21 @@ class TrainingLoop:
         self._end_epoch()
 
     def _remaining_batches(self) -> Iterator[Batch]:
-        """The batches of this epoch that are not done yet, each drawn with the generators seeded for its step."""
+        """The remaining batches of this epoch, each drawn with the generators seeded for its step."""
         run = self.run
         done, first = run.position, run.step - run.position
         seeds.seed_step(run.seed, first, self.processes.rank)
         source = self.objective.batches(run.epoch, seeds.batch_generator(run.seed, run.epoch))
         for position, batch in enumerate(self._iterate_batches(islice(source, self.objective.steps_per_epoch))):
-            if position >= done:  # those before were seen before the pause
+            if position >= done:  # earlier ones were trained on before the pause
                 yield _check_batch(batch)
             seeds.seed_step(run.seed, first + position + 1, self.processes.rank)
         if run.position == 0:
             name = type(self.objective).__name__
-            raise ValueError(f"batches() of {name} gave none in epoch {run.epoch}: expected at least one")
+            raise ValueError(f"batches() of {name} returned none in epoch {run.epoch}: expected at least one")
 
     def _iterate_batches(self, source: Iterator[Any]) -> Iterator[Any]:
-        """One after the other, as long as somebody waits for them."""
+        """The batches one by one; Ctrl-C may abort the drawing of each."""
         end = object()
         while True:
             with self._allow_abort():
@@ -329,9 +328,9 @@ class TrainingLoop:
             yield batch
 
     def _allow_abort(self) -> AbstractContextManager[None]:
-        """For what may be given up after Ctrl-C: nothing has changed until an update begins."""
+        """A context that Ctrl-C may abort, as long as no update has begun and so no weight has changed."""
         begun = self.optimizer_step.n_started
-        # processes wait for each other, and one that gave up alone would leave the others waiting for ever
+        # with several processes, one that aborted alone would leave the others waiting for ever
         return self.interrupts.allow_abort(
             lambda: self.processes.world_size == 1 and self.optimizer_step.n_started == begun
         )
@@ -339,7 +338,7 @@ class TrainingLoop:
     def _run_step(self, batch: Batch) -> None:
         run, descent = self.run, self.optimizer_step
         rates = self._set_rates()
-        # a forward pass changes running means before the loss is known to be finite
+        # a forward pass changes running means before the loss is checked
         buffers = {name: tensor.clone() for name, tensor in run.module.named_buffers()}
         updates, descent.started_at = descent.n_updates, clock.now()
         begin = descent.started_at
@@ -359,22 +358,22 @@ class TrainingLoop:
         if descent.n_updates == updates:
             name = type(self.objective).__name__
             raise RuntimeError(f"step() of {name} made no update: expected it to call optimizer_step(loss)")
-        self.processes.copy_buffers(run.module)  # each process saw another part of the batch, and one must be right
+        self.processes.copy_buffers(run.module)  # running means differ, as each process saw another part of the batch
         run.step, run.position = run.step + 1, run.position + 1
         self.step_seconds.append(clock.now() - begin)
         self._record_step(rates, numbers)
 
     def _process_share(self, batch: Batch) -> Batch:
-        """What this process computes of a batch, and its weight."""
+        """The part of a batch for this process; also sets its weight."""
         world = self.processes.world_size
         if world == 1:
             return batch
         part = self.objective.process_share(batch, self.processes.rank, world)
         self.optimizer_step.weight = len(part) * world / len(batch)
-        return part if len(part) else batch.take([0])  # with weight 0: all processes must keep in step
+        return part if len(part) else batch.take([0])  # with weight 0, since all processes must take part in every step
 
     def _set_rates(self) -> dict[str, float]:
-        """Set every optimiser's learning rate for this step; the first group's is noted."""
+        """Set every optimiser's learning rate for this step; return that of the first group of each."""
         run, horizon = self.run, self._expected_steps()
         noted: dict[str, float] = {}
         for name, optimizer in run.optimizers.items():
@@ -386,26 +385,26 @@ class TrainingLoop:
         return noted
 
     def _expected_steps(self) -> int | None:
-        """How many steps there will be: as many as the budget says, or as the time allows at the pace so far."""
+        """The expected number of steps, from the budget, or from the time left and the pace so far."""
         run, most, limit = self.run, self.budget.max_steps, self.budget.max_seconds
         if limit is None or run.step == 0:
             return most
-        # a moment says little of the pace, and a training that will not be ended must not depend on the clock
-        known = most is None or self._elapsed_seconds() > _PACE_SHARE * limit
+        # early estimates are noisy, and a run that max_steps ends must not depend on the clock
+        has_pace = most is None or self._elapsed_seconds() > _PACE_SHARE * limit
         left = limit - self._spent_seconds() - self._reserved_seconds()
-        fits = run.step + max(1, int(left / max(self._seconds_per_step(), 1e-9))) if known else 0
-        agreed: int = self.processes.broadcast(fits)  # clocks differ, and all processes must have one learning rate
+        fits = run.step + max(1, int(left / max(self._seconds_per_step(), 1e-9))) if has_pace else 0
+        agreed: int = self.processes.broadcast(fits)  # clocks differ, but all processes need the same learning rate
         return most if agreed == 0 or (most is not None and agreed > most) else agreed
 
     def _record_step(self, rates: dict[str, float], numbers: Mapping[str, Number]) -> None:
         run = self.run
         if "loss" not in numbers or set(numbers) & (set(LOOP_TRACKS) - {"loss"}):
             raise ValueError(
-                f"{type(self.objective).__name__} notes {', '.join(numbers) or 'nothing'}: expected 'loss' among the "
-                f"names, and none of {', '.join(LOOP_TRACKS[1:])}, which the loop notes itself"
+                f"{type(self.objective).__name__} records {', '.join(numbers) or 'nothing'}: expected 'loss' among the "
+                f"names, and none of {', '.join(LOOP_TRACKS[1:])}, which the loop records itself"
             )
         values = torch.tensor([_to_float(value) for value in numbers.values()], dtype=torch.float64)
-        # over all processes, each with the weight of its part: the history of one process and of several is the same
+        # weighted by the size of each part, so that the history does not depend on the number of processes
         means = self.processes.mean(values * self.optimizer_step.weight).tolist()
         noted = dict(zip(numbers, means, strict=True)) | rates | {"gradient_norm": self.optimizer_step.norm}
         run.history.record_all(run.step, noted | {"seconds": self._elapsed_seconds()})
@@ -423,7 +422,7 @@ class TrainingLoop:
         run = self.run
         if not self.budget.has_validation or run.step in run.history.steps("score")[-1:]:
             return
-        seeds.seed_validation(run.seed)  # a validation that draws draws the same every time, and moves no step's seed
+        seeds.seed_validation(run.seed)  # every validation draws the same numbers, and does not affect the steps
         try:
             with (
                 self._measure_time("validation"),
@@ -435,7 +434,7 @@ class TrainingLoop:
                 score = self.processes.broadcast(self.objective.validate())
         except NotFiniteError as error:
             raise DivergenceError(f"{error} after step {run.step}: lower the learning rate", run.step, []) from None
-        score = check_float(float(score), f"the score that validate() gave after step {run.step}")
+        score = check_float(float(score), f"the score of validate() after step {run.step}")
         run.history.record("score", run.step, score)
         if self.budget.patience is not None and run.history.best_step == run.step:
             run.keep_as_best()
@@ -447,7 +446,7 @@ class TrainingLoop:
         reason = "Ctrl-C" if self.interrupts.request_event.is_set() else self.budget.stop_reason(run, spent)
         if reason is not None:
             run.stop(reason)
-        # clocks and callbacks differ between processes, and one that stopped alone would leave the others waiting
+        # clocks and callbacks differ, and a process that stopped alone would leave the others waiting
         if self.processes.any(run.stop_reason is not None):
             run.stop("another process")
             run.stop_reason = self.processes.broadcast(run.stop_reason)
@@ -460,50 +459,50 @@ class TrainingLoop:
         self._run_callbacks("on_checkpoint")
 
     def _elapsed_seconds(self) -> float:
-        """How long the loop has run."""
+        """Seconds that the loop has run, including earlier runs of the same training."""
         return clock.now() - self.start
 
     def _spent_seconds(self) -> float:
-        """How much of a budget is spent: that, and what came before the loop."""
+        """Seconds of the budget that are spent, including the preparation before the loop."""
         return self._elapsed_seconds() + self.preparation_seconds
 
     def _seconds_per_step(self) -> float:
-        """Seconds of a step so far."""
+        """Mean seconds per step so far."""
         return self._elapsed_seconds() / max(self.run.step, 1)
 
     def _reserved_seconds(self) -> float:
-        """Seconds to be left for what comes after the last step, at most a share of the budget."""
+        """Seconds reserved for the work after the last step, at most a fraction of the budget."""
         if self.budget.max_seconds is None or len(self.step_seconds) < _MIN_TIMED_STEPS:
             return 0.0
         usual = statistics.median_low(self.step_seconds)  # the first steps are slow
         most, validation = _MAX_RESERVED_SHARE * self.budget.max_seconds, self._needed_seconds("validation")
-        # a validation for which there will be no time needs none
+        # a validation that takes too long will be skipped
         after = (
             self.objective.closing_steps * usual
             + self._needed_seconds("checkpoint")
             + validation * (validation <= most)
         )
         left = self.budget.max_seconds - self._spent_seconds() - after
-        if self.run.step + left / max(usual, 1e-9) >= MIN_CHECKED_STEPS:  # it will be judged
+        if self.run.step + left / max(usual, 1e-9) >= MIN_CHECKED_STEPS:  # the learning check will run
             verdict = self._learning_check_seconds(usual)
             after += verdict * (verdict <= most)
         return min(after, most)
 
     def _needed_seconds(self, name: str) -> float:
-        """Seconds of a validation or a checkpoint: of the last one, or of a validation as its objective estimates."""
+        """Seconds of the last validation or checkpoint; before the first validation, the estimate of the objective."""
         if name in self.durations or name != "validation" or not self.step_seconds:
             return self.durations.get(name, 0.0)
         return self.validation_steps * statistics.median_low(self.step_seconds)
 
     def _learning_check_seconds(self, usual: float) -> float:
-        """Seconds that `learning_check.warn_if_not_learned` takes."""
+        """The expected duration of `learning_check.warn_if_not_learned`."""
         return (
             self.objective.learning_check_steps * usual
             + self.objective.learning_check_validations * self._needed_seconds("validation")
         )
 
     def _is_within_budget(self, seconds: float) -> bool:
-        """Whether work after the last step ends within the budget, or is short; all processes say the same."""
+        """Whether work after the last step ends within the budget, or is short; the same in all processes."""
         limit = self.budget.max_seconds
         if limit is None:
             return True
@@ -511,7 +510,7 @@ class TrainingLoop:
         return not self.processes.any(self._spent_seconds() + seconds > limit + spare and seconds > spare)
 
     def _has_time_for(self, name: str) -> bool:
-        """Whether there is time for a validation or a checkpoint beside the last one; all processes say the same."""
+        """Whether there is time for another validation or checkpoint; the same in all processes."""
         limit = self.budget.max_seconds
         if limit is None:
             return True
@@ -533,7 +532,7 @@ def _check_batch(batch: Any) -> Batch:
     if isinstance(batch, Batch) and len(batch) > 0:
         return batch
     what = "an empty batch" if isinstance(batch, Batch) else f"a {type(batch).__name__}"
-    raise TypeError(f"batches() gave {what}: expected a timelike.train.Batch with the ids of its sequences")
+    raise TypeError(f"batches() returned {what}: expected a timelike.train.Batch with the ids of its sequences")
 
 
 def _to_float(value: Number) -> float:
@@ -541,14 +540,14 @@ def _to_float(value: Number) -> float:
 
 
 def _restore_buffers(module: nn.Module, buffers: dict[str, Tensor]) -> None:
-    """Undo what a failed step's forward pass did to running means."""
+    """Restore the running means from before a failed step."""
     for name, tensor in module.named_buffers():
         tensor.data = buffers.get(name, tensor)
 
 
 @contextmanager
 def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode inside; afterwards every part in the mode it had."""
+    """Evaluation mode inside; afterwards the mode of every submodule is restored."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:

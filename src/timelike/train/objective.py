@@ -1,4 +1,4 @@
-"""Objective: module, optimisers, batches and loss; the contract between a method and the training loop."""
+"""`Objective`: module, optimisers, batches and loss, the interface between a method and the training loop."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 Number = Tensor | float
 
-FORWARD_SHARE = 0.4  # of a step is about what a forward pass takes
-MIN_CHECKED_STEPS = 50  # steps before a training is judged at all
+FORWARD_SHARE = 0.4  # approximate fraction of a step that the forward pass takes
+MIN_CHECKED_STEPS = 50  # shorter trainings are not checked for learning
 
 
 class Objective(ABC):
-    """A module, its optimisers, its batches and its loss; `fit` does the rest.
+    """A module, its optimisers, its batches and its loss, as `fit` needs them.
 
-    A method fills in `optimizers`, `batches` and `loss`. One that judges itself gives `validate`; one that runs several
-    optimisers or an inner loop replaces `step`.
+    A subclass defines `optimizers`, `batches` and `loss`; `validate` adds a score, and `step` can be overridden for
+    several optimisers or an inner loop.
 
     >>> import torch
     >>> from timelike.train import Batch, Objective, fit, shuffled_batches
@@ -51,73 +51,74 @@ class Objective(ABC):
     """
 
     module: nn.Module
-    """All that is learned, and all that a checkpoint keeps. Several networks are one `nn.ModuleDict`."""
+    """All trained parameters and buffers, which checkpoints store; several networks form one `nn.ModuleDict`."""
 
     higher_is_better: bool = True
-    """Whether a greater score of `validate` is a better one."""
+    """Whether a higher score of `validate` is better."""
 
     item: str = "sequence"
-    """What the ids of a batch are the positions of, in one word for messages."""
+    """The word for the items that the ids of a batch refer to, for messages."""
 
     owner: str | None = None
-    """The estimator that learns by it: a progress bar has its name, and messages leave out what only `fit` takes."""
+    """The name of the estimator, for progress bars; messages then omit arguments that only `fit` has."""
 
     divergence_hint: str = ""
-    """An option of the owner that may well be why a training diverges, in words that end in "else " or in nothing."""
+    """A remedy to suggest first if training diverges: empty, or a text that ends in "else "."""
 
     checkpoint_settings: Mapping[str, str | int] = MappingProxyType({})
-    """What else a checkpoint must have in common with this training: the options of the owner, in words."""
+    """The owner's options, as text, that a checkpoint must share with this training."""
 
     steps_per_epoch: int | None = None
-    """Where to cut an epoch. A source without an end needs it to have epochs, and to continue quickly after a pause."""
+    """The maximum number of steps in an epoch; an endless source needs it to have epochs and to resume quickly."""
 
     closing_steps: float = 0.0
-    """How long the work after the last step takes, in steps: a budget of time keeps so much for it."""
+    """The duration of the work after the last step, in steps, for which a time budget reserves time."""
 
     learning_check_steps: float = 0.0
-    """How long the judgement of a training of `MIN_CHECKED_STEPS` steps takes after the last one, in steps."""
+    """The duration of the learning check, in steps; it runs after at least `MIN_CHECKED_STEPS` steps."""
 
     learning_check_validations: int = 0
-    """How many times as long as `validate` it takes beside that."""
+    """The number of calls of `validate` that the learning check makes in addition."""
 
     has_time_for_check: bool = True
-    """Whether there was time for that judgement when the loop ended; set by the loop."""
+    """Whether there was time for the learning check when the loop ended; set by the loop."""
 
     data_issue: str | None = None
-    """What `find_data_issue` returned before the first step."""
+    """The result of `find_data_issue`, called before the first step."""
 
-    preparation_name: str = "what comes before the first step"
-    """What the owner does before the training, in words, and how many seconds it took."""
+    preparation_name: str = "the preparation"
+    """What the owner does before the training, for messages."""
 
     preparation_seconds: float = 0.0
+    """The duration of this preparation; set by the loop."""
 
     deadline: float | None = None
-    """When a budget of time ends, on `timelike.train.clock`; set by the loop, for work that can be cut short."""
+    """The end of the time budget on `timelike.train.clock`; set by the loop, for work that can be cut short."""
 
     @abstractmethod
     def optimizers(self) -> Optimizer | Mapping[str, Optimizer]:
-        """One optimiser, or several by name, over the parameters of `module`; called once, on the device."""
+        """One optimiser, or several by name, over the parameters of `module`; called once, when it is on its device."""
 
     @abstractmethod
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
-        """The batches of one epoch, with an end or without.
+        """The batches of one epoch; the iterable may be endless.
 
-        They may depend on nothing but the data, `epoch` and what is drawn from `rng`: a run that continues in the
-        middle of an epoch goes through the batches it has seen, without training on them. Batches that depend on the
-        weights (mined once per epoch) are repeatable if checkpoints fall between epochs.
+        They may depend only on the data, `epoch` and draws from `rng`: a run that resumes in the middle of an epoch
+        skips the batches it has already trained on. Batches that depend on the weights (mined once per epoch) are
+        reproducible if checkpoints fall between epochs.
         """
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor | Mapping[str, Number]:
-        """The mean loss over a batch; or several numbers for the history, of which `loss` is the one to descend.
+        """The mean loss over a batch, or several numbers for the history, of which `loss` is minimized.
 
         The tensors are on the device of the module, and in its precision.
         """
 
     def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Number]:
-        """One step of training, and the numbers for the history; `loss` must be among them.
+        """Make one training step and return the numbers for the history, including `loss`.
 
-        A method with several optimisers descends with each, as often as it likes::
+        A method with several optimisers can update each any number of times::
 
             def step(self, batch, optimizer_step):
                 for _ in range(5):
@@ -127,79 +128,79 @@ class Objective(ABC):
                 optimizer_step(generator, "generator")
                 return {"loss": generator, "critic": critic}
 
-        One that wants little memory calls `optimizer_step.backward(term)` for every term, then `optimizer_step.step()`.
+        To save memory, call `optimizer_step.backward(term)` for every term, then `optimizer_step.step()`.
 
-        Until its first update a step may be given up after Ctrl-C, as may a batch that is being drawn: what `state`
-        gives is not to change before.
+        Ctrl-C may abort the drawing of a batch, and a step before its first update: the result of `state` must not
+        change before that.
         """
-        found = self.loss(batch)
-        numbers = found if isinstance(found, Mapping) else {"loss": found}
+        losses = self.loss(batch)
+        numbers = losses if isinstance(losses, Mapping) else {"loss": losses}
         optimizer_step(numbers.get("loss"))
         return numbers
 
     @property
     def has_validation(self) -> bool:
-        """Whether there is a score: by default, whether `validate` is overridden."""
+        """Whether there is a validation score; by default, whether `validate` is overridden."""
         return type(self).validate is not Objective.validate
 
     def validate(self) -> float:
-        """A score of the module as it is; called without gradients and with the module in evaluation mode.
+        """A score of the current module; called without gradients and with the module in evaluation mode.
 
-        `batch.match_module(self.module)` brings a batch to the module's device and precision.
+        `batch.match_module(self.module)` moves a batch to the module's device and precision.
         """
         raise NotImplementedError
 
     def validation_steps(self) -> float:
-        """About how long `validate` takes, in steps: a budget of time goes by it until a validation has been timed."""
+        """The approximate duration of `validate`, in steps, used until a validation has been timed."""
         return 0.0
 
     def n_batches(self) -> float | None:
-        """About how many batches an epoch has; None where that is not known."""
+        """The approximate number of batches in an epoch; None if unknown."""
         return None
 
     def find_data_issue(self) -> str | None:
-        """What is wrong with the data; the warning "has learned little or nothing" ends with it.
+        """A problem of the data, or None; the warning "has learned little or nothing" ends with it.
 
-        A model calls it before the first step of a training that is long enough to be judged, so that `max_time`
-        counts it.
+        Called before the first step if the training is long enough for the learning check, so that `max_time` includes
+        it.
         """
         return None
 
     def failure_reason(self) -> str | None:
-        """What is wrong with the trained module; the warning "has learned little or nothing" ends with it."""
+        """A problem of the trained module, or None; the warning "has learned little or nothing" ends with it."""
         return None
 
     def failure_reason_steps(self) -> float:
-        """About how long `failure_reason` takes, in steps."""
+        """The approximate duration of `failure_reason`, in steps."""
         return 0.0
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
-        """The batch with labels or partners exchanged, which leaves nothing in it to learn; None where it cannot be.
+        """The batch with labels or partners shuffled, so that it holds nothing to learn; None if that is impossible.
 
-        A network whose loss is no lower on true batches than on these has not learned what they were to teach.
+        A network whose loss on true batches is no lower than on these has not learned.
         """
         return None
 
     def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
-        """What one of several processes computes of a batch: every `world`-th sequence.
+        """The part of a batch for one of several processes: every `world`-th sequence.
 
-        Gradients are averaged with the number of sequences as weights, so for a loss that is a mean over sequences the
-        number of processes does not matter. A loss over pairs sees only the pairs within each part; replace this
-        method to share pairs otherwise.
+        Gradients are averaged with the number of sequences as weights, so a loss that is a mean over sequences does not
+        depend on the number of processes. A loss over pairs sees only the pairs within each part; override this
+        method to split pairs differently.
         """
         return batch.take(np.arange(rank, len(batch), world))
 
     def identity(self) -> dict[str, str | int]:
-        """What a checkpoint must have in common with this training to be continued by it.
+        """The settings that a checkpoint must share with this training to be resumed.
 
-        Such as the data (`fingerprint` makes a word of arrays) and what decides about batches; not what may change in
-        a pause, as a learning rate may. A checkpoint that says otherwise is refused, with the name that differs.
+        For example the data (as a `fingerprint` of arrays) and the batch size, but nothing that may change in a pause,
+        such as the learning rate. A checkpoint with other settings raises an error that names the difference.
         """
         return {}
 
     def state(self) -> dict[str, Any]:
-        """What else a checkpoint must keep for `restore`: numbers, strings, tensors, and lists or dicts of these."""
+        """Further state for checkpoints and `restore`: numbers, strings, tensors, and lists or dicts of these."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:  # noqa: B027
-        """Take up what `state` gave when the checkpoint was written."""
+        """Restore the result of `state` from a checkpoint."""

@@ -20,7 +20,7 @@ OPTIMIZER_SCHEMA = schema.typed_dict(
 
 
 def optimizer_state(optimizer: Optimizer, started: list[dict[str, Any]]) -> dict[str, Any]:
-    """The optimiser's memory, and those of its options that it changed itself (some keep estimates there)."""
+    """The optimiser's state, and the options that it changed itself (some keep estimates there)."""
     changed = [
         {key: value for key, value in now.items() if key not in before or before[key] != value}
         for before, now in zip(started, optimizer_options(optimizer), strict=True)
@@ -29,32 +29,32 @@ def optimizer_state(optimizer: Optimizer, started: list[dict[str, Any]]) -> dict
 
 
 def load_optimizer(optimizer: Optimizer, saved: dict[str, Any]) -> None:
-    """Give an optimiser the memory of `optimizer_state`; an error where it could make no step with it.
+    """Restore an optimiser from `optimizer_state`; raises an error if it cannot make a step with this state.
 
-    What an optimiser keeps is known to itself alone, so it is tried: one step without any gradient, which is undone.
+    The state of optimisers has no common schema, so it is tested by one step with zero gradients, which is undone.
     """
     fresh = optimizer.state_dict()
     if len(fresh["param_groups"]) != len(saved["changed"]):
         raise ValueError(
-            f"it has {len(saved['changed'])} parameter groups: the optimizer has {len(fresh['param_groups'])}"
+            f"the state has {len(saved['changed'])} parameter groups: the optimizer has {len(fresh['param_groups'])}"
         )
-    known = {place for group in fresh["param_groups"] for place in group["params"]}
-    for place in saved["state"].keys() - known:
-        raise ValueError(f"state[{place}] is of no parameter: there are {len(known)}")
+    positions = {place for group in fresh["param_groups"] for place in group["params"]}
+    for place in saved["state"].keys() - positions:
+        raise ValueError(f"state[{place}] belongs to no parameter: there are {len(positions)}")
     for changed in saved["changed"]:
         for name in changed.keys() & {"params", "lr"}:
-            raise ValueError(f"changed has {name!r}, which no optimizer changes itself")
+            raise ValueError(f"changed holds {name!r}, which no optimizer changes itself")
     groups = [group | changed for group, changed in zip(fresh["param_groups"], saved["changed"], strict=True)]
     words = {"state": saved["state"], "param_groups": groups}
     closure = inspect.signature(optimizer.step).parameters.get("closure")
-    if closure is None or closure.default is None:  # one that evaluates the loss itself, as L-BFGS, cannot be tried
-        optimizer.load_state_dict(copy.deepcopy(words))  # a step changes its tensors in place
+    if closure is None or closure.default is None:  # one that evaluates the loss, such as L-BFGS, cannot be tested
+        optimizer.load_state_dict(copy.deepcopy(words))  # the step changes tensors in place
         _try_step(optimizer)
     optimizer.load_state_dict(words)
 
 
 def _try_step(optimizer: Optimizer) -> None:
-    """One step of the parameters of which there is a memory, without a gradient; everything is put back."""
+    """Make one step with zero gradients for all parameters that have a state, then restore them."""
     tried = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     tried = [parameter for parameter in tried if optimizer.state.get(parameter)]
     before: list[tuple[Tensor, Tensor | None]] = [(one.detach().clone(), one.grad) for one in tried]
@@ -63,7 +63,7 @@ def _try_step(optimizer: Optimizer) -> None:
             one.grad = torch.zeros_like(one)
         optimizer.step()
         if not all(bool(one.isfinite().all()) for one, (old, _) in zip(tried, before, strict=True) if _is_finite(old)):
-            raise ValueError("a step with it makes weights that are not finite")
+            raise ValueError("a step with this state makes weights that are not finite")
     finally:
         for one, (old, gradient) in zip(tried, before, strict=True):
             one.data.copy_(old)

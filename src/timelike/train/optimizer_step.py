@@ -1,4 +1,4 @@
-"""`OptimizerStep`: backward, average over processes, check, clip, update; and the error where a loss is not finite."""
+"""`OptimizerStep`: backward, average over processes, check, clip, update; errors for losses that are not finite."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from .objective import Objective
 
 
-# seconds of a forward pass, after which somebody may press Ctrl-C in the backward pass, twice as long
+# seconds of a forward pass from which the backward pass, about twice as long, must be interruptible
 _LONG_FORWARD_SECONDS = 0.2
-_MAX_LISTED = 20  # ids in a message
-_MAX_RATE = 1e30  # Adam divides it by a denominator of 1e-8, and the quotient has to fit a float32
+_MAX_LISTED = 20  # ids shown in a message
+_MAX_RATE = 1e30  # Adam divides the rate by down to 1e-8, and the quotient must fit into a float32
 
 
 class DivergenceError(ArithmeticError):
-    """A loss or a gradient that is no finite number; `step` (counted from 1) and `ids` say where it came up."""
+    """A loss or gradient is not finite; `step` (counted from 1) and `ids` tell where it occurred."""
 
     def __init__(self, message: str, step: int, ids: list[int]) -> None:
         super().__init__(message)
@@ -37,13 +37,13 @@ class DivergenceError(ArithmeticError):
 
 
 class NotFiniteError(ArithmeticError):
-    """What was not finite; the loop knows where and says it with `divergence_error`."""
+    """Something is not finite; the loop adds the location with `divergence_error`."""
 
 
 class OptimizerStep:
-    """Called with a loss, it updates the parameters of all optimisers, or of the one that is named.
+    """A callable that minimizes a loss by one update of all optimisers, or of the named one.
 
-    Gradients left in other parameters are thrown away: what a generator's loss leaves in its critic does no harm.
+    Gradients of other parameters are discarded, for example those that a generator's loss leaves in its critic.
     """
 
     def __init__(
@@ -51,18 +51,18 @@ class OptimizerStep:
     ) -> None:
         self._module, self._optimizers, self._processes, self._clip = module, optimizers, processes, clip
         self.weight = 1.0
-        """What the part of this process counts, where processes have parts of different sizes."""
+        """The weight of this process, if the parts of a batch differ in size."""
         self.norm = 0.0
         """Norm of the gradient at the last update, before clipping."""
         self.started_at = clock.now()
-        """When this step, or what came after its last backward pass, began."""
+        """The time at which the step began, or its last backward pass ended."""
         self.n_started = 0
-        """Updates begun so far: until one is, the module is as it was before the step."""
+        """The number of started updates; the module is unchanged before the first of a step."""
         self.n_updates = 0
-        """Updates so far: a step that makes none changes nothing."""
+        """The number of completed updates."""
 
     def __call__(self, loss: Any, optimizer: str | None = None) -> None:
-        """Descend the loss once."""
+        """Update once with the gradients of the loss."""
         self.backward(loss)
         self.step(optimizer)
 
@@ -72,12 +72,12 @@ class OptimizerStep:
             raise TypeError(
                 f"the loss is {_describe_loss(loss)}: expected a tensor of one number that depends on the module"
             )
-        # averaged first, so that all processes see the same number and stop together
+        # averaged first, so that all processes see the same value and stop together
         value = float(self._processes.mean(loss.detach() * self.weight))
         if not math.isfinite(value):
             self._module.zero_grad()
             raise NotFiniteError(f"the loss is {value}")
-        # the step runs inside the autocast of mixed precision, which is for forward passes only
+        # autocast is for forward passes only
         long = clock.now() - self.started_at > _LONG_FORWARD_SECONDS
         ears = interruptible_backward(self._module) if long else nullcontext()
         with ears, torch.autocast(loss.device.type, enabled=False):
@@ -85,10 +85,10 @@ class OptimizerStep:
         self.started_at = clock.now()
 
     def step(self, optimizer: str | None = None) -> None:
-        """Update with the gradients that are there, and throw them away."""
+        """Update with the accumulated gradients, and discard them."""
         chosen = self._select_optimizers(optimizer)
         parameters = [p for one in chosen for group in one.param_groups for p in group["params"]]
-        # before the norm: it is the mean gradient that is clipped, and one process must not clip more than another
+        # before the norm, since the mean gradient is clipped, equally in all processes
         self._processes.average_gradients(parameters)
         self.norm = self._clip_gradients(parameters)
         self.n_started += 1
@@ -107,7 +107,7 @@ class OptimizerStep:
     def _clip_gradients(self, parameters: list[nn.Parameter]) -> float:
         gradients = [p.grad for p in parameters if p.grad is not None]
         norm = get_total_norm(gradients)
-        if not torch.isfinite(norm):  # the squares of great numbers overflow in float32 where the numbers do not
+        if not torch.isfinite(norm):  # squares of large numbers overflow float32 before the numbers do
             norm = get_total_norm([gradient.double() for gradient in gradients])
         if not torch.isfinite(norm):
             self._module.zero_grad()
@@ -118,40 +118,42 @@ class OptimizerStep:
 
 
 def named_optimizers(objective: Objective) -> dict[str, Optimizer]:
-    """The objective's optimisers by name; their parameters must be the module's, or no checkpoint would keep them."""
-    given = objective.optimizers()
-    found = dict(given) if isinstance(given, Mapping) else {"optimizer": given}
-    known = {id(parameter) for parameter in objective.module.parameters()}
-    for name, one in found.items():
+    """The objective's optimisers by name; their parameters must be in the module, which checkpoints store."""
+    optimizers = objective.optimizers()
+    by_name = dict(optimizers) if isinstance(optimizers, Mapping) else {"optimizer": optimizers}
+    parameter_ids = {id(parameter) for parameter in objective.module.parameters()}
+    for name, one in by_name.items():
         if not isinstance(one, Optimizer):
-            raise TypeError(f"optimizers() gave a {type(one).__name__}: expected a torch optimizer, or a dict of them")
-        if any(id(parameter) not in known for group in one.param_groups for parameter in group["params"]):
+            raise TypeError(
+                f"optimizers() returned a {type(one).__name__}: expected a torch optimizer, or a dict of them"
+            )
+        if any(id(parameter) not in parameter_ids for group in one.param_groups for parameter in group["params"]):
             raise ValueError(
                 f"the optimizer {name!r} of {type(objective).__name__} has parameters that are not in its module: "
-                "make them part of it, or a checkpoint cannot keep them"
+                "make them part of it, so that checkpoints store them"
             )
-    if not found:
-        raise ValueError(f"optimizers() of {type(objective).__name__} gave none: expected at least one")
-    _refuse_large_rates(found)
-    return found
+    if not by_name:
+        raise ValueError(f"optimizers() of {type(objective).__name__} returned none: expected at least one")
+    _refuse_large_rates(by_name)
+    return by_name
 
 
 def _refuse_large_rates(optimizers: Mapping[str, Optimizer]) -> None:
-    """An optimiser divides its rate by small numbers before it makes a float32 of it."""
+    """Raise an error for rates that overflow float32 once the optimiser has divided them by small numbers."""
     for one in optimizers.values():
         for group in one.param_groups:
             check_float(float(group["lr"]), "learning_rate", most=_MAX_RATE)
 
 
 def optimizer_options(optimizer: Optimizer) -> list[dict[str, Any]]:
-    """Everything in its groups but the parameters, and the learning rate, which is the schedule's."""
+    """The options of all parameter groups, without the learning rate, which the schedule sets."""
     return [{k: v for k, v in group.items() if k not in ("params", "lr")} for group in optimizer.param_groups]
 
 
 def divergence_error(
     error: NotFiniteError, batch: Batch, run: TrainingRun, rate: float, clip: float | None
 ) -> DivergenceError:
-    """The error in words: where, which sequences, what to do."""
+    """The error with the step, the sequences and remedies."""
     item, step = run.objective.item, run.step + 1
     clipping = f"clip the gradient ({'gradient_clip=1.0' if clip is None else f'a gradient_clip below {clip:g}'}), "
     message = (
@@ -178,12 +180,12 @@ def _distinct_ids(batch: Batch) -> list[int]:
 
 
 def _describe_bad_input(batch: Batch, item: str) -> str:
-    """The first sequence that was not finite to begin with, if there is one."""
+    """A hint that names the first input sequence that is not finite, if there is one."""
     for name, tensor in batch.tensors.items():
         if tensor.is_floating_point() and tensor.ndim and len(tensor) == len(batch):
             bad = (~torch.isfinite(tensor)).reshape(len(batch), -1).any(1).nonzero()
             if len(bad):
-                return f"{name} of the {item} {batch.ids[int(bad[0])]} holds NaN or infinity, mend that first; else "
+                return f"{name} of the {item} {batch.ids[int(bad[0])]} holds NaN or infinity, repair it first; else "
     return ""
 
 
@@ -197,8 +199,8 @@ def _describe_loss(loss: Any) -> str:
 def interruptible_backward(module: nn.Module) -> Iterator[None]:
     """Let Ctrl-C be handled during a backward pass, which is one call from Python and may take many seconds.
 
-    A line of Python runs whenever the gradient of a parameter is there. Not at nodes between them: torch frees a graph
-    whose nodes Python has seen by recursion, and the long one of a recurrent network overflows the stack.
+    A hook on every parameter runs a line of Python when its gradient is ready. Hooks on inner nodes would make torch
+    free the graph by recursion, which overflows the stack for the long graph of a recurrent network.
     """
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     ears = [parameter.register_hook(lambda _: None) for parameter in parameters]  # type: ignore[no-untyped-call]

@@ -12,9 +12,9 @@ from .trainer import Trainer
 
 
 def make_optimizer(parameters: Iterable[Any], trainer: Trainer, *, fused: bool | None = None) -> Optimizer:
-    """The optimizer of a trainer whose fields are all filled in, over parameters or groups of them.
+    """The optimizer of a trainer with all fields set, over parameters or parameter groups.
 
-    With `fused` one loop over each parameter does a whole step, which is faster and rounds in another way.
+    `fused` makes a whole step in one loop over each parameter, which is faster and rounds differently.
 
     >>> weights = [torch.nn.Parameter(torch.zeros(2))]
     >>> type(make_optimizer(weights, Trainer(optimizer="adamw", learning_rate=1e-3, weight_decay=0.01))).__name__

@@ -1,4 +1,4 @@
-"""Processes: one or several, on which device, in which precision; lightning-fabric does the work."""
+"""`Processes`: one or several processes, their device and precision, with lightning-fabric."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Strategy = Literal["auto", "ddp"]
 
 
 class Processes:
-    """One process among its equals. All of them hold the same weights; each computes a part of every batch.
+    """One of several processes that hold the same weights and each compute a part of every batch.
 
-    Gradients are averaged here and not by a wrapper around the module, so that an objective may call the module as
-    often as it likes, use any of its methods, leave parameters out and take several optimisers.
+    Gradients are averaged here and not by a wrapper around the module, so that an objective may call the module any
+    number of times, use all of its methods, leave out parameters and use several optimisers.
     """
 
     def __init__(self, fabric: Fabric | None, *, mixed: bool = False) -> None:
@@ -34,13 +34,13 @@ class Processes:
 
     @classmethod
     def start(cls, accelerator: Accelerator, devices: int, strategy: Strategy, precision: Precision) -> Processes:
-        """Start the other processes, if there are to be any."""
+        """Start the other processes, if there are any."""
         check_choice(accelerator, "accelerator", get_args(Accelerator))
         check_choice(strategy, "strategy", get_args(Strategy))
         check_choice(precision, "precision", get_args(Precision))
         check_int(devices, "devices", 1)
         if (accelerator, devices, strategy) == ("cpu", 1, "auto") and precision in ("32-true", "bf16-mixed"):
-            # nothing to arrange, and importing fabric takes longer than many a training
+            # fabric is not needed, and importing it takes longer than many trainings
             return cls(None, mixed=precision == "bf16-mixed")
         _refuse_absent_device(accelerator, devices)
         from lightning_fabric import Fabric
@@ -51,14 +51,14 @@ class Processes:
 
     @property
     def is_first(self) -> bool:
-        """Whether this process writes and prints for all."""
+        """Whether this is the process that writes and prints."""
         return self.rank == 0
 
     def place(self, module: nn.Module) -> None:
-        """The module on the device and in the precision, with the same weights in every process."""
+        """Move the module to the device and precision, with the same weights in every process."""
         if self._fabric is None:
             return
-        # not `setup_module`: its wrapper would take the module's own methods away from the objective
+        # not `setup_module`, whose wrapper would hide the module's own methods from the objective
         self._fabric.strategy.precision.convert_module(module)
         module.to(self.device)
         self._copy_from_first([*module.parameters(), *module.buffers()])
@@ -78,7 +78,7 @@ class Processes:
         return total / self.world_size
 
     def any(self, flag: bool) -> bool:
-        """Whether it is so in any process: what one decides by its clock, all must do."""
+        """Whether the flag is true in any process."""
         if self.world_size == 1:
             return flag
         return bool(self.mean(torch.tensor(float(flag), device=self.device)) > 0)
@@ -88,12 +88,12 @@ class Processes:
         return value if self.world_size == 1 or self._fabric is None else self._fabric.broadcast(value)
 
     def barrier(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes arrive."""
         if self._fabric is not None:
             self._fabric.barrier()
 
     def average_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Put the mean over the processes in place of every gradient; one that no process has stays missing."""
+        """Replace every gradient by its mean over the processes; one that no process has stays None."""
         if self.world_size == 1:
             return
         by_dtype: dict[torch.dtype, list[nn.Parameter]] = {}
@@ -103,16 +103,16 @@ class Processes:
             self._average_group(group)
 
     def _average_group(self, group: list[nn.Parameter]) -> None:
-        """One message for all gradients of a dtype, ended by which of them there are."""
+        """Average all gradients of a dtype in one message, which ends with flags for those that exist."""
         there = torch.tensor([float(p.grad is not None) for p in group], dtype=group[0].dtype, device=self.device)
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in group]
         flat = self.mean(torch.cat([*(gradient.reshape(-1) for gradient in gradients), there]))
-        *parts, known = torch.split(flat, [*(p.numel() for p in group), len(group)])
-        for parameter, part, exists in zip(group, parts, known.tolist(), strict=True):
+        *parts, presence = torch.split(flat, [*(p.numel() for p in group), len(group)])
+        for parameter, part, exists in zip(group, parts, presence.tolist(), strict=True):
             parameter.grad = part.view_as(parameter).clone() if exists else None
 
     def copy_buffers(self, module: nn.Module) -> None:
-        """Put the first process's buffers (running means, prototypes) into every process."""
+        """Copy the buffers (running means, prototypes) of the first process to every process."""
         if self.world_size > 1:
             self._copy_from_first(list(module.buffers()))
 
@@ -124,13 +124,13 @@ class Processes:
 
 
 def has_bfloat16() -> bool:
-    """Whether this processor has instructions for products of bfloat16 numbers: without them they are slow."""
-    known: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # torch before 2.10 does not say
-    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+    """Whether this processor has bfloat16 instructions; without them bfloat16 is slow."""
+    capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # missing before torch 2.10
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def _refuse_absent_device(accelerator: Accelerator, devices: int) -> None:
-    """An error for devices that this machine has not got."""
+    """Raise an error for devices that this machine does not have."""
     cores, cards, mps = os.cpu_count() or 1, torch.cuda.device_count(), torch.backends.mps.is_available()
     there = {"cpu": cores, "cuda": cards, "mps": int(mps), "gpu": cards or int(mps)}
     there["auto"] = there["gpu"] or cores

@@ -1,4 +1,4 @@
-"""Schedules of the learning rate, as values: what they need to know they read from the history of the run."""
+"""Learning-rate schedules as values without state; they read scores and losses from the history of the run."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .history import History
 
 ScheduleName = Literal["constant", "one_cycle", "cosine", "linear", "plateau", "milestones"]
 
-_MILESTONE_EPOCHS = 200  # epochs after which "milestones" lowers the rate, as the prototypes' paper does
+_MILESTONE_EPOCHS = 200  # epochs after which "milestones" lowers the rate, as in the paper on prototypes
 
 
 class Schedule(ABC):
-    """Gives the factor by which the optimiser's own learning rate is multiplied."""
+    """A schedule: the factor on the optimiser's learning rate at every step."""
 
     @abstractmethod
     def factor(self, step: int, horizon: int | None, history: History) -> float:
-        """The factor after `step` steps, of `horizon` in all if that is known."""
+        """The factor after `step` steps; `horizon` is the expected total, if known."""
 
     def check(self, horizon: int | None) -> None:  # noqa: B027
-        """Complain before the first step, not at it."""
+        """Raise an error before the first step if the schedule cannot be used."""
 
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """The learning rate as it is."""
+    """A constant learning rate."""
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
         """Always 1."""
@@ -37,7 +37,7 @@ class Constant(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class Cosine(Schedule):
-    """Half a cosine from 1 to `final` over `steps` (`max_steps` unless given), after a linear rise over `warmup` steps.
+    """Half a cosine from 1 to `final` over `steps` (default: `max_steps`), after a linear rise over `warmup` steps.
 
     >>> [round(Cosine(steps=4).factor(step, None, History()), 3) for step in range(5)]
     [1.0, 0.854, 0.5, 0.146, 0.0]
@@ -54,17 +54,15 @@ class Cosine(Schedule):
         check_float(self.final, "final", 0, 1)
 
     def check(self, horizon: int | None) -> None:
-        """A cosine needs to know where it ends."""
+        """Raise an error if the number of steps is unknown."""
         steps = self.steps or horizon
         if steps is None:
-            raise ValueError(
-                "schedule=Cosine() does not know how many steps there will be: give it steps, or max_steps"
-            )
+            raise ValueError("schedule=Cosine() needs the number of steps: give it steps, or max_steps")
         if self.warmup >= steps:
             raise ValueError(f"warmup={self.warmup}: expected fewer than the {steps} steps of the schedule")
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
-        """Rise, then fall, then stay."""
+        """The factor: a linear rise, a cosine, then a constant."""
         if step < self.warmup:
             return (step + 1) / (self.warmup + 1)
         steps = self.steps or horizon or 1
@@ -73,11 +71,11 @@ class Cosine(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class OneCycle(Schedule):
-    """Up from `first` to 1 over the share `warmup_share` of all steps, then down to `last`, each along half a cosine.
+    """Up from `first` to 1 over the fraction `warmup_share` of the steps, then down to `last`, along half cosines.
 
-    A rate that would be too large at the start and too coarse at the end is the quickest in between, so that a few
-    hundred steps are enough (Smith and Topin, "Super-convergence", 2019). How many steps there are it takes from
-    `max_steps`, or from the pace of the training where `max_time` ends it first, unless `steps` says so.
+    A high rate in the middle speeds up training, so that a few hundred steps are enough; the start needs a smaller one
+    for stability, and the end for precision (Smith and Topin, "Super-convergence", 2019). The number of steps is
+    `steps`, or by default `max_steps`, or the number that `max_time` allows if that ends the training first.
 
     >>> [round(OneCycle().factor(step, 10, History()), 3) for step in (0, 3, 6, 9)]
     [0.04, 1.0, 0.611, 0.05]
@@ -96,14 +94,12 @@ class OneCycle(Schedule):
         check_float(self.last, "last", 0, 1)
 
     def check(self, horizon: int | None) -> None:
-        """A cycle needs to know where it ends."""
+        """Raise an error if the number of steps is unknown."""
         if self.steps is None and horizon is None:
-            raise ValueError(
-                "schedule=OneCycle() does not know how many steps there will be: give it steps, max_steps or max_time"
-            )
+            raise ValueError("schedule=OneCycle() needs the number of steps: give it steps, max_steps or max_time")
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
-        """Up, then down."""
+        """The factor: up, then down."""
         ends = [steps for steps in (self.steps, horizon) if steps is not None]
         share = min(1.0, step / min(ends)) if ends else 0.0
         if share < self.warmup_share:
@@ -112,7 +108,7 @@ class OneCycle(Schedule):
 
 
 def _ease_cosine(start: float, end: float, share: float) -> float:
-    """From one to the other along half a cosine."""
+    """Interpolate between two values along half a cosine."""
     return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
 
 
@@ -132,7 +128,7 @@ class StepDecay(Schedule):
         check_float(self.gamma, "gamma", above=0)
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
-        """A staircase."""
+        """The factor: a staircase with steps of equal length."""
         return float(self.gamma ** (step // self.every))
 
 
@@ -140,7 +136,7 @@ class StepDecay(Schedule):
 class Milestones(Schedule):
     """Multiplied by `gamma` once at each of the steps `milestones`, as torch's `MultiStepLR` does.
 
-    Fractions between 0 and 1 are shares of all steps: of `max_steps`, or of as many as `max_time` allows.
+    Floats between 0 and 1 are fractions of all steps: of `max_steps`, or of the number that `max_time` allows.
 
     >>> [Milestones(milestones=(2, 3), gamma=0.5).factor(step, None, History()) for step in range(5)]
     [1.0, 1.0, 0.5, 0.25, 0.25]
@@ -154,28 +150,28 @@ class Milestones(Schedule):
     def __post_init__(self) -> None:
         if not isinstance(self.milestones, tuple) or not self.milestones:
             raise TypeError(
-                f"milestones={self.milestones!r:.60}: expected a tuple of steps, such as (1000, 2000), or of shares of "
-                "all"
+                f"milestones={self.milestones!r:.60}: expected a tuple of steps, such as (1000, 2000), or of fractions "
+                "of all steps"
             )
         for one in self.milestones:
             if not isinstance(one, float):
                 check_int(one, "milestones", 1)
             elif not 0 < one < 1:
                 raise ValueError(
-                    f"milestones={self.milestones!r:.60}: expected whole steps, or shares of all steps between 0 and 1"
+                    f"milestones={self.milestones!r:.60}: expected whole steps, or fractions between 0 and 1"
                 )
         check_float(self.gamma, "gamma", above=0)
 
     def check(self, horizon: int | None) -> None:
-        """Shares need to know of how many steps."""
+        """Raise an error if there are fractions and the number of steps is unknown."""
         if horizon is None and any(isinstance(one, float) for one in self.milestones):
             raise ValueError(
-                f"schedule={self!r:.80} does not know how many steps there will be: give it steps in place of shares, "
-                "or max_steps or max_time"
+                f"schedule={self!r:.80} needs the number of steps: give steps instead of fractions, or max_steps or "
+                "max_time"
             )
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
-        """A staircase with steps of any length."""
+        """The factor: a staircase with steps of any length."""
         passed = sum(
             step >= (one * (horizon or math.inf) if isinstance(one, float) else one) for one in self.milestones
         )
@@ -184,7 +180,7 @@ class Milestones(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class LinearDecay(Schedule):
-    """As it is for most of the steps, then straight down to 0 over the last `share` of them.
+    """Constant at first, then linearly down to 0 over the last fraction `share` of the steps.
 
     >>> [LinearDecay(share=0.5).factor(step, 8, History()) for step in range(9)]
     [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
@@ -199,15 +195,12 @@ class LinearDecay(Schedule):
         check_float(self.share, "share", 0, 1, above=0)
 
     def check(self, horizon: int | None) -> None:
-        """A fall needs to know where it ends."""
+        """Raise an error if the number of steps is unknown."""
         if self.steps is None and horizon is None:
-            raise ValueError(
-                "schedule=LinearDecay() does not know how many steps there will be: give it steps, max_steps or "
-                "max_time"
-            )
+            raise ValueError("schedule=LinearDecay() needs the number of steps: give it steps, max_steps or max_time")
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
-        """Level, then down."""
+        """The factor: constant, then down."""
         ends = [steps for steps in (self.steps, horizon) if steps is not None]
         left = 1 - min(1.0, step / min(ends)) if ends else 1.0
         return min(1.0, left / self.share)
@@ -218,10 +211,10 @@ MonitoredTrack = Literal["auto", "loss", "score"]
 
 @dataclass(frozen=True, kw_only=True)
 class Plateau(Schedule):
-    """Multiplied by `gamma` (halved) after `patience` epochs without progress, and then again after as many.
+    """Multiplied by `gamma` (default: halved) after every `patience` epochs without progress.
 
-    Progress is a better validation score where there is one (`patience` then counts validations), otherwise a smaller
-    mean loss of an epoch; `monitor` chooses.
+    Progress is a better validation score if there is one (`patience` then counts validations), otherwise a smaller
+    mean loss of an epoch; `monitor` selects one of them.
 
     >>> history = History()
     >>> for epoch, loss in enumerate([3.0, 2.0, 2.5, 2.4, 1.0]):
@@ -242,11 +235,11 @@ class Plateau(Schedule):
         check_choice(self.monitor, "monitor", get_args(MonitoredTrack))
 
     def factor(self, step: int, horizon: int | None, history: History) -> float:
-        """Counted anew from the history, so that there is no state to keep."""
+        """The factor, recomputed from the history at every step, so that there is no state."""
         scored = self.monitor == "score" or (self.monitor == "auto" and len(history.scores) > 0)
-        seen = history.scores if scored else history["epoch_loss"]
+        values = history.scores if scored else history["epoch_loss"]
         factor, best, waited = 1.0, math.inf, 0
-        for value in (-seen if scored and history.higher_is_better else seen).tolist():
+        for value in (-values if scored and history.higher_is_better else values).tolist():
             best, waited = (value, 0) if value < best else (best, waited + 1)
             if waited == self.patience:
                 factor, waited = factor * self.gamma, 0
@@ -254,7 +247,7 @@ class Plateau(Schedule):
 
 
 def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
-    """The name of a schedule, or a schedule."""
+    """Check and return the name of a schedule, or a schedule."""
     if isinstance(value, Schedule):
         return value
     if not isinstance(value, str):
@@ -268,7 +261,7 @@ def check_schedule(value: Any, name: str) -> ScheduleName | Schedule:
 def make_schedule(
     schedule: ScheduleName | Schedule, *, max_steps: int | None, max_epochs: int | None, n_batches: float | None
 ) -> Schedule | None:
-    """The schedule that a name stands for in a training of so many steps, or epochs of `n_batches`.
+    """The schedule with a name, for a training of `max_steps`, or of `max_epochs` with `n_batches` each.
 
     >>> make_schedule("cosine", max_steps=200, max_epochs=None, n_batches=None)
     Cosine(steps=None, warmup=20, final=0.0)
@@ -284,7 +277,7 @@ def make_schedule(
     if schedule == "milestones":
         if n_batches is None:
             raise ValueError(
-                "schedule='milestones' counts epochs, and this training has none: give train.Milestones(…)"
+                "schedule='milestones' counts epochs, but this training has none: give train.Milestones(…)"
             )
         return Milestones(milestones=(_MILESTONE_EPOCHS * math.ceil(n_batches),))
     named = {"linear": LinearDecay(steps=in_epochs), "plateau": Plateau(patience=10, monitor="loss")}

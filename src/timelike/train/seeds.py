@@ -1,8 +1,7 @@
-"""Seeds for every moment of a run, and the global generators left as they were found.
+"""Seeds for every step of a run, and contexts that restore the global generators.
 
-Each step has a seed of its own, made from the run's seed and the number of the step. So nothing needs to remember the
-state of a generator: a run that continues at step 1000 draws what it would have drawn without a pause, and validating
-more often changes no weight.
+Each step has its own seed, made from the run's seed and the number of the step, so no generator state is stored: a run
+that resumes at step 1000 draws the same numbers as without a pause, and more frequent validation changes no weight.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from ..core.random import sample_seed
 from ..sequences.sampling import RandomState
 
 _generators_lock = RLock()
-_BATCHES, _STEP, _SCORE = 0, 1, 2  # the first word after the seed: what is drawn for
+_BATCHES, _STEP, _SCORE = 0, 1, 2  # the purpose of the draws, the first word after the seed
 
 
 def batch_generator(seed: int, epoch: int) -> np.random.Generator:
-    """What the batches of one epoch are drawn with; the same in every process."""
+    """The generator for the batches of one epoch; the same in every process."""
     return np.random.default_rng([seed, _BATCHES, epoch])
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:
-    """Seed the global generators (dropout, noise) for one step; other numbers in every process."""
+    """Seed the global generators (dropout, noise) for one step, differently in every process."""
     _seed_generators(seed, _STEP, step, rank)
 
 
@@ -39,9 +38,9 @@ def seed_validation(seed: int) -> None:
 
 @contextmanager
 def use_seed(random_state: RandomState) -> Iterator[None]:
-    """Inside, torch, numpy and Python draw from `random_state`; afterwards they are as if nothing had been drawn.
+    """Seed the global generators of torch, numpy and Python inside, and restore them afterwards.
 
-    Make modules in it, so that their first weights are repeatable.
+    Create modules in this context to make their initial weights reproducible.
 
     >>> with use_seed(0):
     ...     first = torch.nn.Linear(3, 2)
@@ -57,9 +56,9 @@ def use_seed(random_state: RandomState) -> Iterator[None]:
 
 @contextmanager
 def preserve_generators() -> Iterator[None]:
-    """Whatever is drawn or seeded inside, the global generators are afterwards as before.
+    """Restore the global generators afterwards, whatever is drawn or seeded inside.
 
-    There is one of each for all threads, so threads that seed them wait for each other.
+    All threads share these generators, so threads that seed them wait for each other.
     """
     with _generators_lock:
         yield from _restore_generators()
@@ -84,7 +83,7 @@ def _seed_generators(*words: int) -> None:
 
 
 def _seed_torch(seed: int) -> None:
-    """As `torch.manual_seed`, which on a machine without a GPU takes a millisecond and remembers every call."""
+    """Like `torch.manual_seed`, which takes a millisecond without a GPU and keeps a record of every call."""
     torch.default_generator.manual_seed(seed)
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.manual_seed_all(seed)

@@ -1,4 +1,4 @@
-"""How many threads torch uses for the time of a call."""
+"""`torch_threads`: a context that sets the number of threads of torch."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import torch
 from .. import native
 
 _lock = Lock()
-_previous_counts: list[int] = []  # one entry for every call under way: what there was before the first
+_previous_counts: list[int] = []  # one entry per active context: the number before the first of them
 
 
 @contextmanager
 def torch_threads(count: int | None = None) -> Iterator[None]:
-    """Inside, torch uses `count` threads, or as many as there are processors, if these are fewer.
+    """Inside, torch uses `count` threads, at most the number of processors.
 
-    None is as many as the process may use: torch itself knows nothing of a container's quota. Afterwards it uses as
-    many as before, also when calls in several threads overlap.
+    None uses all processors that the process may use; torch itself ignores the quota of a container. Afterwards the
+    previous number is restored, also if calls in several threads overlap.
 
-    torch keeps the number for every thread, and a new thread takes over what was set last: one that begins while
-    another is in here must not put that back as if it had been there before.
+    torch stores the number per thread, and a new thread inherits the last one that was set. A thread that starts while
+    another is in this context must therefore not restore its inherited number.
     """
     wanted = native.thread_count() if count is None else min(count, native.cpu_count())
     with _lock:

@@ -19,50 +19,50 @@ OptimizerName = Literal["adam", "adamw", "sgd"]
 ValidationScore = Literal["loss", "average_precision"]
 
 TRAINING_FIELDS = ("batch_size", "optimizer", "validation", "validation_score", "precision")
-"""Fields that may not change while a training is paused; the others may."""
+"""Fields that must not change while a training is paused."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer:
     """How a network is trained: optimizer, schedule, validation, checkpoints and hardware.
 
-    Every method that trains takes one as `trainer=`. A field that is None, as all are by default, is the method's own
-    choice, which its docstring states; `model.trainer_` shows all fields as they will be used. How long to train is
-    said to the method itself, by `max_steps` and `max_time`. A grid search reaches the fields as
+    Every trained method takes one as `trainer=`. A field that is None, the default of all fields, uses the method's
+    own value, which is in its docstring; `model.trainer_` has all fields as training uses them. The training budget,
+    `max_steps` and `max_time`, belongs to the method itself. A grid search addresses fields as
     `trainer__learning_rate`.
 
     Parameters
     ----------
     batch_size : int or None
-        Sequences in a batch. Methods that draw batches class by class take whole classes, at most so many sequences.
+        Sequences in a batch. Methods that draw batches class by class take whole classes, at most this many sequences.
     learning_rate, weight_decay : float or None
-        Of the optimizer.
+        Learning rate and weight decay of the optimizer.
     optimizer : {"adam", "adamw", "sgd"} or None
-        Which optimizer; "sgd" has no momentum.
+        The optimizer; "sgd" has no momentum.
     betas : tuple of two floats or None
         Decay rates of Adam's two averages.
     gradient_clip : float or None
-        Norm to which longer gradients are shortened; `math.inf` never shortens.
+        Maximum norm of the gradient; longer gradients are scaled down. `math.inf` disables clipping.
     schedule : str, Schedule or None
         How the learning rate changes: "constant"; "one_cycle", up and down once; "cosine", up over a tenth of the steps
         and down along a cosine; "linear", down to 0 over the last tenth; "plateau", halved after 10 epochs without a
         smaller loss; "milestones", a tenth after 200 epochs; or a schedule of `timelike.train`.
     max_epochs : int or None
-        Passes through the data after which training ends, if `max_steps` and `max_time` have not ended it before.
+        Maximum number of passes through the data, in addition to `max_steps` and `max_time`.
     validation : float or None
-        Share of the data that is held out to choose which weights to keep; 0 keeps the last ones.
+        Fraction of the data that is held out to choose the weights to keep; 0 keeps the last ones.
     validation_score : {"loss", "average_precision"} or None
-        What the held-out data are judged by; methods that compare sequences can use the average precision of a search.
+        The score of held-out data; methods that compare sequences can use the average precision of a search.
     patience : int or None
         Steps without a better validation score before training stops; epochs if `max_epochs` is the budget. `math.inf`
         never stops.
     checkpoint : path or None
-        Folder to continue from after a pause. A training that has ended there is returned as it is, even if
-        `learning_rate` has changed or `max_steps` is smaller now.
+        Folder for checkpoints, from which training resumes after a pause. A training that has ended there is returned
+        unchanged, even if `learning_rate` has changed or `max_steps` is smaller now.
     accelerator, devices
-        Where training computes, as for `timelike.train.fit`. Fitted models always answer on the CPU.
+        Hardware for training, as in `timelike.train.fit`. Fitted models always predict on the CPU.
     precision : {"auto", "32-true", "64-true", "bf16-mixed", "bf16-true"} or None
-        How training computes; "auto" is bfloat16 where that is faster and the method allows it.
+        Numeric precision of training; "auto" is bfloat16 if that is faster and the method allows it.
 
     Examples
     --------
@@ -111,21 +111,23 @@ class Trainer:
         for name, value in self.given_fields().items():
             object.__setattr__(self, name, checks[name](value, name))
         if self.optimizer == "sgd" and self.betas is not None:
-            raise ValueError(f"betas={self.betas}: optimizer='sgd' has none; give betas to 'adam' or 'adamw'")
+            raise ValueError(
+                f"betas={self.betas}: optimizer='sgd' has no betas: use 'adam' or 'adamw', or leave betas out"
+            )
 
     def given_fields(self) -> dict[str, Any]:
         """The fields that are not None, by name."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
 
     def replace(self, other: Trainer | None) -> Self:
-        """A copy with the given fields of another in place of its own.
+        """A copy in which the given fields of another trainer replace its own.
 
         >>> Trainer(learning_rate=1e-3, batch_size=4).replace(Trainer(batch_size=8))
         Trainer(batch_size=8, learning_rate=0.001)
         """
         if other is None:
             return self
-        without_betas = {"betas": None} if other.optimizer == "sgd" else {}  # which has none
+        without_betas = {"betas": None} if other.optimizer == "sgd" else {}  # SGD has no betas
         return replace(self, **without_betas, **other.given_fields())
 
     def __repr__(self) -> str:
@@ -136,12 +138,12 @@ TRAINER_FIELDS = tuple(field.name for field in fields(Trainer))
 
 
 def trainer_option() -> Option[Trainer | None]:
-    """An estimator's option `trainer`."""
+    """The declaration of an estimator's option `trainer`."""
     return Option(check_trainer, "free", from_word=lambda word: Trainer(), optional=True)
 
 
 def check_trainer(value: Any, name: str) -> Trainer:
-    """A trainer, or an error."""
+    """The trainer itself; raises an error for other values."""
     if not isinstance(value, Trainer):
         raise TypeError(f"{name}={value!r:.60}: expected a timelike.Trainer, such as Trainer(learning_rate=1e-3)")
     return value

@@ -1,4 +1,4 @@
-"""Which sequences are held out to choose the weights to keep: whole sequences, or groups and classes in proportion."""
+"""The validation split: random sequences, whole groups, or the same fraction of every class."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from ..sequences import Sequences
 
-_MIN_SEQUENCES = 20  # below which no sequences are spared
+_MIN_SEQUENCES = 20  # fewer are all used for training
 _MIN_MEMBERS = 4  # members a class must have before some are held out
 
 
 def split_validation(
     sequences: Sequences, share: float | None, rng: np.random.Generator
 ) -> tuple[Sequences, Sequences] | None:
-    """The sequences to learn from and about this share of them to judge by; None if there are too few to spare any.
+    """Training sequences and the fraction `share` held out for validation; None if there are too few to hold any out.
 
     >>> learned, held_out = split_validation(Sequences(np.zeros((20, 3))), 0.1, np.random.default_rng(0))
     >>> len(learned), len(held_out)
@@ -32,9 +32,9 @@ def split_validation(
 def sample_class_validation(
     groups: NDArray[Any] | None, classes: NDArray[np.int64], share: float, rng: np.random.Generator, min_kept: int = 2
 ) -> NDArray[np.int64]:
-    """Positions of about this share: whole groups, unless that would take too much of a class.
+    """Positions of about the fraction `share`: whole groups, unless that would take too much of a class.
 
-    Of every class that has as many, `min_kept` members are left to learn from.
+    Every class keeps `min_kept` members for training, or all if it has fewer.
 
     >>> sample_class_validation(None, np.repeat([0, 1], 5), 0.2, np.random.default_rng(0)).shape
     (2,)
@@ -42,30 +42,30 @@ def sample_class_validation(
     if share == 0:
         return np.empty(0, np.int64)
     if groups is not None and len(np.unique(groups)) > 1:
-        held = _choose_groups(np.unique(groups, return_inverse=True)[1], classes, share, rng)
-        left = np.bincount(np.delete(classes, held), minlength=int(classes.max()) + 1)
+        positions = _choose_groups(np.unique(groups, return_inverse=True)[1], classes, share, rng)
+        left = np.bincount(np.delete(classes, positions), minlength=int(classes.max()) + 1)
         if (left >= np.minimum(np.bincount(classes), min_kept)).all():
-            return held
+            return positions
     return _stratified_positions(classes, share, rng, min_kept)
 
 
 def _choose_groups(
     groups: NDArray[np.int64], classes: NDArray[np.int64], share: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Positions of whole groups, with every class among them where the classes are in several groups."""
+    """Positions of whole groups, stratified by class if every class is in several groups."""
     in_several = all(len(np.unique(groups[classes == kind])) > 1 for kind in np.unique(classes))
     places = Sequences(np.zeros((len(groups), 1)), groups=groups, ids=np.arange(len(groups)))
-    held = places.split(share, stratify=classes if in_several else False, random_state=rng)[1]
-    return np.asarray(held.ids, np.int64)
+    held_out = places.split(share, stratify=classes if in_several else False, random_state=rng)[1]
+    return np.asarray(held_out.ids, np.int64)
 
 
 def _stratified_positions(
     classes: NDArray[np.int64], share: float, rng: np.random.Generator, min_kept: int
 ) -> NDArray[np.int64]:
-    """Positions of the same share of every class that has enough members, `min_kept` of which are left in any case."""
-    held = [np.empty(0, np.int64)]
+    """Positions of the same fraction of every class with enough members; at least `min_kept` of each stay."""
+    positions = [np.empty(0, np.int64)]
     for members in (np.flatnonzero(classes == kind) for kind in np.unique(classes)):
         if len(members) >= max(_MIN_MEMBERS, min_kept + 1):
             size = min(max(1, round(share * len(members))), len(members) - min_kept)
-            held.append(rng.permutation(members)[:size])
-    return np.sort(np.concatenate(held))
+            positions.append(rng.permutation(members)[:size])
+    return np.sort(np.concatenate(positions))

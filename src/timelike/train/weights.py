@@ -1,4 +1,4 @@
-"""Weights of a network read back from a folder: checked one by one, in a network that is no larger than they are."""
+"""Loading the weights of a network: each is checked, and the size of the network is limited while it is built."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import torch
 from torch import nn
 from torch.nn.modules import module as registration
 
-_MODULES_PER_TENSOR = 64  # modules without weights that a network may have for every tensor, and as many to begin with
-_MAX_REGISTRATIONS = 4  # times that a weight may be registered: some layers replace what another layer made
+_MODULES_PER_TENSOR = 64  # modules without weights allowed per tensor, plus this number for the whole network
+_MAX_REGISTRATIONS = 4  # registrations allowed per weight: some layers replace weights of another
 
 
 def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
-    """The network that `build` makes, with exactly these weights; an error that names the first that does not fit.
+    """The network of `build` with exactly these weights; the error names the first weight that does not fit.
 
-    Options may come from a folder that somebody edited, and a network may have any size: building stops as soon as it
-    has more numbers than there are weights.
+    The options may come from an edited folder and describe a network of any size, so building stops as soon as the
+    network has more numbers than the weights.
 
     >>> network = load_weights(lambda: nn.Linear(2, 1, bias=False), {"weight": np.ones((1, 2), np.float32)})
     >>> network.weight.tolist()
@@ -43,17 +43,17 @@ def load_weights(build: Callable[[], nn.Module], weights: Any) -> nn.Module:
     return network
 
 
-def _check_weight(given: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None:
+def _check_weight(weight: np.ndarray[Any, Any], tensor: torch.Tensor, name: str) -> None:
     shape, kind = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
-    if given.shape != shape or given.dtype.name != kind:
-        raise ValueError(f"{name} has shape {given.shape} and dtype {given.dtype}: expected {shape} and {kind}")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise ValueError(f"{name} holds {given[~np.isfinite(given)][0]}: expected finite numbers")
+    if weight.shape != shape or weight.dtype.name != kind:
+        raise ValueError(f"{name} has shape {weight.shape} and dtype {weight.dtype}: expected {shape} and {kind}")
+    if weight.dtype.kind == "f" and not np.isfinite(weight).all():
+        raise ValueError(f"{name} holds {weight[~np.isfinite(weight)][0]}: expected finite numbers")
 
 
 @contextmanager
 def _limit_network_size(numbers: int, arrays: int) -> Iterator[None]:
-    """An error as soon as this thread registers far more parameters, buffers or modules than so many."""
+    """Raise an error as soon as this thread registers far more parameters, buffers or modules than these."""
     thread, left = (
         threading.get_ident(),
         {"numbers": _MAX_REGISTRATIONS * numbers, "modules": _MODULES_PER_TENSOR * (arrays + 1)},
@@ -64,18 +64,18 @@ def _limit_network_size(numbers: int, arrays: int) -> Iterator[None]:
         if left[kind] < 0:
             raise ValueError(f"network_ has {numbers} numbers in {arrays} arrays: the options say that it is larger")
 
-    def tensor(module: nn.Module, name: str, given: Any) -> None:
-        if given is not None and threading.get_ident() == thread:
-            count("numbers", given.numel())
+    def count_tensor(module: nn.Module, name: str, tensor: Any) -> None:
+        if tensor is not None and threading.get_ident() == thread:
+            count("numbers", tensor.numel())
 
-    def part(module: nn.Module, name: str, given: Any) -> None:
+    def count_module(module: nn.Module, name: str, part: Any) -> None:
         if threading.get_ident() == thread:
             count("modules", 1)
 
     hooks = [
-        registration.register_module_parameter_registration_hook(tensor),
-        registration.register_module_buffer_registration_hook(tensor),
-        registration.register_module_module_registration_hook(part),
+        registration.register_module_parameter_registration_hook(count_tensor),
+        registration.register_module_buffer_registration_hook(count_tensor),
+        registration.register_module_module_registration_hook(count_module),
     ]
     try:
         yield

@@ -24,18 +24,18 @@ def validate_lengths(lengths: Any, shape: tuple[int, ...] | torch.Size, name: st
     n_items, longest = shape[:2]
     if lengths is None:
         return torch.full((n_items,), longest)
-    given = _as_lengths_tensor(lengths, name)
-    if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool or given.shape != (n_items,):
+    tensor = _as_lengths_tensor(lengths, name)
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool or tensor.shape != (n_items,):
         raise ValueError(
-            f"{name} is {dtype_name(given.dtype)} of shape {tuple(given.shape)}: expected {n_items} integers, one for "
-            "every item"
+            f"{name} is {dtype_name(tensor.dtype)} of shape {tuple(tensor.shape)}: expected {n_items} integers, one "
+            "for every item"
         )
-    given = given.long()
-    wrong = torch.nonzero((given < least) | (given > longest))
+    tensor = tensor.long()
+    wrong = torch.nonzero((tensor < least) | (tensor > longest))
     if len(wrong):
         at = int(wrong[0])
-        raise ValueError(f"{name}[{at}] is {int(given[at])}: expected {least} to {longest}, the padded length")
-    return given
+        raise ValueError(f"{name}[{at}] is {int(tensor[at])}: expected {least} to {longest}, the padded length")
+    return tensor
 
 
 def _as_lengths_tensor(lengths: Any, name: str) -> Tensor:
@@ -43,14 +43,14 @@ def _as_lengths_tensor(lengths: Any, name: str) -> Tensor:
         refuse_meta_device(lengths, name, f"give {name} as a list")
         return lengths.detach().cpu()
     try:
-        given = np.asarray(lengths)
+        array = np.asarray(lengths)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} is no row of integers ({error}): expected one for every item") from None
-    if given.size and given.dtype.kind not in "biufc":
+    if array.size and array.dtype.kind not in "biufc":
         raise ValueError(f"{name} is {lengths!r:.60}: expected integers, one for every item")
-    if given.dtype.kind == "u":
-        given = np.minimum(given, np.iinfo(np.int64).max)  # torch has no unsigned 64-bit integers to compare
-    return torch.from_numpy(given.astype(np.int64 if given.dtype.kind in "iu" or not given.size else given.dtype))
+    if array.dtype.kind == "u":
+        array = np.minimum(array, np.iinfo(np.int64).max)  # torch has no unsigned 64-bit integers to compare
+    return torch.from_numpy(array.astype(np.int64 if array.dtype.kind in "iu" or not array.size else array.dtype))
 
 
 def valid_mask(lengths: Tensor, longest: int, device: torch.device | str | None = None) -> Tensor:

@@ -1,1 +1,1 @@
-"""The T-Loss encoder with a causal network: estimator, network, stream, ONNX."""
+"""The encoder with a causal network: estimator, network, stream and ONNX graph."""

@@ -1,4 +1,4 @@
-"""`CausalEncoder`: vectors of sequences, learned without labels by a causal network and the T-Loss."""
+"""`CausalEncoder`: vectors of sequences from a causal network, trained without labels on crops."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .stream import CausalStream
 class CausalEncoder(CropEncoder):
     """Vectors of sequences of any length, learned without labels: a causal network, trained on crops of series.
 
-    Two crops of one series are to have the same vector, while features are spread and decorrelated over a batch
+    Training makes the vectors of two crops of a series equal, and spreads and decorrelates the features over a batch
     (`loss="vicreg"`: Bardes, Ponce and LeCun, "VICReg", ICLR 2022). The network is that of the T-Loss
     (Franceschi, Dieuleveut and Jaggi, "Unsupervised scalable representation learning for multivariate time series",
-    NeurIPS 2019), whose own training, −log σ(f(x)ᵀf(x⁺)) − 1/K Σ_k log σ(−f(x)ᵀf(x⁻_k)) of a part x⁺ of x and crops x⁻
-    of any series, is `CausalEncoder.preset("thesis")`, and takes many times as long.
+    NeurIPS 2019). Its own loss, −log σ(f(x)ᵀf(x⁺)) − 1/K Σ_k log σ(−f(x)ᵀf(x⁻_k)) with a part x⁺ of x and crops x⁻ of
+    any series, is `CausalEncoder.preset("thesis")`, which takes many times as long.
 
-    Use it for vectors where there are no labels, or few beside many series without; for streams, whose vectors it
-    gives sample by sample; and for sequences of any length. If every series has a label and you only need
-    classes, start with a method that needs no training or uses the labels. `max_steps=0` gives the untrained
+    Use it if there are no labels, or few labels and many unlabelled series; for streams, which it encodes sample by
+    sample; and for sequences of any length. If every series has a label and you only need classes, start with a
+    method that needs no training or uses the labels. `max_steps=0` gives the untrained
     network: compare with it before you trust a trained one.
 
     Parameters
@@ -40,47 +40,47 @@ class CausalEncoder(CropEncoder):
     n_features : int
         Size of a representation.
     channels, depth, reduced_size, kernel_size : int
-        The network: channels inside, blocks before the last one, outputs of the causal part, taps of a convolution.
+        The network: inner channels, blocks before the last one, outputs of the causal part, taps of a convolution.
     loss : {"vicreg", "nt_xent", "t_loss"} or loss of `timelike.encode`
-        What is learned: "vicreg" as above; "nt_xent" tells the two crops of a series from those of all others of
-        a batch by their cosine (Chen et al., "SimCLR", 2020); "t_loss" is the paper's. `VICReg`, `NTXent` and `TLoss`
-        have the options of each, such as `NTXent(temperature=0.1, min_crop=0.3)`.
+        The training loss: "vicreg" as above; "nt_xent" distinguishes the two crops of a series from all others of a
+        batch by their cosine (Chen et al., "SimCLR", 2020); "t_loss" is that of the paper. `VICReg`, `NTXent` and
+        `TLoss` set their options, such as `NTXent(temperature=0.1, min_crop=0.3)`.
     n_negatives : int
         K of "t_loss".
     max_steps : int or None
-        Steps of training, 0 for the network as it is drawn. None depends on the data: 200 to 1000, more for more
-        series, fewer (100 at least) for long ones; with "t_loss" the paper's 1500, or 2000 from K = 10 on.
+        Training steps; 0 keeps the initial network. None depends on the data: 200 to 1000, more for more series, fewer
+        (at least 100) for long ones; with "t_loss" 1500 as in the paper, or 2000 if K ≥ 10.
     max_time : float or None
-        Seconds after which training ends in any case.
+        Maximum duration of `fit` in seconds.
     standardize : bool
         Whether channels are standardized with the mean and deviation of the training sequences.
     length : int, "mean" or None
         Resample sequences to this number of steps first, or to the mean training length. None keeps their lengths.
     vectors : {"standardized", "raw", "whitened"}
-        Whether vectors are brought to mean 0 and deviation 1 in every feature, or also freed from correlations, as
-        those of the sequences fitted on are; or left as the network gives them.
+        Whether features are scaled to mean 0 and deviation 1 on the training sequences ("standardized"), also
+        decorrelated ("whitened"), or left unchanged ("raw").
     geometry : {"cosine", "euclidean"}
-        How vectors are compared: by the distance of their directions, √(2 − 2 cos), or by that of themselves.
+        The distance of vectors: that of their directions, √(2 − 2 cos), or the Euclidean one.
     low_memory : bool or None
-        Backward passes for a few crops at a time: slower, but memory does not grow with the batch. None where it is
-        needed: where activations of all crops would take more than 2 GiB, or half of the memory that is free. The
-        compiled kernels need it never, as they keep a gigabyte at most.
+        Backward passes for a few crops at a time: slower, but memory does not grow with the batch. None does so if the
+        activations of all crops would take more than 2 GiB, or half of the free memory. The compiled kernels never
+        need it, since they keep at most a gigabyte.
     progress : bool or None
-        Whether a bar shows how far the training is. None says at the start how long it will take, if that is more than
-        ten seconds, and draws the bar on a terminal, where it takes over two.
+        Whether to show a progress bar. None prints the expected duration at the start if it is more than ten seconds,
+        and draws the bar on a terminal if it is more than two.
     trainer : Trainer or None
-        How to train. Its own choices: `batch_size=16`, `learning_rate=3e-3`, `schedule="cosine"`, `validation=0.0`.
-        Of fewer than 20 series none is held out by `validation`, and other crops of them are taken; crops of what is
-        held out stay the same, and the weights that have the least loss on them are kept. No labels are needed.
+        How to train. Its own choices: `batch_size=16`, `learning_rate=3e-3`, `schedule="cosine"`, `validation=0.0`. The
+        weights with the smallest loss on fixed crops of the held-out series are kept; of fewer than 20 series none is
+        held out, and validation uses other crops of the same series. No labels are needed.
     random_state : int, Generator or None
-        Repeats initial weights and training.
+        Seed of the initial weights and the training.
 
     Attributes
     ----------
     network_ : CausalNetwork
         The torch module.
     history_ : History
-        Losses of training; but for "t_loss" also `alignment` and `uniformity` of every batch (Wang and Isola, 2020).
+        Training losses; except for "t_loss" also `alignment` and `uniformity` of every batch (Wang and Isola, 2020).
 
     Examples
     --------
@@ -142,7 +142,7 @@ class CausalEncoder(CropEncoder):
         return all(is_batch_invariant(*size, threads) for size in self.network_.matmul_shapes())
 
     def stream(self) -> Stream:
-        """One new sample in, the representation of everything so far out, at a cost that does not grow.
+        """A stream that returns the vector of all samples so far, at constant cost per sample.
 
         >>> import numpy as np
         >>> import timelike as tl

@@ -1,4 +1,4 @@
-"""The causal network: dilated convolutions that look back only, as matrix products; their maximum; a linear map."""
+"""`CausalNetwork`: dilated causal convolutions as matrix products, their maximum over time, and a linear map."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...native.causal import CausalWeights, autograd, batch_invariant, fallback
 from ...train.base import torch_threads
 
 LEAKY_SLOPE = 0.01
-"""Of the leaky ReLUs."""
-_N_TRIED_ROWS = 600  # rows by which the rounding of products is looked at
+"""Negative slope of the leaky ReLUs."""
+_N_TRIED_ROWS = 600  # rows of the products whose rounding is tested
 
 
 class CausalNetwork(nn.Module):
-    """Sequences to vectors: `depth` blocks of dilations 1, 2, 4, … and a last one, the maximum over time, a linear map.
+    """Maps sequences to vectors: `depth` + 1 blocks of dilations 1, 2, 4, …, the maximum over time, and a linear map.
 
     The encoder of T-Loss (Franceschi, Dieuleveut and Jaggi, 2019; thesis 3.4). The appendix of the thesis swaps two
     numbers: the causal part has 160 outputs and the representation 320.
@@ -68,9 +68,9 @@ class CausalNetwork(nn.Module):
         self.linear = nn.Linear(reduced_size, n_features)
 
     def matmul_shapes(self) -> set[tuple[int, int]]:
-        """The sizes (input, output) of the matrix products that torch may take; a short series reaches fewer taps.
+        """The sizes (input, output) of all matrix products that torch may compute; a short series uses fewer taps.
 
-        The kernels leave it the linear map only.
+        With the compiled kernels torch computes only the linear map.
         """
         ends = {(self.linear.in_features, self.linear.out_features)}
         if not self.has_padding_cost():
@@ -81,25 +81,25 @@ class CausalNetwork(nn.Module):
         return ends | reached | {(layer.in_features, layer.out_features) for layer in linear}
 
     def has_padding_cost(self) -> bool:
-        """Whether steps past a length cost time: the kernels do not even read them."""
+        """Whether padding costs time; the compiled kernels do not read it."""
         return not autograd.is_kernel_supported(self.linear.weight)
 
     def has_bounded_memory(self) -> bool:
-        """Whether what is kept for the gradients is bounded, however long a sequence is: by the kernels it is."""
+        """Whether the memory for gradients is bounded for sequences of any length, as with the compiled kernels."""
         return not self.has_padding_cost()
 
     def causal_outputs(self, x: Tensor) -> Tensor:
-        """The causal part: (item, time, channel) → (item, time, reduced), each step from those up to it."""
+        """The causal part: (item, time, channel) → (item, time, reduced); each output sees steps up to its own."""
         for block in self.blocks:
             x = block(x)
         return x
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
-        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        """(item, time, channel) and lengths (item,) → (item, feature); padding is ignored."""
         x = validate_network_input(self, x, "x", self.n_channels)
-        known = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
-        found = autograd.maxima(self._causal_weights(), LEAKY_SLOPE, x, known)
-        return batch_invariant.linear(found, self.linear.weight, self.linear.bias)
+        item_lengths = None if lengths is None else validate_lengths(lengths, x.shape, "lengths")
+        maxima = autograd.maxima(self._causal_weights(), LEAKY_SLOPE, x, item_lengths)
+        return batch_invariant.linear(maxima, self.linear.weight, self.linear.bias)
 
     def _causal_weights(self) -> CausalWeights[Tensor]:
         blocks = cast(list[CausalBlock], list(self.blocks))
@@ -114,7 +114,7 @@ class CausalNetwork(nn.Module):
 
 
 class CausalBlock(nn.Module):
-    """Two causal convolutions, and a shortcut that is linear where the channels change."""
+    """Two causal convolutions, and a shortcut that is a linear map if the number of channels changes."""
 
     def __init__(self, n_in: int, n_out: int, *, kernel_size: int, dilation: int) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class CausalConvolution(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """(tap, input, output), tap 0 being now."""
+        """The weight (tap, input, output); tap 0 is the current step."""
         norm = torch.linalg.vector_norm(self.direction, dim=(0, 1))
         weight: Tensor = self.direction * (self.magnitude / norm)
         return weight
@@ -158,9 +158,9 @@ class CausalConvolution(nn.Module):
 
 @cache
 def is_batch_invariant(n_in: int, n_out: int, threads: int) -> bool:
-    """Whether matrix products of this size give a row the same bits alone, at any position, and in any batch.
+    """Whether a row of a matrix product of this size has the same bits alone, at any position, and in any batch.
 
-    It is looked at and not known: it depends on the library that multiplies matrices, and on the processor.
+    This is tested, because it depends on the matrix library and on the processor.
     """
     source = torch.Generator().manual_seed(0)
     x, weight, bias = (torch.randn(size, generator=source) for size in ((_N_TRIED_ROWS, n_in), (n_in, n_out), (n_out,)))

@@ -14,7 +14,7 @@ from .network import LEAKY_SLOPE, CausalBlock, CausalConvolution, CausalNetwork
 
 
 def add_causal_network(graph: OnnxGraph, x: str, network: CausalNetwork, whitener: Whitener | None = None) -> str:
-    """The vectors (item, feature) of standardized series x (item, time, channel)."""
+    """Add nodes that map standardized series x (item, time, channel) to vectors (item, feature)."""
     x = graph.add("Transpose", x, perm=[0, 2, 1])
     for block in network.blocks:
         assert isinstance(block, CausalBlock)
@@ -25,19 +25,19 @@ def add_causal_network(graph: OnnxGraph, x: str, network: CausalNetwork, whitene
 
 
 def _output_map(network: CausalNetwork, spread: Whitener | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The last map; what vectors are spread by after it is a linear map too, and becomes part of it."""
+    """The last linear map, combined with the whitening, which is linear too."""
     weight, bias = (_to_numpy(part).astype(np.float64) for part in (network.linear.weight, network.linear.bias))
     return (weight, bias) if spread is None else (spread.matrix.T @ weight, (bias - spread.center) @ spread.matrix)
 
 
 def _to_numpy(tensor: Tensor) -> NDArray[Any]:
-    found: NDArray[Any] = tensor.detach().cpu().numpy()
-    return found
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
 
 
 def _add_convolution(graph: OnnxGraph, layer: CausalConvolution, x: str) -> str:
     taps = len(layer.direction)
-    weight = graph.constant(_to_numpy(layer.weight.flip(0).permute(2, 1, 0)))  # the last tap of ONNX is now
+    weight = graph.constant(_to_numpy(layer.weight.flip(0).permute(2, 1, 0)))  # ONNX's last tap is the current step
     before = (taps - 1) * layer.dilation
     bias, dilations = graph.constant(_to_numpy(layer.bias)), [layer.dilation]
     return graph.add("Conv", x, weight, bias, dilations=dilations, kernel_shape=[taps], pads=[before, 0])

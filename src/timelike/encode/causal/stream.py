@@ -1,4 +1,4 @@
-"""A stream of samples through the causal network, at a cost that does not grow with the past."""
+"""A stream of samples through the causal network, at constant cost per sample."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .network import LEAKY_SLOPE, CausalBlock, CausalConvolution, CausalNetwork
 class CausalStream(StandardizedStream):
     """A stream through a causal network.
 
-    Every convolution keeps as many of its inputs as it looks back on, in a ring, and the maximum over time runs along:
-    cost and memory do not grow with the past.
+    Every convolution keeps the inputs in its receptive field in a ring buffer, and the maximum over time is updated:
+    cost and memory per sample are constant.
     """
 
     def __init__(self, network: CausalNetwork, mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None:

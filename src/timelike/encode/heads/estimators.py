@@ -31,10 +31,10 @@ from .numpy_heads import (
 
 
 def _check_encoder(value: Any, name: str) -> Encoder | None:
-    given = components.unfreeze(value)
-    if given is not None and not isinstance(given, Encoder):
+    encoder = components.unfreeze(value)
+    if encoder is not None and not isinstance(encoder, Encoder):
         raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.Rocket(), or None")
-    return given
+    return encoder
 
 
 class _EmbeddingEstimator(Model):
@@ -57,61 +57,61 @@ class _EmbeddingEstimator(Model):
         return {"encoder": CausalEncoder(n_negatives=2, **CausalEncoder._test_parameters())}
 
     def _fit_encoder(self, sequences: Sequences, targets: Any) -> NDArray[np.float64]:
-        """Take the encoder as it is, or fit a copy; give the vectors."""
+        """Use the encoder, or fit a copy; return the vectors."""
         default = Rocket(random_state=self.random_state)
         encoder = default if self.encoder is None else components.unfreeze(self.encoder)
         if self.fit_encoder is False and not components.is_fitted(encoder):
-            raise NotFittedError("fit_encoder=False needs an encoder that is fitted: fit it, or use fit_encoder=True")
+            raise NotFittedError("fit_encoder=False needs a fitted encoder: fit it, or use fit_encoder=True")
         again = self.fit_encoder is True and not isinstance(self.encoder, FrozenEstimator)
         self.encoder_ = components.fitted_copy(encoder, sequences, targets, again=again)
         self.encoder_._refuse_frame(sequences.frame, "X")
         return self.encoder_._weighted_vectors(sequences, check_n_jobs(None))
 
     def _fit_head(self, vectors: NDArray[np.float64], targets: NDArray[Any]) -> Any:
-        """The head of the given name; only a forest draws anything."""
+        """The fitted head with the name `head`; only a forest is random."""
         if self.head == "forest":
             return self._heads[self.head](vectors, targets, random_state=self.random_state)
         return self._heads[self.head](vectors, targets)
 
     def _takes_missing(self) -> bool:
-        """If the encoder does."""
+        """Whether the encoder takes missing values."""
         encoder = getattr(self, "encoder_", None) or self._resolve_parameter("encoder", self.encoder)
         return isinstance(encoder, Encoder | FrozenEstimator) and bool(components.unfreeze(encoder)._takes_missing())
 
     def _encode_input(self, X: Any) -> NDArray[np.float64]:
-        asked = self._validate_predict_input(X)
-        return self.encoder_._weighted_vectors(asked, check_n_jobs(None))
+        sequences = self._validate_predict_input(X)
+        return self.encoder_._weighted_vectors(sequences, check_n_jobs(None))
 
 
 class EmbeddingClassifier(ClassifierMixin, _EmbeddingEstimator):  # type: ignore[misc]
     """Classify sequences by their vectors: an encoder that needs no labels, and a simple classifier that does.
 
-    At its defaults this is Rocket with a linear head: quick to fit, and what to beat before training anything.
+    The default is Rocket with a linear head: quick to fit, and a baseline for any trained model.
 
     Parameters
     ----------
     encoder : Encoder or None
-        None for a `Rocket`. Its parameters are parameters too: `encoder__n_features` works in GridSearchCV.
+        None is a `Rocket`. Its parameters are nested parameters: `encoder__n_features` works in GridSearchCV.
     head : {"auto", "ridge", "logistic", "svm", "1nn", "forest"}
-        What decides about vectors. "ridge": least squares to ±1, the penalty chosen by leaving one out, in closed form.
+        The classifier of vectors. "ridge": least squares to ±1, the penalty chosen by leave-one-out, in closed form.
         "logistic": logistic regression with scikit-learn's penalty. "svm": the protocol of T-Loss (Franceschi,
         Dieuleveut and Jaggi, 2019), an RBF kernel, C from 10⁻⁴ to 10⁴ or ∞ by 5-fold search, and ∞ below 50 sequences
-        or 5 per class. "1nn": the nearest vector. "forest": extremely randomized trees, where each number of a vector
-        means something, as with `StatisticsEncoder`. "auto" takes "logistic" for up to 2000 features and "ridge" for
-        more, unless another of the first three is better in 5 folds by more than one standard error ("svm" is not
+        or 5 per class. "1nn": the nearest vector. "forest": extremely randomized trees, for vectors whose features are
+        meaningful one by one, as those of `StatisticsEncoder`. "auto" is "logistic" up to 2000 features and "ridge"
+        beyond, unless another of the first three is better in 5 folds by more than one standard error ("svm" is not
         tried beyond 2000 features); below 20 sequences, or where no class has two, nothing is compared.
     fit_encoder : bool or None
-        None takes an encoder that is fitted as it is, for transfer and for few labels, and fits a copy of one that is
-        not. True fits a copy in any case, False refuses an encoder that is not fitted.
+        None uses a fitted encoder unchanged, for transfer and for few labels, and fits a copy of an unfitted one. True
+        always fits a copy, False raises an error for an unfitted encoder.
     random_state
-        Repeats the training of the default encoder, and the trees of a forest.
+        Seed of the default encoder and of the trees of a forest.
 
     Attributes
     ----------
     encoder_ : Encoder
-        The fitted one.
+        The fitted encoder.
     classes_ : array
-        The classes in the caller's words.
+        The class labels, in ascending order.
 
     Examples
     --------
@@ -144,11 +144,11 @@ class EmbeddingClassifier(ClassifierMixin, _EmbeddingEstimator):  # type: ignore
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences and their classes: `y`, or the labels that X carries."""
+        """Learn from sequences and their classes: `y`, or the labels of X."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
             labels = self._validate_classes(sequences, y, "EmbeddingRegressor")
-            if len(np.unique(labels)) < 2:  # before anything is trained
+            if len(np.unique(labels)) < 2:  # before the encoder is trained
                 raise ValueError(f"y holds one class, {np.unique(labels).tolist()}: expected at least two classes")
             vectors = self._fit_encoder(sequences, labels)
             self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -163,8 +163,8 @@ class EmbeddingClassifier(ClassifierMixin, _EmbeddingEstimator):  # type: ignore
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of every class, (item, class) in the order of `classes_`.
 
-        Those of an SVM come from sigmoids over its decisions (Platt, 1999) and need not agree with `predict`; those of
-        least squares from one factor, under which what was left out is most likely.
+        Those of an SVM come from sigmoids of its decisions (Platt, 1999) and need not agree with `predict`; those of
+        least squares from one factor, chosen by the likelihood of the leave-one-out predictions.
         """
         vectors = self._encode_input(X)
         probabilities: NDArray[np.float64] = self.head_.predict_proba(vectors)
@@ -179,7 +179,7 @@ class EmbeddingRegressor(RegressorMixin, _EmbeddingEstimator):  # type: ignore[m
     encoder, fit_encoder, random_state
         As in `EmbeddingClassifier`.
     head : {"ridge", "1nn", "forest"}
-        Least squares with a penalty chosen by leaving one out, the number of the nearest vector, or the mean over many
+        Least squares with a penalty chosen by leave-one-out, the target of the nearest vector, or the mean of many
         trees.
 
     Examples
@@ -211,7 +211,7 @@ class EmbeddingRegressor(RegressorMixin, _EmbeddingEstimator):  # type: ignore[m
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences and their numbers: `y`, or the labels that X carries."""
+        """Learn from sequences and their numbers: `y`, or the labels of X."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
             targets = self._validate_numbers(sequences, y, "EmbeddingClassifier")
@@ -219,7 +219,7 @@ class EmbeddingRegressor(RegressorMixin, _EmbeddingEstimator):  # type: ignore[m
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number for every sequence, (item,)."""
+        """The predicted number of every sequence, (item,)."""
         vectors = self._encode_input(X)
         numbers: NDArray[np.float64] = self.head_.predict(vectors)
         return numbers

@@ -1,4 +1,4 @@
-"""A forest of extremely randomized trees over vectors, kept as plain arrays, so that it can be saved."""
+"""A forest of extremely randomized trees over vectors, stored as plain arrays so that it can be saved."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _N_TREES = 300  # accuracy hardly changes beyond
-_LEAF = -1  # in place of a child
+_LEAF = -1  # marks a missing child
 
 
 @dataclass(frozen=True)
 class ForestHead:
-    """Many trees, whose answers are averaged (Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006).
+    """Many trees, whose predictions are averaged (Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006).
 
-    The nodes of all trees stand in one list: those below `feature ≤ threshold` on the left, the others on the right.
+    The nodes of all trees are in one list: vectors with `feature ≤ threshold` go left, the others right.
     """
 
     roots: Ints
-    """Where each tree begins, (tree,)."""
+    """The position of the root of each tree, (tree,)."""
     left: Ints
-    """The node to the left of each, −1 at a leaf, (node,)."""
+    """The position of the left child of each node, −1 at a leaf, (node,)."""
     right: Ints
     feature: Ints
     threshold: Floats
     value: Floats
-    """Shares of classes, or a number, (node, output)."""
+    """Fractions of classes, or a number, (node, output)."""
 
     @classmethod
     def fit_classifier(cls, vectors: Floats, codes: Ints, *, random_state: RandomState = 0) -> Self:
-        """Trees that tell classes apart; √features are tried at every node."""
+        """Fit trees that predict classes; √features are tried at every node."""
         from sklearn.ensemble import ExtraTreesClassifier
 
         return cls._from_sklearn(
@@ -48,7 +48,7 @@ class ForestHead:
 
     @classmethod
     def fit_regressor(cls, vectors: Floats, targets: Floats, *, random_state: RandomState = 0) -> Self:
-        """Trees that predict a number; a third of the features is tried at every node."""
+        """Fit trees that predict a number; a third of the features is tried at every node."""
         from sklearn.ensemble import ExtraTreesRegressor
 
         forest = ExtraTreesRegressor(_N_TREES, random_state=_sklearn_seed(random_state), n_jobs=1, max_features=1 / 3)
@@ -69,7 +69,7 @@ class ForestHead:
         return cls(roots, left, right, feature, threshold, value)
 
     def predict_proba(self, vectors: Floats) -> Floats:
-        """The mean of all trees' answers, (item, output): shares of classes, or one number."""
+        """The mean prediction of all trees, (item, output): fractions of classes, or one number."""
         rounded = vectors.astype(np.float32)  # as the trees were grown
         at = np.repeat(self.roots[None], len(vectors), axis=0)
         rows, trees = np.nonzero(self.left[at] != _LEAF)
@@ -80,31 +80,31 @@ class ForestHead:
             inner = self.left[node] != _LEAF
             rows, trees = rows[inner], trees[inner]
         total = np.zeros((len(vectors), self.value.shape[1]))
-        for tree in range(len(self.roots)):  # one after the other, as in scikit-learn, so that sums round alike
+        for tree in range(len(self.roots)):  # one by one, as in scikit-learn, so that sums round alike
             total += self.value[at[:, tree]]
         return total / len(self.roots)
 
     def predict(self, vectors: Floats) -> NDArray[Any]:
-        """The class with the largest share, or the number, (item,)."""
-        found = self.predict_proba(vectors)
-        return np.asarray(found[:, 0] if found.shape[1] == 1 else found.argmax(axis=1))
+        """The most probable class, or the number, (item,)."""
+        outputs = self.predict_proba(vectors)
+        return np.asarray(outputs[:, 0] if outputs.shape[1] == 1 else outputs.argmax(axis=1))
 
 
 def _sklearn_seed(random_state: RandomState) -> int | None:
-    """What scikit-learn takes: an integer as it is, a number drawn from a generator, None for other trees each time."""
+    """A seed for scikit-learn: an integer, one drawn from a generator, or None for different trees each time."""
     if random_state is None or isinstance(random_state, int | np.integer):
         return None if random_state is None else int(random_state) % (1 << 32)
     return int(check_random_state(random_state).integers(1 << 32))
 
 
 def _check_forest(forest: ForestHead, name: str, scope: schema.CheckScope) -> None:
-    """Children stand behind their parents, so that every path ends, and a leaf has none of them."""
+    """Raise an error unless children come after their parents, so that every path ends, and leaves have no child."""
     inner = forest.left != _LEAF
     if not np.array_equal(inner, forest.right != _LEAF):
         raise ValueError(f"{name}: a node has one child: expected two, or none")
     place = np.flatnonzero(inner)
     if (forest.left[place] <= place).any() or (forest.right[place] <= place).any():
-        raise ValueError(f"{name}: a node stands before its parent, so that a path may never end")
+        raise ValueError(f"{name}: a node comes before its parent: expected children after their parents")
     if (forest.feature[place] < 0).any():
         raise ValueError(f"{name}.feature is negative at a node that has children")
     size = vector_size(scope.model)
@@ -126,4 +126,4 @@ def _forest_schema(outputs: schema.Dimension) -> Any:
 
 
 FOREST_CLASS_SCHEMA, FOREST_NUMBER_SCHEMA = _forest_schema("class"), _forest_schema(1)
-"""How a model declares them."""
+"""Schemas of the heads for fitted attributes."""

@@ -17,11 +17,11 @@ from sklearn.svm import SVC
 from .numpy_heads import Codes, Floats, LogisticHead, SVMHead, standardize_features
 from .ridge_loo import fit_ridge_loo
 
-_MIN_VECTORS = 20  # vectors to compare heads with: of fewer, folds say nothing
+_MIN_VECTORS = 20  # heads are compared only with at least this number of vectors
 _MAX_VECTORS = 1000
-_WIDE_FEATURES = 2000  # features from which on least squares are usual, and an RBF machine would keep too many numbers
+_WIDE_FEATURES = 2000  # beyond this least squares are the default, and an RBF SVM would be too large
 _N_FOLDS = 5
-_PENALTIES = (1.0, 10.0, 100.0)  # of RBF machines; the one that is chosen searches further
+_PENALTIES = (1.0, 10.0, 100.0)  # of RBF SVMs in the comparison; the selected head searches a finer grid
 
 HEADS: dict[str, Callable[[Floats, Codes], Any]] = {
     "ridge": LogisticHead.fit_least_squares,
@@ -29,19 +29,19 @@ HEADS: dict[str, Callable[[Floats, Codes], Any]] = {
     "svm": SVMHead.fit,
 }
 PredictionRule = Callable[[Floats, Codes, Floats], NDArray[Any]]
-"""From vectors, their classes and other vectors to the classes of these."""
+"""Maps vectors, their classes and query vectors to the classes of the queries."""
 
 
 def fit_best_head(vectors: Floats, codes: Codes) -> LogisticHead | SVMHead:
-    """The usual head, unless another is clearly better in 5 folds.
+    """Fit the default head, or another one that is clearly better in 5-fold cross-validation.
 
-    Usual is logistic regression up to 2000 features, and beyond it least squares. Clearly is by more vectors than the
-    square root of those on which the two disagree, one standard error of a coin. An RBF machine is another up to 2000
-    features. Nothing is compared below 20 vectors, nor where no class has two members, which is left to least squares;
-    of many vectors 1000 are. A class with one member is always wrong when it is held out, for every head alike.
+    The default is logistic regression up to 2000 features, and least squares beyond. Another head is clearly better if
+    it wins by more than the square root of the number of vectors on which the two disagree, one standard error. An RBF
+    SVM is compared up to 2000 features. Below 20 vectors nothing is compared; if no class has two members, least
+    squares is used; of many vectors, 1000 are compared. A class with one member is wrong for every head if held out.
 
     >>> x = np.random.default_rng(0).standard_normal((60, 2))
-    >>> ring = (np.square(x).sum(axis=1) > 1.4).astype(np.int64)  # not what a line could tell
+    >>> ring = (np.square(x).sum(axis=1) > 1.4).astype(np.int64)  # not linearly separable
     >>> type(fit_best_head(x, ring)).__name__
     'SVMHead'
     """
@@ -50,7 +50,7 @@ def fit_best_head(vectors: Floats, codes: Codes) -> LogisticHead | SVMHead:
 
 
 def select_head(vectors: Floats, codes: Codes) -> str:
-    """The name of the best head."""
+    """The name of the selected head."""
     candidates = _candidate_rules(vectors.shape[1])
     usual = next(iter(candidates))
     if np.bincount(codes).max() < 2:
@@ -58,33 +58,33 @@ def select_head(vectors: Floats, codes: Codes) -> str:
     if len(codes) < _MIN_VECTORS:
         return usual
     if len(codes) > _MAX_VECTORS:
-        kept = _stratified_subset(codes)
-        vectors, codes = vectors[kept], codes[kept]
+        subset = _stratified_subset(codes)
+        vectors, codes = vectors[subset], codes[subset]
     folds = StratifiedKFold(min(_N_FOLDS, int(np.bincount(codes).max())), shuffle=True, random_state=0)
     points = gram_coordinates(standardize_features(vectors))
     right = {name: np.zeros(len(codes), bool) for name in candidates}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        for known, held in folds.split(points, codes):
-            if len(np.unique(codes[known])) < 2:  # all of the others are of one class, and there is nothing to tell
+        for train, test in folds.split(points, codes):
+            if len(np.unique(codes[train])) < 2:  # a single class cannot be fitted
                 continue
             for name, rule in candidates.items():
-                right[name][held] = rule(points[known], codes[known], points[held]) == codes[held]
+                right[name][test] = rule(points[train], codes[train], points[test]) == codes[test]
     best = max(right, key=lambda name: int(right[name].sum()))
     gained = int(right[best].sum()) - int(right[usual].sum())
     return best.split()[0] if gained > np.sqrt((right[best] != right[usual]).sum()) else usual
 
 
 def _stratified_subset(codes: Codes) -> NDArray[np.int64]:
-    """As many as are compared, each class with its share where that is possible."""
+    """Positions of the vectors to compare, stratified by class if possible."""
     stratify = codes if np.bincount(codes).min() > 1 else None
-    kept, _ = train_test_split(np.arange(len(codes)), train_size=_MAX_VECTORS, stratify=stratify, random_state=0)
-    return np.sort(kept)
+    positions, _ = train_test_split(np.arange(len(codes)), train_size=_MAX_VECTORS, stratify=stratify, random_state=0)
+    return np.sort(positions)
 
 
 def gram_coordinates(x: Floats) -> Floats:
-    """Vectors with the same lengths and angles and no more numbers than there are vectors: the heads need no more."""
+    """Vectors with the same inner products in at most as many dimensions as there are vectors, enough for all heads."""
     if len(x) >= x.shape[1]:
         return x
     values, axes = eigh(x @ x.T, overwrite_a=True, check_finite=False, driver="evd")
@@ -92,7 +92,7 @@ def gram_coordinates(x: Floats) -> Floats:
 
 
 def _candidate_rules(n_features: int) -> dict[str, PredictionRule]:
-    """The usual one first."""
+    """The heads to compare, the default first."""
     logistic = _sklearn_rule(LogisticRegression(max_iter=300))
     if n_features > _WIDE_FEATURES:
         return {"ridge": _ridge_rule, "logistic": logistic}
@@ -101,11 +101,11 @@ def _candidate_rules(n_features: int) -> dict[str, PredictionRule]:
 
 
 def _sklearn_rule(machine: Any) -> PredictionRule:
-    return lambda x, codes, asked: np.asarray(machine.fit(x, codes).predict(asked))
+    return lambda x, codes, queries: np.asarray(machine.fit(x, codes).predict(queries))
 
 
-def _ridge_rule(x: Floats, codes: Codes, asked: Floats) -> NDArray[Any]:
+def _ridge_rule(x: Floats, codes: Codes, queries: Floats) -> NDArray[Any]:
     classes = np.unique(codes)
     mean, targets = x.mean(axis=0), np.where(codes[:, None] == classes, 1.0, -1.0)
-    found = fit_ridge_loo(x - mean, targets)
-    return np.asarray(classes[((asked - mean) @ found.weights + targets.mean(axis=0)).argmax(axis=1)])
+    ridge = fit_ridge_loo(x - mean, targets)
+    return np.asarray(classes[((queries - mean) @ ridge.weights + targets.mean(axis=0)).argmax(axis=1)])

@@ -1,4 +1,4 @@
-"""Heads from vectors to decisions, fitted with scikit-learn and kept as plain arrays, so that they can be saved."""
+"""Classifiers and regressors of vectors, fitted with scikit-learn and stored as plain arrays for saving."""
 
 from __future__ import annotations
 
@@ -25,61 +25,61 @@ from .ridge_loo import fit_ridge_loo
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-_HARD_MARGIN_C = 1e12  # C of a hard margin; libsvm multiplies with it
+_HARD_MARGIN_C = 1e12  # C of a hard margin: libsvm multiplies by it, so it must be finite
 _PENALTIES = [*(10.0**power for power in range(-4, 5)), _HARD_MARGIN_C]
-_MAX_SEARCH_VECTORS = 10_000  # vectors to search with
-_RELATIVE_ROUNDING = 1e-6  # of a vector's numbers, relative: the same sequence elsewhere in a batch differs by as much
-_MAX_ITERATIONS = 1_000_000  # of libsvm, for a hard margin that does not exist
+_MAX_SEARCH_VECTORS = 10_000  # more vectors are subsampled for the search
+_RELATIVE_ROUNDING = 1e-6  # relative rounding of features between batches
+_MAX_ITERATIONS = 1_000_000  # of libsvm, which would not end if no hard margin exists
 
 
 @dataclass(frozen=True)
 class NearestHead:
-    """The target of the nearest vector; of equally near ones, of the first."""
+    """The target of the nearest vector; the first of equally near ones."""
 
     vectors: Floats
     targets: NDArray[Any]
 
     @classmethod
     def fit(cls, vectors: Floats, targets: NDArray[Any]) -> Self:
-        """Keep them."""
+        """Store the vectors and targets."""
         return cls(vectors, targets)
 
     def predict(self, vectors: Floats) -> NDArray[Any]:
-        """The target of the nearest, (item,)."""
+        """The target of the nearest vector, (item,)."""
         return np.asarray(self.targets[cdist(vectors, self.vectors).argmin(axis=1)])
 
     def predict_proba(self, vectors: Floats) -> Floats:
-        """One for the class of the nearest, (item, class)."""
+        """Probability 1 for the class of the nearest vector, (item, class)."""
         return np.asarray(np.eye(int(self.targets.max()) + 1)[self.predict(vectors)])
 
 
 def _fit_scaler(vectors: Floats) -> Any:
-    """Means and deviations; what varies by no more than float32 networks round keeps its scale, for it is noise."""
+    """Means and deviations; features that vary only by float32 rounding, which is noise, are not scaled."""
     scaler = StandardScaler().fit(vectors)
     scaler.scale_[scaler.scale_ <= _RELATIVE_ROUNDING * np.abs(vectors).max(axis=0)] = 1.0
     return scaler
 
 
 def standardize_features(vectors: Floats) -> Floats:
-    """Features with mean 0 and deviation 1, but for those that do not vary."""
+    """Features with mean 0 and deviation 1; constant ones are only centred."""
     return np.asarray(_fit_scaler(vectors).transform(vectors))
 
 
 @dataclass(frozen=True)
 class LinearHead:
-    """A linear map, fitted on standardized vectors and written for plain ones."""
+    """A linear map, fitted on standardized vectors and stored for unscaled ones."""
 
     coefficients: Floats
     intercepts: Floats
 
     @classmethod
     def fit_ridge(cls, vectors: Floats, targets: NDArray[Any]) -> Self:
-        """Least squares with a penalty that is chosen by leaving one out."""
-        if len(vectors) == 1:  # there is nothing to leave one out of
+        """Fit least squares with a penalty chosen by leave-one-out."""
+        if len(vectors) == 1:  # leave-one-out needs two vectors
             return cls(np.zeros((1, vectors.shape[1])), np.asarray(targets, np.float64))
         scaler = _fit_scaler(vectors)
-        found = fit_ridge_loo(scaler.transform(vectors), np.asarray(targets, np.float64)[:, None])
-        return cls._from_standardized(found.weights.T, np.array([np.mean(targets)]), scaler)
+        ridge = fit_ridge_loo(scaler.transform(vectors), np.asarray(targets, np.float64)[:, None])
+        return cls._from_standardized(ridge.weights.T, np.array([np.mean(targets)]), scaler)
 
     @classmethod
     def _from_standardized(cls, weights: Floats, intercepts: Floats, scaler: Any) -> Self:
@@ -87,36 +87,36 @@ class LinearHead:
         return cls(coefficients, intercepts - coefficients @ scaler.mean_)
 
     def values(self, vectors: Floats) -> Floats:
-        """(item, output)."""
+        """All outputs, (item, output)."""
         return np.asarray(vectors @ self.coefficients.T + self.intercepts)
 
     def predict(self, vectors: Floats) -> NDArray[Any]:
-        """The first output of every vector: a number."""
+        """The first output of every vector, (item,)."""
         return self.values(vectors)[:, 0]
 
 
 @dataclass(frozen=True)
 class LogisticHead(LinearHead):
-    """A linear map whose outputs are log-odds; one output stands for the second of two classes."""
+    """A linear map whose outputs are log-odds; a single output is that of the second of two classes."""
 
     @classmethod
     def fit(cls, vectors: Floats, codes: Codes) -> Self:
-        """Logistic regression with scikit-learn's penalty."""
+        """Fit logistic regression with scikit-learn's penalty."""
         scaler = _fit_scaler(vectors)
         model = LogisticRegression(max_iter=2000).fit(scaler.transform(vectors), codes)
         return cls._from_standardized(model.coef_, model.intercept_, scaler)
 
     @classmethod
     def fit_least_squares(cls, vectors: Floats, codes: Codes) -> Self:
-        """Least squares to 1 for a vector's own class and −1 for the others, made log-odds by one factor.
+        """Fit least squares to 1 for a vector's own class and −1 for others; one factor turns outputs into log-odds.
 
-        The penalty has the least errors by leaving one out, the factor the most likely classes of what was left out.
+        The penalty minimizes the leave-one-out error, the factor maximizes the leave-one-out likelihood.
         """
         scaler = _fit_scaler(vectors)
         targets = np.where(codes[:, None] == np.arange(codes.max() + 1), 1.0, -1.0)
-        found = fit_ridge_loo(scaler.transform(vectors), targets)
-        sharp = log_odds_scale(found.loo_predictions, codes[found.items])
-        return cls._from_standardized(sharp * found.weights.T, sharp * targets.mean(axis=0), scaler)
+        ridge = fit_ridge_loo(scaler.transform(vectors), targets)
+        sharp = log_odds_scale(ridge.loo_predictions, codes[ridge.items])
+        return cls._from_standardized(sharp * ridge.weights.T, sharp * targets.mean(axis=0), scaler)
 
     def predict(self, vectors: Floats) -> NDArray[Any]:
         """The most probable class, (item,)."""
@@ -131,10 +131,10 @@ class LogisticHead(LinearHead):
 
 
 def log_odds_scale(values: Floats, codes: Codes) -> float:
-    """The factor by which values (item, class) are the log-odds under which the classes are most likely.
+    """The factor that turns values (item, class) into the log-odds under which the classes are most likely.
 
     >>> values = np.array([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
-    >>> round(log_odds_scale(values, np.array([0, 0, 0, 1])), 2)  # log 3, by half the difference
+    >>> round(log_odds_scale(values, np.array([0, 0, 0, 1])), 2)  # log 3 over the difference of 2
     0.55
     """
 
@@ -147,10 +147,10 @@ def log_odds_scale(values: Floats, codes: Codes) -> float:
 
 @dataclass(frozen=True)
 class SVMHead:
-    """An SVM with the kernel exp(−γ‖x − y‖²): one machine for every pair of classes, and a vote of all of them.
+    """An SVM with the kernel exp(−γ‖x − y‖²): one machine for every pair of classes, and a majority vote.
 
-    `slopes` and `offsets` make decisions probabilities (Platt, 1999), one of each per class, or one for two classes;
-    they are empty where a class had too few members for it.
+    `slopes` and `offsets` turn decisions into probabilities (Platt, 1999), one of each per class, or one for two
+    classes; they are empty if a class had too few members.
     """
 
     vectors: Floats
@@ -163,14 +163,14 @@ class SVMHead:
 
     @classmethod
     def fit(cls, vectors: Floats, codes: Codes) -> Self:
-        """C from 10⁻⁴ to 10⁴ or ∞ by 5-fold search, ∞ if there is too little to search with; then on everything."""
+        """Choose C from 10⁻⁴ to 10⁴ or ∞ by 5-fold search, or ∞ for few vectors; then fit on all vectors."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of a hard margin where there is none
+            warnings.simplefilter("ignore", ConvergenceWarning)  # raised if no hard margin exists
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             machine = SVC(C=_search_penalty(vectors, codes), gamma="scale", max_iter=_MAX_ITERATIONS)
             slopes, offsets = _fit_sigmoids(machine, vectors, codes)
             machine.fit(vectors, codes)
-        sign = -1.0 if len(machine.classes_) == 2 else 1.0  # scikit-learn turns two classes around
+        sign = -1.0 if len(machine.classes_) == 2 else 1.0  # scikit-learn swaps two classes
         return cls(
             machine.support_vectors_,
             sign * machine.dual_coef_,
@@ -182,7 +182,7 @@ class SVMHead:
         )
 
     def pairwise_decisions(self, vectors: Floats) -> Floats:
-        """(item, pair of classes): positive for the first of the pair, pairs (0, 1), (0, 2), …, (1, 2), …."""
+        """Decisions (item, pair of classes), positive for the first class; pairs are (0, 1), (0, 2), …, (1, 2), …."""
         kernel = np.exp(-self.gamma * cdist(vectors, self.vectors, "sqeuclidean"))
         ends = np.cumsum(self.counts)
         of = [slice(end - count, end) for count, end in zip(self.counts, ends, strict=True)]
@@ -204,7 +204,7 @@ class SVMHead:
         return votes
 
     def scores(self, vectors: Floats) -> Floats:
-        """Votes, and between equal votes what speaks for a class, as scikit-learn has them: (item, class)."""
+        """Votes (item, class), with ties broken by the sum of decisions, as in scikit-learn."""
         decisions = self.pairwise_decisions(vectors)
         sums = np.zeros((len(decisions), len(self.counts)))
         for pair, (i, j) in enumerate(combinations(range(len(self.counts)), 2)):
@@ -240,21 +240,21 @@ def _search_penalty(vectors: Floats, codes: Codes) -> float:
 
 
 def _fit_sigmoids(machine: Any, vectors: Floats, codes: Codes) -> tuple[Floats, Floats]:
-    """Slopes and offsets of a sigmoid over decisions about vectors that the machine did not see."""
+    """Slopes and offsets of sigmoids, fitted to decisions about held-out vectors."""
     fewest = int(np.bincount(codes).min())
     if fewest < 2:
         return np.empty(0), np.empty(0)
     folds = StratifiedKFold(min(5, fewest), shuffle=True, random_state=0)
-    found = CalibratedClassifierCV(machine, method="sigmoid", cv=folds, ensemble=False).fit(vectors, codes)
-    curves = found.calibrated_classifiers_[0].calibrators
+    calibration = CalibratedClassifierCV(machine, method="sigmoid", cv=folds, ensemble=False).fit(vectors, codes)
+    curves = calibration.calibrated_classifiers_[0].calibrators
     return np.array([curve.a_ for curve in curves]), np.array([curve.b_ for curve in curves])
 
 
-# --- how a model declares them ---------------------------------------------------------------------------------------
+# --- schemas of the heads for fitted attributes ----------------------------------------------------------------------
 
 
 def vector_size(model: Any) -> int:
-    """How long the vectors of a model's encoder are, which its head must take."""
+    """The size of the vectors of a model's encoder, which its head must match."""
     size: int = model.encoder_._n_features_out
     return size
 

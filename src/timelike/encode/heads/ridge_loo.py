@@ -1,4 +1,4 @@
-"""Least squares with a penalty that is chosen by leaving one out, in closed form."""
+"""Ridge regression with a penalty chosen by leave-one-out, in closed form."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 Floats = NDArray[np.float64]
 
 _PENALTIES = np.logspace(-4, 4, 17)
-_MAX_DECOMPOSED = 4000  # vectors or features, whichever are fewer, that are decomposed
+_MAX_DECOMPOSED = 4000  # largest matrix that is decomposed, in vectors or features
 
 
 class RidgeFit(NamedTuple):
-    """Weights (feature, output), and leave-one-out predictions: of which vectors (item,), and (item, output)."""
+    """Weights (feature, output), and the leave-one-out predictions (item, output) of the vectors `items` (item,)."""
 
     weights: Floats
     items: NDArray[np.int64]
@@ -23,11 +23,11 @@ class RidgeFit(NamedTuple):
 
 
 def fit_ridge_loo(x: Floats, y: Floats) -> RidgeFit:
-    """min ‖y − ȳ − Xw‖² + α‖w‖² for X whose columns have mean 0, with the α whose errors by leaving one out are least.
+    """min ‖y − ȳ − Xw‖² + α‖w‖² for X whose columns have mean 0, with the α of the smallest leave-one-out error.
 
-    The error at what is left out is (y_i − ŷ_i) / (1 − h_i), h the diagonal of X(XᵀX + α)⁻¹Xᵀ + 1/n: no model is fitted
-    twice. Vectors or features are decomposed, whichever are fewer; where these are thousands, the penalty is chosen
-    with some of the vectors.
+    The leave-one-out error of an item is (y_i − ŷ_i) / (1 − h_i), with h the diagonal of X(XᵀX + α)⁻¹Xᵀ + 1/n, so no
+    model is fitted twice. The smaller of the two Gram matrices, of vectors or of features, is decomposed; if that is
+    larger than 4000, the penalty is chosen with some of the vectors.
 
     >>> fit_ridge_loo(np.array([[-1.0], [0.0], [1.0]]), np.array([[1.0], [2.0], [3.0]])).weights.round(3)
     array([[1.]])
@@ -48,16 +48,16 @@ def fit_ridge_loo(x: Floats, y: Floats) -> RidgeFit:
 
 
 def _solve_ridge(x: Floats, y: Floats, penalty: float) -> Floats:
-    """The weights for one penalty, by whichever are fewer, vectors or features."""
+    """The weights for one penalty, from the smaller of the two Gram matrices."""
     dual = len(x) <= x.shape[1]
     products = x @ x.T if dual else x.T @ x
     products[np.diag_indices(len(products))] += penalty
-    found = cho_solve(cho_factor(products, overwrite_a=True, check_finite=False), y if dual else x.T @ y)
-    return np.asarray(x.T @ found if dual else found)
+    solution = cho_solve(cho_factor(products, overwrite_a=True, check_finite=False), y if dual else x.T @ y)
+    return np.asarray(x.T @ solution if dual else solution)
 
 
 class _DualRidgeLOO:
-    """By the products of vectors with each other, of which there are fewer than features."""
+    """Leave-one-out errors from the Gram matrix of vectors, if there are fewer vectors than features."""
 
     def __init__(self, x: Floats, y: Floats) -> None:
         self.x = x
@@ -75,7 +75,7 @@ class _DualRidgeLOO:
 
 
 class _PrimalRidgeLOO:
-    """By the products of features with each other, of which there are fewer than vectors."""
+    """Leave-one-out errors from the Gram matrix of features, if there are fewer features than vectors."""
 
     def __init__(self, x: Floats, y: Floats) -> None:
         values, self.vectors = eigh(x.T @ x, overwrite_a=True, check_finite=False, driver="evd")

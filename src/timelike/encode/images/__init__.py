@@ -1,1 +1,1 @@
-"""Vectors of single images: estimator, and its networks."""
+"""Vectors of single images: the estimator and its networks."""

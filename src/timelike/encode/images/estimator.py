@@ -1,4 +1,4 @@
-"""`ImageEncoder`: vectors of single images, learned without labels or, by others, with them."""
+"""`ImageEncoder`: vectors of single images, learned without labels."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .network import Architecture, ImageNetwork
 class ImageEncoder(ItemEncoder):
     """Vectors of single images, given as `Sequences(images, layout="nchw")`: LeNet, or a small residual network.
 
-    `fit` learns without labels: two views of an image, moved a little and with noise, are to have one vector, while
-    features are spread and decorrelated over a batch (Bardes, Ponce and LeCun, "VICReg", ICLR 2022; see
-    `CausalEncoder`). `network(frame)` gives the network itself, to be trained with labels. For sequences of images use
-    `FrameEncoder`. `max_steps=0` is the network as it was drawn: compare with it before you trust a training.
+    `fit` learns without labels: it makes the vectors of two views of an image, shifted and with noise, equal, and
+    spreads and decorrelates features over a batch (Bardes, Ponce and LeCun, "VICReg", ICLR 2022; see `CausalEncoder`).
+    `network(frame)` returns the network, to be trained with labels. For sequences of images use `FrameEncoder`.
+    `max_steps=0` gives the untrained network: compare with it before you trust a trained one.
 
     Parameters
     ----------
@@ -36,26 +36,25 @@ class ImageEncoder(ItemEncoder):
     n_features : int
         Size of a vector.
     dropout : float or None
-        Share of channels that are left out in training, before the linear map. None is 0.5 in the "lenet" that
-        learns from labels, given by `network` or inside another model, and none in "resnet" and where `fit` learns
-        without labels, to which it does harm.
+        Fraction of channels dropped in training, before the linear map. None is 0.5 in a "lenet" that learns from
+        labels (from `network`, or inside another model), and 0 in "resnet" and in `fit`, where dropout does harm.
     shift : float
-        By which share of its sides an image is moved at most.
+        Maximum shift of an image, as a fraction of its sides.
     jitter : float
-        Deviation of the noise of a view, in deviations of the pixels.
+        Standard deviation of the noise of a view, relative to that of the pixels.
     max_steps, max_time, vectors, geometry, progress, random_state
         As in `CausalEncoder`.
     trainer : Trainer or None
         How to train. Its own choices: `batch_size=64`, `learning_rate=3e-3`, `schedule="cosine"`, `validation=0.0`.
     standardize : bool
-        Whether colour channels are brought to mean 0 and deviation 1, over all pixels of the images fitted on.
+        Whether colour channels are scaled to mean 0 and deviation 1 over all pixels of the training images.
 
     Attributes
     ----------
     network_ : ImageNetwork
         The torch module.
     history_ : History
-        Losses of training.
+        Training losses.
 
     Examples
     --------
@@ -95,9 +94,9 @@ class ImageEncoder(ItemEncoder):
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
         names = ("architecture", "n_features", "dropout")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
         channels, height, width = frame
-        return ImageNetwork((channels, height, width), **given)
+        return ImageNetwork((channels, height, width), **parameters)
 
     def _make_objective(self, ready: Sequences, targets: None) -> CropObjective:
         if self.dropout is None:
@@ -110,5 +109,5 @@ class ImageEncoder(ItemEncoder):
         return ImageViews(self.frame_, self.shift, self.jitter)
 
     def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
-        """One mean and deviation for all pixels of a channel: those at the border may never change."""
+        """One mean and deviation per channel, because single pixels, as at the border, may be constant."""
         return ChannelScaler.per_channel(sequences)

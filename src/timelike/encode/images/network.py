@@ -1,4 +1,4 @@
-"""`ImageNetwork`: single images to vectors, by LeNet or a small residual network."""
+"""`ImageNetwork`: maps single images to vectors, with LeNet or a small residual network."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from ..item_encoder import ItemNetwork
 
 Architecture = Literal["lenet", "resnet"]
 
-_MIN_UNPADDED_SIDE = 16  # pixels of a side, of which two convolutions of 5 × 5 and two poolings leave one
-_MAX_POOLED_SIDE = 7  # of a side, to which larger maps are averaged before the linear map
+_MIN_UNPADDED_SIDE = 16  # smallest side of which two 5 × 5 convolutions and two poolings leave a pixel
+_MAX_POOLED_SIDE = 7  # larger maps are averaged to this side before the linear map
 _WIDTHS = (24, 48, 96)
 
 
 class ImageNetwork(ItemNetwork):
-    """Images (channel, height, width) to vectors.
+    """Maps images (channel, height, width) to vectors.
 
     "lenet": convolutions 10 and 20 of 5 × 5, each with max-pooling by 2 and ReLU, channels dropped out after the
-    second, a linear map and ReLU (after LeCun et al., 1998): of 28 × 28 pixels 320 numbers are left, and 50 made of
-    them. Images with a side below 16 are padded, so that something is left, and maps larger than 7 × 7 are averaged to
-    that. "resnet": three stages of one residual block each (He et al., 2016) with 24, 48 and 96 channels and batch
-    normalization, the mean over places, a linear map: about 180 000 weights.
+    second, a linear map and ReLU (after LeCun et al., 1998): 28 × 28 pixels become 320 numbers, then 50 features.
+    Images with a side below 16 are padded, and maps larger than 7 × 7 are averaged to 7 × 7. "resnet": three stages of
+    one residual block each (He et al., 2016) with 24, 48 and 96 channels and batch normalization, the mean over
+    positions, a linear map: about 180 000 weights.
 
-    `dropout=None` is 0.5 for "lenet" and none for "resnet". An item of several frames has the mean of their vectors.
+    `dropout=None` is 0.5 for "lenet" and none for "resnet". The vector of an item with several frames is the
+    mean over frames.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class ImageNetwork(ItemNetwork):
     n_features : int
         Size of a vector.
     dropout : float or None
-        Fraction of channels dropped in training; None is the architecture's own.
+        Fraction of channels dropped in training; None is the default of the architecture.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def _make_lenet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.M
         nn.MaxPool2d(2, ceil_mode=True),
         nn.ReLU(),
         nn.Dropout2d(dropout),
-        nn.AdaptiveAvgPool2d((left[0], left[1])),  # which leaves maps of this size as they are
+        nn.AdaptiveAvgPool2d((left[0], left[1])),  # the identity for maps of this size
         nn.Flatten(),
         nn.Linear(20 * left[0] * left[1], n_features),
         nn.ReLU(),
@@ -81,7 +82,7 @@ def _make_lenet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.M
 
 
 def _halved_side(side: int, around: int) -> int:
-    """Of a side, after a convolution of 5 and pooling by 2."""
+    """The size of a side after a convolution of 5 and pooling by 2."""
     return -(-(side + 2 * around - 4) // 2)
 
 
@@ -100,7 +101,7 @@ def _make_resnet(frame: tuple[int, ...], n_features: int, dropout: float) -> nn.
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions of 3 × 3, and a shortcut that is a map of channels where their number changes."""
+    """Two convolutions of 3 × 3, and a shortcut that is a 1 × 1 convolution if the number of channels changes."""
 
     def __init__(self, n_in: int, n_out: int, *, stride: int) -> None:
         super().__init__()
@@ -117,15 +118,15 @@ class ResidualBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(image, input, height, width) → (image, output, height', width')."""
-        found: Tensor = self.out(self.inner(x) + self.shortcut(x))
-        return found
+        output: Tensor = self.out(self.inner(x) + self.shortcut(x))
+        return output
 
 
 class SafeBatchNorm2d(nn.BatchNorm2d):
-    """Batch normalization, which takes what it has seen so far where a batch is one number of every channel."""
+    """Batch normalization that uses the running moments if a batch has only one value per channel."""
 
     def forward(self, input: Any) -> Tensor:
-        """By the moments of this batch in training, if it has any, by those seen so far otherwise."""
+        """Normalize by the batch in training, if it has several values per channel; else by running moments."""
         alone = self.training and input.shape[0] * input.shape[2] * input.shape[3] == 1
         if not alone:
             return super().forward(input)

@@ -1,4 +1,4 @@
-"""Objectives over crops: triplets of the T-Loss, and pairs of crops."""
+"""Training objectives on crops: triplets for the T-Loss, and pairs of crops."""
 
 from __future__ import annotations
 
@@ -28,16 +28,14 @@ from .crops import (
     sample_triplets,
 )
 
-_MIN_VALIDATION_CROPS = (
-    64  # anchors of the fixed crops at least by which a training is judged, where there are as many series
-)
-_MAX_VALIDATION_ROUNDS = 4  # over the series held out at most
+_MIN_VALIDATION_CROPS = 64  # minimum number of anchors among the fixed validation crops
+_MAX_VALIDATION_ROUNDS = 4  # maximum number of crops per held-out series
 _SIDES = ("first", "second")
-_CHUNK_SIZE = 2  # crops at a time where memory is short
+_CHUNK_SIZE = 2  # crops at a time with `is_low_memory`
 
 
 class CropObjective(Objective):
-    """A loss of crops; held-out series are validated by the loss of crops that are drawn once."""
+    """An objective on crops; the validation score is the loss of fixed crops of the held-out series."""
 
     higher_is_better = False
 
@@ -58,24 +56,24 @@ class CropObjective(Objective):
 
     @abstractmethod
     def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
-        """Crops of the series at `ids`, cut from packed steps."""
+        """A batch of crops of the series at `ids`, cut from packed steps."""
 
     def optimizers(self) -> torch.optim.Optimizer:
-        """That of the trainer over all weights."""
+        """The optimizer of the trainer over all weights."""
         return make_optimizer(self.module.parameters(), self.trainer)
 
     def identity(self) -> dict[str, str | int]:
-        """What is learned from, and what decides which crops are drawn."""
+        """The data and the settings that determine the crops."""
         data = fingerprint(self.sequences.lengths, self.sequences.values)
         return {"sequences": data, "batch_size": self.batch_size}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
-        """Every series once as the one that is looked at."""
+        """Batches in which every series occurs once."""
         for ids in self._batch_positions(len(self.sequences), rng):
             yield self.sample_batch(self.sequences, self.steps, ids, rng)
 
     def n_batches(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches in an epoch."""
         return -(-len(self.sequences) // self.batch_size)
 
     def _batch_positions(self, count: int, rng: np.random.Generator) -> Iterator[Ints]:
@@ -83,16 +81,16 @@ class CropObjective(Objective):
 
     @property
     def has_validation(self) -> bool:
-        """Whether anything is held out."""
+        """Whether series are held out."""
         return self.held_out is not None
 
     def validation_steps(self) -> float:
-        """A forward pass for each batch of fixed crops."""
+        """The duration of a forward pass for every batch of fixed crops, in steps."""
         n_held_out = 0 if self.held_out is None else len(self.held_out)
         return FORWARD_SHARE * _validation_rounds(n_held_out) * n_held_out / self.batch_size
 
     def validate(self) -> float:
-        """The mean loss of crops that were drawn once."""
+        """The mean loss of the fixed validation crops."""
         self.validation_batches = self.validation_batches or self._sample_validation_batches()
         losses = [
             (len(batch), _loss_value(self.loss(batch.match_module(self.module)))) for batch in self.validation_batches
@@ -101,12 +99,12 @@ class CropObjective(Objective):
 
     def _sample_validation_batches(self) -> list[Batch]:
         assert self.held_out is not None
-        held, rng = self.held_out, np.random.default_rng(0)
-        steps, rounds = _packed_steps(held), _validation_rounds(len(held))
+        series, rng = self.held_out, np.random.default_rng(0)
+        steps, rounds = _packed_steps(series), _validation_rounds(len(series))
         return [
-            self.sample_batch(held, steps, ids, rng)
+            self.sample_batch(series, steps, ids, rng)
             for _ in range(rounds)
-            for ids in self._batch_positions(len(held), rng)
+            for ids in self._batch_positions(len(series), rng)
         ]
 
 
@@ -116,16 +114,16 @@ def _packed_steps(sequences: Sequences) -> Tensor:
 
 
 def _validation_rounds(n_held_out: int) -> int:
-    """How often crops of every series held out are drawn."""
+    """The number of crops per held-out series."""
     return min(_MAX_VALIDATION_ROUNDS, -(-_MIN_VALIDATION_CROPS // max(n_held_out, 1)))
 
 
-def _loss_value(found: Tensor | Mapping[str, Any]) -> float:
-    return float(found["loss"] if isinstance(found, Mapping) else found)
+def _loss_value(loss: Tensor | Mapping[str, Any]) -> float:
+    return float(loss["loss"] if isinstance(loss, Mapping) else loss)
 
 
 def _crop_tensors(steps: Tensor, **sides: Crops) -> dict[str, Any]:
-    """Named crops and their lengths, as a batch holds them."""
+    """Named crops and their lengths, as tensors of a batch."""
     rows: dict[str, Any] = {}
     for name, crops in sides.items():
         rows[name], rows[f"{name}_lengths"] = extract_crops(steps, crops), crops.lengths.copy()
@@ -133,15 +131,15 @@ def _crop_tensors(steps: Tensor, **sides: Crops) -> dict[str, Any]:
 
 
 def _roll_crops(batch: Batch, name: str) -> Batch | None:
-    """The batch with the crops of this name moved on by one series; None where there is only one."""
+    """The batch with the crops of this name rolled by one series; None if there is only one series."""
     if len(np.unique(batch.ids)) < 2:
         return None
-    moved = {key: batch[key].roll(1, 0) for key in (name, f"{name}_lengths")}
-    return Batch(batch.ids, **(batch.tensors | moved))
+    crops = {key: batch[key].roll(1, 0) for key in (name, f"{name}_lengths")}
+    return Batch(batch.ids, **(batch.tensors | crops))
 
 
 class TLossObjective(CropObjective):
-    """The loss `TLoss` with K = `n_negatives` crops of any series, for every anchor or for all of a batch."""
+    """The loss `TLoss` with K = `n_negatives` crops of any series, per anchor or shared by the batch."""
 
     def __init__(
         self, network: nn.Module, sequences: Sequences, trainer: Trainer, loss: TLoss, *, n_negatives: int, **rest: Any
@@ -150,22 +148,22 @@ class TLossObjective(CropObjective):
         self.n_negatives, self.shares_negatives = n_negatives, loss.shared_negatives
 
     def identity(self) -> dict[str, str | int]:
-        """What is learned from, and what decides which crops are drawn."""
-        known = super().identity() | {"n_negatives": self.n_negatives}
-        return known | ({"shares_negatives": 1} if self.shares_negatives else {})
+        """The data and the settings that determine the crops."""
+        settings = super().identity() | {"n_negatives": self.n_negatives}
+        return settings | ({"shares_negatives": 1} if self.shares_negatives else {})
 
     def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
-        """Anchors, parts of them, and crops of others."""
-        found = sample_triplets(sequences, ids, self.n_negatives, rng, shares_negatives=self.shares_negatives)
-        sides = zip(("anchor", "positive", "negative"), found, strict=True)
+        """A batch of anchors, positives inside them, and negatives from any series."""
+        triplets = sample_triplets(sequences, ids, self.n_negatives, rng, shares_negatives=self.shares_negatives)
+        sides = zip(("anchor", "positive", "negative"), triplets, strict=True)
         return Batch(ids, **_crop_tensors(steps, **dict(sides)))
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
-        """Every anchor with the part of another series."""
+        """The batch with the positive of another series for every anchor."""
         return _roll_crops(batch, "positive")
 
     def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
-        """Every `world_size`-th series; negatives that are shared go to all."""
+        """Every `world_size`-th series; all processes get the shared negatives."""
         if not self.shares_negatives:
             return super().process_share(batch, rank, world)
         own = {name: tensor for name, tensor in batch.tensors.items() if not name.startswith("negative")}
@@ -183,28 +181,26 @@ class TLossObjective(CropObjective):
         )
 
     def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Tensor | float]:
-        """At once; or where memory is short term by term, so that it does not grow with the number of negatives."""
+        """One update; with `is_low_memory` term by term, so that memory does not grow with the number of negatives."""
         if not self.is_low_memory:
             return super().step(batch, optimizer_step)
         (anchor,) = encode_padded_batches(self.module, [(batch["anchor"], batch["anchor_lengths"])])
-        held = anchor.detach().requires_grad_()  # gradients gather here and go through the anchor's network once
+        anchor_leaf = anchor.detach().requires_grad_()  # collects gradients, so that the anchor is backpropagated once
         (positive,) = encode_padded_batches(self.module, [(batch["positive"], batch["positive_lengths"])])
-        term = _logistic_term(held, positive[:, None], 1.0)
+        term = _logistic_term(anchor_leaf, positive[:, None], 1.0)
         total = float(term.detach())
         optimizer_step.backward(term)
         del term, positive
         for k in range(self.n_negatives):
             crops, lengths = batch["negative"][:, k], batch["negative_lengths"][:, k]
             (negative,) = encode_padded_batches(self.module, [(crops, lengths)])
-            term = _logistic_term(held, negative[:, None], -1.0) / self.n_negatives
+            term = _logistic_term(anchor_leaf, negative[:, None], -1.0) / self.n_negatives
             total += float(term.detach())
             optimizer_step.backward(term)
             del term, negative
-        assert held.grad is not None
-        share = (
-            optimizer_step.weight or 1.0
-        )  # of several processes: already in what has gathered, and not to count twice
-        optimizer_step.backward((anchor * (held.grad / share)).sum())
+        assert anchor_leaf.grad is not None
+        share = optimizer_step.weight or 1.0  # the collected gradients already include the weight of this process
+        optimizer_step.backward((anchor * (anchor_leaf.grad / share)).sum())
         optimizer_step.step()
         return {"loss": total}
 
@@ -216,10 +212,10 @@ def _logistic_term(anchor: Tensor, others: Tensor, sign: float) -> Tensor:
 
 
 class CropPairObjective(CropObjective):
-    """A loss of two crops of every series of a batch, such as `VICReg` and `NTXent`.
+    """A loss on two crops of every series of a batch, such as `VICReg` and `NTXent`.
 
-    Noted beside it, of directions of vectors: `alignment`, the mean of ‖f − f⁺‖² over the two crops of a series, and
-    `uniformity`, log mean exp(−2‖f − g‖²) over crops of different ones (Wang and Isola, 2020).
+    The history also gets two diagnostics of normalized vectors: `alignment`, the mean of ‖f − f⁺‖² over the two crops
+    of a series, and `uniformity`, log mean exp(−2‖f − g‖²) over crops of different series (Wang and Isola, 2020).
     """
 
     def __init__(
@@ -237,17 +233,17 @@ class CropPairObjective(CropObjective):
         self.augmentation = CropAugmentation() if augmentation is None and loss.augment else augmentation
 
     def n_batches(self) -> int:
-        """How many batches an epoch has."""
+        """The number of batches in an epoch."""
         return max(1, len(self.sequences) // max(2, self.batch_size))
 
     def _batch_positions(self, count: int, rng: np.random.Generator) -> Iterator[Ints]:
-        """Batches of nearly one size: one of two series would compare each with a single other."""
-        if count == 1:  # then crops of the one series are all there is to tell apart
+        """Batches of nearly equal size, since a small last batch would have few other series to compare with."""
+        if count == 1:  # the batch consists of crops of the one series
             return iter([np.zeros(self.batch_size, np.int64)])
         return iter(np.array_split(rng.permutation(count), max(1, count // max(2, self.batch_size))))
 
     def sample_batch(self, sequences: Sequences, steps: Tensor, ids: Ints, rng: np.random.Generator) -> Batch:
-        """Two crops of every series, perhaps changed."""
+        """Two crops of every series, augmented if the loss does so."""
         rows: dict[str, Any] = {}
         for name, crops in zip(
             ("first", "second"), sample_crop_pairs(sequences, ids, self.crop_loss.min_crop, rng), strict=True
@@ -259,29 +255,29 @@ class CropPairObjective(CropObjective):
         return Batch(ids, **rows)
 
     def shuffled_targets(self, batch: Batch) -> Batch | None:
-        """The first crop of every series with the second of another."""
+        """The batch with the second crop of another series for every first crop."""
         return _roll_crops(batch, "second")
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor]:
-        """The loss of the pairs, and by what it is judged."""
+        """The loss of the pairs, and its diagnostics."""
         return self._loss_and_diagnostics(
             encode_padded_batches(self.module, [(batch[name], batch[f"{name}_lengths"]) for name in _SIDES])
         )
 
     def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Tensor | float]:
-        """At once; or where memory is short a few crops at a time, each twice: for the loss, then for the gradients."""
+        """One update; with `is_low_memory` a few crops at a time, each twice: for the loss, then for its gradients."""
         if not self.is_low_memory:
             return super().step(batch, optimizer_step)
         pieces = [slice(i, i + _CHUNK_SIZE) for i in range(0, len(batch), _CHUNK_SIZE)]
         crops = [(batch[name][some], batch[f"{name}_lengths"][some]) for name in _SIDES for some in pieces]
         with torch.no_grad():
-            held = torch.cat([encode_padded_batches(self.module, [some])[0] for some in crops])
-        found = self._loss_and_diagnostics(list(held.requires_grad_().chunk(2)))
-        (slope,) = torch.autograd.grad(found["loss"], held)
+            vectors = torch.cat([encode_padded_batches(self.module, [some])[0] for some in crops])
+        numbers = self._loss_and_diagnostics(list(vectors.requires_grad_().chunk(2)))
+        (slope,) = torch.autograd.grad(numbers["loss"], vectors)
         for some, own in zip(crops, torch.split(slope, [len(x) for x, _ in crops]), strict=True):
             optimizer_step.backward((encode_padded_batches(self.module, [some])[0] * own).sum())
         optimizer_step.step()
-        return {name: number.detach() for name, number in found.items()}
+        return {name: number.detach() for name, number in numbers.items()}
 
     def _loss_and_diagnostics(self, sides: list[Tensor]) -> dict[str, Tensor]:
         u, v = (F.normalize(side.detach(), dim=1) for side in sides)

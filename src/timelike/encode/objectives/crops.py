@@ -1,4 +1,4 @@
-"""Crops of series: where they are drawn, how they are cut, and how many of them go through a network in a few calls."""
+"""Crops of series: sampling, extraction, augmentation, and encoding in a few calls of a network."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...sequences import Sequences
 
 Ints = NDArray[np.int64]
 
-_MAX_CALLS = 6  # calls of the network at most: each has its overhead
-_MIN_SAVING = 0.05  # share of the steps that one more call must save
+_MAX_CALLS = 6  # calls of the network, each of which has an overhead
+_MIN_SAVING = 0.05  # fraction of the steps that another call must save
 
 
 class Crops(NamedTuple):
-    """Where crops begin in the packed steps, and how long they are; arrays of one shape."""
+    """Starts of crops in the packed steps, and their lengths; arrays of the same shape."""
 
     starts: Ints
     lengths: Ints
 
 
 class CropTriplets(NamedTuple):
-    """Of each series in a batch: an anchor (item,), a part of it (item,), and crops of others (item, negative)."""
+    """Anchors (item,), positives inside them (item,), and negatives of any series (item, negative)."""
 
     anchors: Crops
     positives: Crops
@@ -37,12 +37,12 @@ class CropTriplets(NamedTuple):
 def sample_triplets(
     sequences: Sequences, ids: Ints, n_negatives: int, rng: np.random.Generator, *, shares_negatives: bool = False
 ) -> CropTriplets:
-    """Anchors anywhere in the series at `ids`, positives inside them, negatives anywhere in any series.
+    """Sample anchors anywhere in the series at `ids`, positives inside them, negatives anywhere in any series.
 
-    Negatives are (item, negative), or (1, negative) where all items share them.
+    Negatives are (item, negative), or (1, negative) if all items share them.
 
-    Series of equal lengths share one length of anchors, and one of positives and negatives, so that a batch is two
-    arrays; otherwise every crop has a length of its own. Lengths cover the full range, from one step to all of them.
+    If all series have the same length, a batch has one length of anchors and one of positives and negatives, so that
+    it is two arrays; otherwise every crop has its own length. Lengths range from one step to the whole series.
     """
     _, starts, lengths = sequences.buffers()
     own, shape = lengths[ids], (1 if shares_negatives else len(ids), n_negatives)
@@ -65,23 +65,21 @@ def sample_triplets(
 def sample_crop_pairs(
     sequences: Sequences, ids: Ints, min_share: float, rng: np.random.Generator
 ) -> tuple[Crops, Crops]:
-    """Two crops of each of the series at `ids`, anywhere in it, each at least the share `min_share` of it, and one
-    step.
-    """
+    """Sample two crops of each series at `ids`, each at least the fraction `min_share` of it, and one step."""
     _, starts, lengths = sequences.buffers()
     own = lengths[ids]
     shortest = np.maximum(1, np.ceil(min_share * own).astype(np.int64))
-    drawn = [rng.integers(shortest, own + 1) for _ in range(2)]
-    first, second = (Crops(starts[ids] + rng.integers(0, own - size + 1), size) for size in drawn)
+    sizes = [rng.integers(shortest, own + 1) for _ in range(2)]
+    first, second = (Crops(starts[ids] + rng.integers(0, own - size + 1), size) for size in sizes)
     return first, second
 
 
 CropTransform = Callable[[Tensor, Ints, np.random.Generator], tuple[Tensor, Ints]]
-"""Crops (crop, time, channel) and their lengths, to crops that are changed, each in its own way."""
+"""Maps crops (crop, time, channel) and their lengths to randomly changed crops."""
 
 
 class CropAugmentation(NamedTuple):
-    """What a crop may be changed by and stay of the same kind, in units of deviations, factors and speeds.
+    """Random changes of a crop that preserve its class: noise, scaling and speed.
 
     x(t) becomes (1 + s) x(v t) + ε: s normal with deviation `scaling`, one for each channel, v log-uniform up to
     `stretch` both ways, ε white with deviation `jitter`.
@@ -92,20 +90,20 @@ class CropAugmentation(NamedTuple):
     stretch: float = 1.25
 
     def __call__(self, x: Tensor, lengths: Ints, rng: np.random.Generator) -> tuple[Tensor, Ints]:
-        """Crops (crop, time, channel) with lengths (crop,), each changed in its own way; zeros past their ends."""
+        """Change every crop (crop, time, channel) of lengths (crop,) independently; values past the end are 0."""
         count, _, channels = x.shape
         most = np.log(self.stretch)
         sizes = np.maximum(1, np.rint(lengths * np.exp(rng.uniform(-most, most, count)))).astype(np.int64)
-        found = _resample_crops(x, lengths, sizes)
+        crops = _resample_crops(x, lengths, sizes)
         factors = 1 + self.scaling * rng.standard_normal((count, 1, channels), np.float32)
-        noise = self.jitter * rng.standard_normal(tuple(found.shape), np.float32)
-        beyond = torch.from_numpy(np.arange(found.shape[1]) >= sizes[:, None])
-        changed = found * torch.from_numpy(factors) + torch.from_numpy(noise)
+        noise = self.jitter * rng.standard_normal(tuple(crops.shape), np.float32)
+        beyond = torch.from_numpy(np.arange(crops.shape[1]) >= sizes[:, None])
+        changed = crops * torch.from_numpy(factors) + torch.from_numpy(noise)
         return changed.masked_fill(beyond[..., None], 0.0), sizes
 
 
 def _resample_crops(x: Tensor, lengths: Ints, sizes: Ints) -> Tensor:
-    """Crops of `lengths` by linear interpolation as ones of `sizes`: the first step stays the first, the last last."""
+    """Resample crops from `lengths` to `sizes` by linear interpolation; the first and the last step are preserved."""
     last = (lengths - 1)[:, None]
     places = np.arange(sizes.max()) * (last / np.maximum(1, sizes - 1)[:, None])
     before = np.minimum(places.astype(np.int64), last)
@@ -115,40 +113,40 @@ def _resample_crops(x: Tensor, lengths: Ints, sizes: Ints) -> Tensor:
 
 
 def extract_crops(steps: Tensor, crops: Crops) -> Tensor:
-    """(crop, time, channel) of packed steps (time, channel), zeros past the end of each."""
+    """The crops (crop, time, channel) of packed steps (time, channel), zeros past the end of each."""
     longest = int(crops.lengths.max())
     ahead = np.arange(longest)
     places = crops.starts[..., None] + np.minimum(ahead, crops.lengths[..., None] - 1)
-    found = steps[torch.from_numpy(places)]
+    values = steps[torch.from_numpy(places)]
     if (crops.lengths == longest).all():
-        return found
+        return values
     beyond = torch.from_numpy(ahead >= crops.lengths[..., None])
-    return found.masked_fill(beyond[..., None], 0.0)
+    return values.masked_fill(beyond[..., None], 0.0)
 
 
 def encode_padded_batches(network: nn.Module, sides: Sequence[tuple[Tensor, Tensor]]) -> list[Tensor]:
-    """Representations of several padded batches (item, time, channel) with lengths (item,), in one go.
+    """Vectors of several padded batches (item, time, channel) with lengths (item,), computed together.
 
-    Where padding costs time, all are sorted by length and cut into a few groups, each as long as its longest.
+    If padding costs time, items are sorted by length and split into a few groups, each padded to its longest.
     """
     longest = max(x.shape[1] for x, _ in sides)
     steps = torch.cat([F.pad(x, (0, 0, 0, longest - x.shape[1])) for x, _ in sides])
     lengths = torch.cat([side for _, side in sides])
     if has_padding_cost(network):
         order = torch.argsort(lengths, stable=True)
-        found = [
+        group_features = [
             _encode_group(network, steps, lengths, order[group]) for group in group_by_length(lengths[order].tolist())
         ]
-        features = torch.cat(found)[torch.argsort(order)]
+        features = torch.cat(group_features)[torch.argsort(order)]
     else:
         features = network(steps, lengths)
     return list(torch.split(features, [len(side) for _, side in sides]))
 
 
 def has_padding_cost(network: nn.Module) -> bool:
-    """Whether steps past a length cost a network time and memory; to those with kernels they do not."""
-    known = getattr(network, "has_padding_cost", None)
-    return known is None or bool(known())
+    """Whether padding costs a network time and memory; with compiled kernels it does not."""
+    method = getattr(network, "has_padding_cost", None)
+    return method is None or bool(method())
 
 
 def _encode_group(network: nn.Module, steps: Tensor, lengths: Tensor, chosen: Tensor) -> Tensor:
@@ -159,7 +157,7 @@ def _encode_group(network: nn.Module, steps: Tensor, lengths: Tensor, chosen: Te
 
 
 def group_by_length(lengths: list[int]) -> list[slice]:
-    """Sorted lengths cut where padding to a group's longest would waste most.
+    """Split sorted lengths into groups so that padding to the longest of a group wastes little.
 
     >>> group_by_length([3, 3, 4, 90, 100])
     [slice(0, 3, None), slice(3, 5, None)]
@@ -175,7 +173,7 @@ def group_by_length(lengths: list[int]) -> list[slice]:
 
 
 def _best_split(lengths: list[int], part: slice) -> tuple[int, int]:
-    """The steps of padding that the best cut of a group saves, and where it is."""
+    """The steps of padding that the best split of a group saves, and its position."""
     last = lengths[part.stop - 1]
     savings = ((i - part.start) * (last - lengths[i - 1]) for i in range(part.start + 1, part.stop))
     return max(((saved, part.start + 1 + k) for k, saved in enumerate(savings)), default=(0, part.start))

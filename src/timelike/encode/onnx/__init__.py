@@ -1,1 +1,1 @@
-"""Networks written as ONNX graphs."""
+"""Export of encoders as ONNX graphs."""

@@ -14,21 +14,21 @@ from ..images.network import ResidualBlock
 from ..whitening import Whitener
 from .graph import OnnxGraph
 
-_GATES = {"GRU": ("zrh", "rzh"), "LSTM": ("iofc", "ifco")}  # in the order of ONNX, and in that of torch
+_GATES = {"GRU": ("zrh", "rzh"), "LSTM": ("iofc", "ifco")}  # the order of gates in ONNX, and in torch
 
 
 def to_numpy(tensor: Tensor) -> NDArray[Any]:
-    """The numbers of a weight."""
-    found: NDArray[Any] = tensor.detach().cpu().numpy()
-    return found
+    """A tensor as an array."""
+    array: NDArray[Any] = tensor.detach().cpu().numpy()
+    return array
 
 
 def add_layers(graph: OnnxGraph, layers: Iterable[nn.Module], x: str, like: Tensor) -> str:
-    """One layer after the other; `like` is an example of what goes in, by which sizes are known."""
+    """Add one layer after the other; `like` is an example input, from which sizes are taken."""
     for layer in layers:
         kind = next((kind for kind in _LAYER_WRITERS if isinstance(layer, kind)), None)
         if kind is None:
-            raise TypeError(f"{type(layer).__name__} has no ONNX graph: expected layers that ImageNetwork is made of")
+            raise TypeError(f"{type(layer).__name__} has no ONNX graph: expected a layer of ImageNetwork")
         x = _LAYER_WRITERS[kind](graph, layer, x, like)
         with torch.no_grad():
             like = layer.eval()(like)
@@ -36,12 +36,12 @@ def add_layers(graph: OnnxGraph, layers: Iterable[nn.Module], x: str, like: Tens
 
 
 def add_linear(graph: OnnxGraph, layer: nn.Linear, x: str) -> str:
-    """Of vectors (item, feature)."""
+    """Add a linear map of vectors (item, feature)."""
     return graph.add("Gemm", x, graph.constant(to_numpy(layer.weight)), graph.constant(to_numpy(layer.bias)), transB=1)
 
 
 def add_whitening(graph: OnnxGraph, vectors: str, whitener: Whitener | None) -> str:
-    """What an encoder makes of the vectors that its network gives."""
+    """Add the scaling or whitening that an encoder applies to the vectors of its network."""
     if whitener is None:
         return vectors
     return graph.add(
@@ -50,7 +50,7 @@ def add_whitening(graph: OnnxGraph, vectors: str, whitener: Whitener | None) -> 
 
 
 def add_recurrent(graph: OnnxGraph, cells: nn.GRU | nn.LSTM, x: str) -> str:
-    """The states (item, time, hidden) of the last layer, of x (item, time, channel)."""
+    """Add recurrent layers; the result is the states (item, time, hidden) of the last layer."""
     kind = "GRU" if isinstance(cells, nn.GRU) else "LSTM"
     options: dict[str, Any] = {"linear_before_reset": 1} if kind == "GRU" else {}
     states = graph.add("Transpose", x, perm=[1, 0, 2])
@@ -58,8 +58,8 @@ def add_recurrent(graph: OnnxGraph, cells: nn.GRU | nn.LSTM, x: str) -> str:
         weight, inner = (graph.constant(_reorder_gates(cells, f"weight_{side}h_l{layer}", kind)[None]) for side in "ih")
         biases = [_reorder_gates(cells, f"bias_{side}h_l{layer}", kind) for side in "ih"]
         inputs = (states, weight, inner, graph.constant(np.concatenate(biases)[None]))
-        found = graph.add(kind, *inputs, hidden_size=cells.hidden_size, **options)
-        states = graph.add("Squeeze", found, graph.integers([1]))  # which has an axis for directions
+        outputs = graph.add(kind, *inputs, hidden_size=cells.hidden_size, **options)
+        states = graph.add("Squeeze", outputs, graph.integers([1]))  # removes the axis of directions
     return graph.add("Transpose", states, perm=[1, 0, 2])
 
 
@@ -92,7 +92,7 @@ def _add_residual(graph: OnnxGraph, layer: ResidualBlock, x: str, like: Tensor) 
 
 
 def _add_adaptive_pool(graph: OnnxGraph, layer: nn.AdaptiveAvgPool2d, x: str, like: Tensor) -> str:
-    """Means over stretches of rows and columns, as products with the shares of each."""
+    """Add means over intervals of rows and columns, as matrix products with weights."""
     sizes = layer.output_size if isinstance(layer.output_size, tuple) else (layer.output_size,) * 2
     rows, columns = (
         _pooling_weights(int(side), int(size or side)) for side, size in zip(like.shape[2:], sizes, strict=True)
@@ -101,16 +101,16 @@ def _add_adaptive_pool(graph: OnnxGraph, layer: nn.AdaptiveAvgPool2d, x: str, li
 
 
 def _pooling_weights(side: int, size: int) -> NDArray[Any]:
-    """Of which places every mean is made, (size, side).
+    """The weight of every position in every mean, (size, side).
 
     >>> _pooling_weights(3, 2).tolist()
     [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
     """
-    found = np.zeros((size, side))
+    weights = np.zeros((size, side))
     for i in range(size):
         first, last = i * side // size, -(-(i + 1) * side // size)
-        found[i, first:last] = 1 / (last - first)
-    return found
+        weights[i, first:last] = 1 / (last - first)
+    return weights
 
 
 def _add_identity(graph: OnnxGraph, layer: nn.Module, x: str, like: Tensor) -> str:

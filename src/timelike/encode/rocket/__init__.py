@@ -1,1 +1,1 @@
-"""Rocket: shares of dilated convolutions as features; how kernels are drawn, the estimator, its stream."""
+"""Rocket, features from random dilated convolutions: estimator, sampling of kernels, stream and ONNX graph."""

@@ -22,8 +22,8 @@ from .kernels import BANK_SCHEMA, sample_kernels
 from .onnx_graph import add_rocket
 from .stream import RocketStream
 
-_MAX_SCALED_SEQUENCES = 200  # sequences that deviations of features are taken of
-_MIN_DEVIATION = 0.01  # deviation of a feature: one that never changed in these would count for any number
+_MAX_SCALED_SEQUENCES = 200  # sequences used for the deviations of features
+_MIN_DEVIATION = 0.01  # bounds the weight of features that are constant in these sequences
 
 
 class Rocket(Encoder):
@@ -33,19 +33,19 @@ class Rocket(Encoder):
     three of weight w = 2 and six of −1: 84 kernels, each at dilations d from 1 to where it is as long as the series. At
     step t its output is
 
-        o_t = Σ_{k=0…8} w_k x_{t + (k − 4) d},   with x = 0 (the mean, if standardized) outside of the series.
+        o_t = Σ_{k=0…8} w_k x_{t + (k − 4) d},   with x = 0 (the mean, if standardized) outside the series.
 
-    A threshold b is a quantile of the outputs for one sequence drawn from those fitted on; with S the steps that count,
+    A threshold b is a quantile of the outputs for one random training sequence. With S the set of steps that count,
 
         |{t ∈ S : o_t > b}| / |S|,   and the longest run of such t in S, over |S|,
 
-    are its two features: the share is MiniRocket's, the run is from MultiRocket (Tan, Dempster, Bergmeir and Webb,
-    2022). S is all steps for every other kernel; for the rest, alternating over kernels and dilations, it is
-    4d ≤ t < T − 4d, where all taps are inside of the series, unless T ≤ 8d. With several channels a kernel sees the sum
+    are its two features: the proportion is that of MiniRocket, the run that of MultiRocket (Tan, Dempster, Bergmeir and
+    Webb, 2022). S is all steps for every other kernel; for the rest, alternating over kernels and dilations, it is
+    4d ≤ t < T − 4d, where all taps are inside the series, unless T ≤ 8d. With several channels a kernel sees the sum
     of one to nine of them, chosen at random. Distances compare features scaled to unit variance.
 
-    With `causal=True` kernels look back only, o_t = Σ_k w_k x_{t + (k − 8) d}, and S is 8d ≤ t where it is not all: a
-    stream then gives the features of everything so far at a cost that does not grow.
+    With `causal=True` kernels use past steps only, o_t = Σ_k w_k x_{t + (k − 8) d}, and S is 8d ≤ t where it is not all
+    steps: a stream then returns the features of all samples so far at constant cost per sample.
 
     Start with this encoder: with a linear head (`EmbeddingClassifier`) it is hard to beat where classes differ in
     shapes, it is fast, and there is nothing to tune. Use another encoder for small vectors, and an elastic distance if
@@ -62,18 +62,18 @@ class Rocket(Encoder):
     standardize : bool
         Whether channels are standardized with the mean and deviation of the training sequences.
     causal : bool
-        Whether kernels look back only, for streams. Otherwise they are centred, as in MiniRocket.
+        Whether kernels use past steps only, for streams. Otherwise they are centred, as in MiniRocket.
     length : int, "mean" or None
         Resample sequences to this number of steps first, or to the mean training length. None keeps their lengths.
     random_state : int, Generator or None
-        Repeats what is drawn: the channels of each kernel, and the sequences that thresholds come from.
+        Seed of the channels of each kernel and of the sequences for the thresholds.
 
     Attributes
     ----------
     bank_ : Bank
         The kernels, their dilations, channels and thresholds.
     spread_ : array
-        Deviation of every feature in up to 200 of the sequences fitted on, for distances.
+        Deviation of every feature in up to 200 training sequences, for distances.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Rocket(Encoder):
     >>> encoder = tl.Rocket(n_features=500, random_state=0).fit(X)
     >>> encoder.encode(X).shape
     (4, 500)
-    >>> encoder.neighbors(X, X, k=2).ids[:, 1]  # nearest but itself: of the same frequency
+    >>> encoder.neighbors(X, X, k=2).ids[:, 1]  # the nearest other sequence has the same frequency
     array([1, 0, 3, 2])
     """
 
@@ -109,14 +109,14 @@ class Rocket(Encoder):
         store_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw kernels for sequences like X; no labels are needed."""
+        """Sample kernels for sequences like X; no labels are needed."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
             self.scaler_ = (
                 ChannelScaler.from_sequences(sequences) if self.standardize else ChannelScaler.identity(sequences.frame)
             )
             ready, rng = self._fill_and_standardize(sequences), check_random_state(self.random_state)
-            n_thresholds = (self.n_features + 1) // 2  # each makes two features
+            n_thresholds = (self.n_features + 1) // 2  # two features each
             self.bank_ = sample_kernels(ready, n_thresholds, centred=not self.causal, rng=rng)
             some = rng.permutation(len(sequences))[:_MAX_SCALED_SEQUENCES]
             self.feature_deviations_ = np.maximum(
@@ -126,17 +126,17 @@ class Rocket(Encoder):
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
         values, starts, lengths = self._fill_and_standardize(sequences, "X").buffers()
-        found = features(PackedSequences(np.ascontiguousarray(values), starts, lengths), self.bank_, threads=threads)
-        return np.ascontiguousarray(found[:, : self.n_features])
+        vectors = features(PackedSequences(np.ascontiguousarray(values), starts, lengths), self.bank_, threads=threads)
+        return np.ascontiguousarray(vectors[:, : self.n_features])
 
     def _weight_features(self, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Features by their deviation: the rare ones tell more, and would hardly count."""
+        """Features divided by their deviation, since otherwise rare but informative ones would hardly count."""
         return np.asarray(
             super()._weight_features(vectors) / (self.feature_deviations_ * np.sqrt(len(self.feature_deviations_)))
         )
 
     def _fill_and_standardize(self, sequences: Sequences, name: str | None = None) -> Sequences:
-        """Without gaps, standardized, in float32, with frames of one axis."""
+        """Sequences with gaps filled, standardized, in float32, with flattened frames."""
         return flatten_frames(self.scaler_.transform(forward_fill(sequences, self.scaler_.mean), name))
 
     def _takes_missing(self) -> bool:
@@ -149,14 +149,14 @@ class Rocket(Encoder):
         super()._require_stream()
         if not self.causal:
             raise ValueError(
-                "causal=False: kernels look ahead, at steps that a stream does not have yet: use Rocket(causal=True) "
+                "causal=False: kernels use future steps, which a stream does not have yet: use Rocket(causal=True) "
                 "for streams"
             )
 
     def stream(self) -> RocketStream:
-        """One new sample in, the representation of everything so far out, at a cost that does not grow.
+        """A stream that returns the vector of all samples so far, at constant cost per sample.
 
-        It needs `causal=True`.
+        It requires `causal=True`.
 
         >>> import numpy as np
         >>> import timelike as tl
@@ -172,7 +172,7 @@ class Rocket(Encoder):
 
 
 def forward_fill(sequences: Sequences, default: NDArray[Any]) -> Sequences:
-    """Every missing value is the last known of its channel, or that of the frame `default` before the first.
+    """Replace every missing value by the last value of its channel, or by that of the frame `default` before the first.
 
     >>> import timelike as tl
     >>> forward_fill(tl.Sequences([[np.nan, 1.0, np.nan], [np.nan, 5.0]]), np.array([2.0])).values.ravel()
@@ -185,5 +185,5 @@ def forward_fill(sequences: Sequences, default: NDArray[Any]) -> Sequences:
     along = [-1] + [1] * (values.ndim - 1)
     steps = np.arange(len(values)).reshape(along)
     last = np.maximum.accumulate(np.where(np.isnan(values), -1, steps), axis=0)
-    known = np.take_along_axis(values, np.maximum(last, 0), axis=0)
-    return sequences._with_values(np.where(last >= starts.reshape(along), known, default).astype(values.dtype))
+    last_values = np.take_along_axis(values, np.maximum(last, 0), axis=0)
+    return sequences._with_values(np.where(last >= starts.reshape(along), last_values, default).astype(values.dtype))

@@ -1,4 +1,4 @@
-"""The kernels of Rocket: their dilations, channels and thresholds, drawn for the sequences they are to describe."""
+"""The kernels of Rocket: sampling of dilations, channels and thresholds for given sequences."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...sequences import Sequences
 
 Ints = NDArray[np.int64]
 
-_MAX_DILATIONS = 32  # at most
-_MAX_CHANNELS = 9  # channels that are added up at most
-_MAX_KERNEL_STEPS = 1 << 24  # steps of a kernel at most
-_TYPICAL_QUANTILE = 0.9  # share of the sequences that the longest kernel fits into
-_QUANTILE_STEPS = 128  # steps of a sequence that quantiles are taken of
+_MAX_DILATIONS = 32
+_MAX_CHANNELS = 9  # channels that a kernel adds up
+_MAX_KERNEL_STEPS = 1 << 24  # length of a kernel
+_TYPICAL_QUANTILE = 0.9  # fraction of the sequences that are no longer than the typical length
+_QUANTILE_STEPS = 128  # steps of a sequence used for quantiles
 _GOLDEN_RATIO = (np.sqrt(5) + 1) / 2
 
 
 def sample_kernels(ready: Sequences, n_thresholds: int, *, centred: bool, rng: np.random.Generator) -> KernelBank:
-    """Kernels with so many thresholds for standardized sequences."""
+    """Kernels with `n_thresholds` thresholds in total for standardized sequences."""
     dilations, weights = dilations_and_weights(typical_length(ready.lengths), n_thresholds)
     counts = thresholds_per_kernel(n_thresholds, weights)
     channels = sample_channel_subsets(ready.frame[0], len(dilations), rng)
@@ -32,7 +32,7 @@ def sample_kernels(ready: Sequences, n_thresholds: int, *, centred: bool, rng: n
 
 
 def typical_length(lengths: Ints) -> int:
-    """A length that few sequences exceed: the longest may be a stray one, which most kernels would be made for.
+    """A length that few sequences exceed; the maximum may be an outlier, which would make most kernels too long.
 
     >>> typical_length(np.array([20] * 20 + [9000]))
     20
@@ -41,7 +41,7 @@ def typical_length(lengths: Ints) -> int:
 
 
 def dilations_and_weights(length: int, n_features: int) -> tuple[Ints, Ints]:
-    """Dilations 2^0, …, 2^m rounded down, exponents evenly spaced, and how many exponents led to each.
+    """Dilations 2^0, …, 2^m with evenly spaced exponents, rounded down, and the number of exponents of each.
 
     The longest kernel, 8·2^m + 1 steps, is as long as a series of the given length, and at most 2^24 steps.
 
@@ -56,7 +56,7 @@ def dilations_and_weights(length: int, n_features: int) -> tuple[Ints, Ints]:
 
 
 def thresholds_per_kernel(n_features: int, weights: Ints) -> Ints:
-    """How many thresholds every kernel has at every dilation, (dilation, kernel): by weight, and then evenly.
+    """The number of thresholds (dilation, kernel): dilations by weight, kernels evenly.
 
     >>> thresholds_per_kernel(170, np.array([2, 1])).sum(axis=1)
     array([113,  57])
@@ -76,26 +76,28 @@ def sample_channel_subsets(n_channels: int, n_dilations: int, rng: np.random.Gen
     chosen = np.full((n_dilations, GROUPS, slots), -1, np.int64)
     for places in chosen.reshape(-1, slots):
         size = int(2 ** rng.uniform(0, np.log2(slots + 1)))
-        places[:size] = np.sort(rng.choice(n_channels, size, replace=False))  # the same ones are added up once
+        places[:size] = np.sort(
+            rng.choice(n_channels, size, replace=False)
+        )  # sorted, so that equal subsets are summed once
     return chosen
 
 
 def _sample_thresholds(ready: Sequences, bank: KernelBank, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Quantiles of what each kernel makes of a sequence drawn for it; their levels follow the golden ratio."""
+    """Quantiles of the outputs of each kernel for a random sequence; the levels follow the golden ratio."""
     _, starts, lengths = ready.buffers()
-    drawn = rng.integers(len(ready), size=bank.counts.shape)
+    items = rng.integers(len(ready), size=bank.counts.shape)
     kernels = [np.repeat(np.arange(len(TRIPLES)), counts) for counts in bank.counts]
     levels = np.arange(1, len(bank.thresholds) + 1) * _GOLDEN_RATIO % 1
-    ends, found = bank.counts.sum(axis=1).cumsum(), []
+    ends, thresholds = bank.counts.sum(axis=1).cumsum(), []
     with np.errstate(over="ignore", invalid="ignore"):
         for place, kernel in enumerate(kernels):
-            rows = np.sort(_kernel_outputs(ready, bank, place, starts[drawn[place]], lengths[drawn[place]]), axis=1)
-            found.append(_row_quantiles(rows[kernel], levels[ends[place] - len(kernel) : ends[place]]))
-    return np.concatenate(found)
+            rows = np.sort(_kernel_outputs(ready, bank, place, starts[items[place]], lengths[items[place]]), axis=1)
+            thresholds.append(_row_quantiles(rows[kernel], levels[ends[place] - len(kernel) : ends[place]]))
+    return np.concatenate(thresholds)
 
 
 def _kernel_outputs(ready: Sequences, bank: KernelBank, place: int, starts: Ints, lengths: Ints) -> NDArray[np.float32]:
-    """What every kernel makes of its own sequence at some evenly spaced steps, (kernel, step)."""
+    """The outputs of every kernel for its own sequence at evenly spaced steps, (kernel, step)."""
     steps = np.arange(_QUANTILE_STEPS) * lengths[:, None] // _QUANTILE_STEPS
     ahead = (np.arange(TAPS) - bank.n_past_taps) * bank.dilations[place]
     at = steps + ahead[:, None, None]  # (tap, kernel, step)
@@ -120,7 +122,7 @@ def _sum_channels(ready: Sequences, channels: Ints, rows: Ints) -> NDArray[np.fl
 
 
 def _row_quantiles(rows: NDArray[np.float32], levels: NDArray[Any]) -> NDArray[np.float32]:
-    """One of each sorted row, linear between its numbers."""
+    """One quantile of each sorted row, with linear interpolation."""
     place = levels * (rows.shape[1] - 1)
     below = place.astype(np.int64)
     share = (place - below).astype(np.float32)
@@ -129,7 +131,7 @@ def _row_quantiles(rows: NDArray[np.float32], levels: NDArray[Any]) -> NDArray[n
 
 
 def _check_bank(bank: KernelBank, name: str, scope: schema.CheckScope) -> None:
-    """As many thresholds as are counted, channels for every group, the side it looks to, and kernels as `fit` draws."""
+    """Raise an error unless dilations, counts, channels and `centred` are as `fit` makes them."""
     longest = min(scope.model.length_, _MAX_KERNEL_STEPS) if scope.model.length is not None else _MAX_KERNEL_STEPS
     most = max((longest - 1) // (TAPS - 1), 1)
     if bank.dilations.max(initial=1) > most:
@@ -153,4 +155,4 @@ BANK_SCHEMA = schema.record(
     thresholds=schema.array("threshold", dtype="float32"),
     centred=schema.boolean(),
 )
-"""How an encoder declares it."""
+"""The schema of kernels for fitted attributes."""

@@ -1,4 +1,4 @@
-"""The kernels of Rocket as nodes of an ONNX graph: the same sums in the same order, and so the same bits."""
+"""Rocket as nodes of an ONNX graph, with the same sums in the same order, so that results are bit-equal."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _KERNELS = np.arange(len(TRIPLES))
 
 
 def add_rocket(graph: OnnxGraph, x: str, bank: KernelBank, n_features: int) -> str:
-    """The features (item, feature) of standardized series x (item, time, channel).
+    """Add nodes that map standardized series x (item, time, channel) to features (item, feature).
 
-    Convolutions are sums of shifted series, not ONNX's own, whose order of adding is a runtime's affair: a number that
-    is as large as its threshold must not be beyond it. Stretches are counted step by step, in one `Scan`.
+    Convolutions are sums of shifted series, because the order of summation of ONNX's own depends on the runtime, and a
+    value equal to its threshold must not exceed it. Runs are counted step by step in one `Scan`.
     """
     time = graph.add("Gather", graph.add("Shape", x), graph.integers(1))
     parts = [_add_exceedances(graph, x, time, bank, place) for place in range(len(bank.dilations))]
@@ -28,7 +28,7 @@ def add_rocket(graph: OnnxGraph, x: str, bank: KernelBank, n_features: int) -> s
 
 
 def _add_exceedances(graph: OnnxGraph, x: str, time: str, bank: KernelBank, place: int) -> tuple[str, str]:
-    """Where outputs at a dilation exceed thresholds (item, time, threshold), and of how many steps (threshold,)."""
+    """Where outputs at a dilation exceed thresholds (item, time, threshold), and the number of steps (threshold,)."""
     kernels = np.repeat(_KERNELS, bank.counts[place])
     ends = bank.counts.sum(axis=1).cumsum()
     thresholds = graph.constant(bank.thresholds[ends[place] - len(kernels) : ends[place]])
@@ -45,12 +45,12 @@ def _add_exceedances(graph: OnnxGraph, x: str, time: str, bank: KernelBank, plac
 
 
 def _add_margin(graph: OnnxGraph, longer: str, steps: np.ndarray[Any, Any]) -> str:
-    """How many steps at a side of the series do not count (threshold,): none where a kernel is longer than it."""
+    """The number of steps at an end of the series that do not count (threshold,); 0 if the kernel is longer than it."""
     return graph.add("Where", longer, graph.integers(steps), graph.integers(0 * steps))
 
 
 def _add_kernel_outputs(graph: OnnxGraph, x: str, bank: KernelBank, place: int) -> str:
-    """What every kernel makes of series at a dilation, (item, time, kernel)."""
+    """The outputs of every kernel at a dilation, (item, time, kernel)."""
     groups = _KERNELS % GROUPS
     taps = _add_taps(graph, _add_channel_sums(graph, x, bank, place), int(bank.dilations[place]), bank.n_past_taps)
     every = _add_sum(graph, taps)
@@ -60,29 +60,29 @@ def _add_kernel_outputs(graph: OnnxGraph, x: str, bank: KernelBank, place: int) 
 
 
 def _add_channel_sums(graph: OnnxGraph, x: str, bank: KernelBank, place: int) -> str:
-    """The sums of channels that every group sees, (item, time, group)."""
+    """The sums of the channels of every group, (item, time, group)."""
     padded = graph.add("Pad", x, graph.integers([0, 0, 0, 0, 0, 1]))  # a last channel of zeros
-    slots = bank.channels[place].T  # −1, which is that channel, in those that are not used
+    slots = bank.channels[place].T  # −1 in unused slots, which is that channel
     return _add_sum(graph, [graph.take(padded, slot, 2) for slot in slots])
 
 
 def _add_taps(graph: OnnxGraph, summed: str, dilation: int, back: int) -> list[str]:
-    """What each tap reads, (item, time, group), zeros outside of the series."""
+    """The input of each tap, (item, time, group), zeros outside the series."""
     reach = (TAPS - 1) * dilation
     padded = graph.add("Pad", summed, graph.integers([0, back * dilation, 0, 0, reach - back * dilation, 0]))
     return [graph.slice_axis(padded, tap * dilation, tap * dilation - reach or None, 1) for tap in range(TAPS)]
 
 
 def _add_sum(graph: OnnxGraph, terms: list[str]) -> str:
-    """In the order in which they come."""
-    found = terms[0]
+    """The sum of the terms, in their order."""
+    total = terms[0]
     for term in terms[1:]:
-        found = graph.add("Add", found, term)
-    return found
+        total = graph.add("Add", total, term)
+    return total
 
 
 def _add_counts_and_runs(graph: OnnxGraph, above: str, n_thresholds: int) -> tuple[str, str]:
-    """How many steps are above, and the most that follow each other, each (item, threshold), as numbers."""
+    """The number of steps above, and the longest run of them, each (item, threshold), as floats."""
     items = graph.slice_axis(graph.add("Shape", above), 0, 1, 0)
     shape = graph.add("Concat", items, graph.integers([n_thresholds]), axis=0)
     nothing = graph.add("Expand", graph.constant(0.0), shape)
@@ -100,12 +100,12 @@ def _scan_body(graph: OnnxGraph) -> Any:
 
     nodes = [
         helper.make_node("Cast", ["above_now"], ["now"], to=ONNX_DTYPES["float32"]),
-        helper.make_node("Add", ["run", "now"], ["going_on"]),  # one more, where it is above
+        helper.make_node("Add", ["run", "now"], ["going_on"]),  # one more if it is above
         helper.make_node("Mul", ["going_on", "now"], ["run_next"]),
         helper.make_node("Max", ["longest", "run_next"], ["longest_next"]),
         helper.make_node("Add", ["counted", "now"], ["counted_next"]),
     ]
-    given = [value_info("run"), value_info("longest"), value_info("counted"), value_info("above_now", "bool")]
+    inputs = [value_info("run"), value_info("longest"), value_info("counted"), value_info("above_now", "bool")]
     return helper.make_graph(
-        nodes, "step", given, [value_info(f"{name}_next") for name in ("run", "longest", "counted")]
+        nodes, "step", inputs, [value_info(f"{name}_next") for name in ("run", "longest", "counted")]
     )

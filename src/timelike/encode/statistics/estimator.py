@@ -1,4 +1,4 @@
-"""`StatisticsEncoder`: an encoder of plain statistics, the cheapest baseline of all that make vectors of sequences."""
+"""`StatisticsEncoder`: vectors of plain statistics, the cheapest baseline among the encoders."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from ..onnx.graph import OnnxGraph
 from .features import compute_statistics
 from .onnx_graph import add_statistics
 
-_BLOCK_VALUES = 1 << 20  # values worked on in one go
-_MAX_DEVIATIONS = 10.0  # deviations: one odd statistic must not decide about a distance alone
-_MIN_RELATIVE_SPREAD = 1e-6  # of a statistic's size: less is rounding
+_BLOCK_VALUES = 1 << 20  # values processed at a time
+_MAX_DEVIATIONS = 10.0  # clipped, so that no single statistic dominates a distance
+_MIN_RELATIVE_SPREAD = 1e-6  # relative to the size of a statistic; less is rounding
 
 
 class StatisticsEncoder(Encoder):
-    """Vectors of plain statistics of every channel, standardized over the sequences fitted on; nothing is trained.
+    """Vectors of plain statistics of every channel, standardized on the training sequences.
 
-    Mean, deviation, extremes and when they are, quantiles, skewness, kurtosis, slope and bend, means of eighths and
-    deviations of quarters of the time, changes between steps, crossings of the mean, autocorrelations, shares of power
-    in octaves, the share of missing values; the logarithm of the length, and the correlations of up to 12 channels.
-    With a forest, `EmbeddingClassifier(StatisticsEncoder(), head="forest")`, it is the rival that costs next to
-    nothing.
+    Mean, deviation, extremes and their times, quantiles, skewness, kurtosis, slope and bend, means of eighths and
+    deviations of quarters of the time, changes between steps, crossings of the mean, autocorrelations, fractions of
+    power in octaves, the fraction of missing values; the logarithm of the length, and the correlations of up to 12
+    channels. With a forest, `EmbeddingClassifier(StatisticsEncoder(), head="forest")`, it is a baseline at almost no
+    cost.
 
-    Sequences may have any lengths, and values that are missing (nan). Numbers are clipped at 10 deviations.
+    Sequences may have any lengths and missing values (nan). Features are clipped at 10 deviations.
 
     Parameters
     ----------
     length : int, "mean" or None
-        Steps to which sequences are resampled first: so many, or the mean length of those fitted on. None: as they are.
+        Resample sequences to this number of steps first, or to the mean training length. None keeps their lengths.
 
     Attributes
     ----------
     mean_, scale_ : array (feature,)
-        Of the statistics of the sequences fitted on.
+        Mean and scale of the statistics of the training sequences.
 
     Examples
     --------
@@ -60,13 +60,13 @@ class StatisticsEncoder(Encoder):
         return True
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn how large each statistic is, and how much it varies."""
+        """Compute the mean and deviation of each statistic."""
         with self._atomic_fit():
-            found = _sequence_statistics(self._validate_fit_input(X))
-            self.mean_, spread = found.mean(axis=0), found.std(axis=0)
+            statistics = _sequence_statistics(self._validate_fit_input(X))
+            self.mean_, spread = statistics.mean(axis=0), statistics.std(axis=0)
             self.scale_ = np.where(
-                spread > _MIN_RELATIVE_SPREAD * np.abs(found).max(axis=0), spread, np.inf
-            )  # ∞: it is left out
+                spread > _MIN_RELATIVE_SPREAD * np.abs(statistics).max(axis=0), spread, np.inf
+            )  # ∞ makes a constant statistic 0
         return self
 
     def _encode(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
@@ -82,34 +82,34 @@ class StatisticsEncoder(Encoder):
         return graph.cast(graph.add("Clip", standard, graph.add("Neg", most), most), "float32")
 
     def stream(self) -> Stream:
-        """Statistics of everything so far after each sample; all samples are kept, for quantiles need them."""
+        """A stream that returns the statistics of all samples so far; it keeps all samples, as quantiles need them."""
         self._require_stream()
         return StatisticsStream(self)
 
 
 class StatisticsStream(Stream):
-    """The statistics of all samples so far, computed anew with each."""
+    """The statistics of all samples so far, recomputed after each sample."""
 
     def __init__(self, encoder: StatisticsEncoder) -> None:
         self._encoder = encoder
         self._samples: list[NDArray[np.float64]] = []
 
     def push(self, sample: Any) -> NDArray[np.float32]:
-        """The representation (feature,) with this sample, a frame or a number; nan is missing."""
-        given, frame = np.asarray(sample, np.float64), self._encoder.frame_
-        given = given.reshape(1) if given.ndim == 0 else given
-        if given.shape != frame:
-            raise ValueError(f"sample has shape {given.shape}: the encoder was fitted on frames {frame}")
-        if np.isinf(given).any():
-            raise ValueError(f"sample={given.tolist()} is infinite: expected finite values; nan means missing")
-        vector: NDArray[np.float32] = self._encoder.encode(Sequences([np.stack([*self._samples, given])]))[0]
-        self._samples.append(given)
+        """The vector (feature,) after this sample, a frame or a number; nan means missing."""
+        values, frame = np.asarray(sample, np.float64), self._encoder.frame_
+        values = values.reshape(1) if values.ndim == 0 else values
+        if values.shape != frame:
+            raise ValueError(f"sample has shape {values.shape}: the encoder was fitted on frames {frame}")
+        if np.isinf(values).any():
+            raise ValueError(f"sample={values.tolist()} is infinite: expected finite values; nan means missing")
+        vector: NDArray[np.float32] = self._encoder.encode(Sequences([np.stack([*self._samples, values])]))[0]
+        self._samples.append(values)
         self.n_samples += 1
         return vector
 
 
 def _sequence_statistics(sequences: Sequences) -> NDArray[np.float64]:
-    """The statistics (item, statistic) of sequences of any lengths, those of one length together."""
+    """The statistics (item, statistic) of sequences, computed together for those of equal length."""
     rows: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     width = int(np.prod(sequences.frame))
     for length in np.unique(sequences.lengths).tolist():
@@ -118,9 +118,9 @@ def _sequence_statistics(sequences: Sequences) -> NDArray[np.float64]:
             block = np.stack([sequences[int(i)].reshape(length, width) for i in some]).astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
                 rows.append((some, compute_statistics(block)))
-    found = np.concatenate([numbers for _, numbers in rows])
-    found[np.concatenate([items for items, _ in rows])] = found.copy()
-    if not np.isfinite(found).all():
-        bad = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
+    statistics = np.concatenate([numbers for _, numbers in rows])
+    statistics[np.concatenate([items for items, _ in rows])] = statistics.copy()
+    if not np.isfinite(statistics).all():
+        bad = int(np.flatnonzero(~np.isfinite(statistics).all(axis=1))[0])
         raise ValueError(f"X: the statistics of sequence {bad} are too large for float64: give it in another unit")
-    return found
+    return statistics

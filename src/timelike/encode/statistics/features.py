@@ -1,4 +1,4 @@
-"""Statistics of many series of one length at once, some of whose values may be missing: what each number is."""
+"""The statistics of `StatisticsEncoder`, for many series of equal length with missing values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Floats = NDArray[np.float64]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 LAGS = (1, 2, 3, 5, 8, 13)
-N_SEGMENTS = 8  # in which the mean is taken; the deviation in half as many
-N_BANDS = 6  # of frequencies, each twice as wide as the one below it
-MAX_CORRELATED_CHANNELS = 12  # channels up to which all pairs are correlated
-_CONSTANT_TOLERANCE = 1e-9  # a deviation relative to the values below which a channel does not vary, but for rounding
+N_SEGMENTS = 8  # segments for means; half as many for deviations
+N_BANDS = 6  # frequency bands, each twice as wide as the one below it
+MAX_CORRELATED_CHANNELS = 12  # correlations are left out for more channels
+_CONSTANT_TOLERANCE = 1e-9  # relative deviations below this are rounding of a constant
 
 
 @dataclass(frozen=True)
 class SeriesBlock:
-    """Series of one length, and of each channel its mean, deviation and which values are there."""
+    """Series of equal length, with the mask of present values, mean and deviation of each channel."""
 
     values: Floats
-    """(item, time, channel), nan where one is missing."""
+    """(item, time, channel), nan for missing values."""
 
     @cached_property
     def valid_mask(self) -> NDArray[np.bool_]:
@@ -33,7 +33,7 @@ class SeriesBlock:
 
     @cached_property
     def counts(self) -> Floats:
-        """How many values there are, at least one: a channel without any has zeros everywhere."""
+        """The number of present values, at least 1; a channel without any has zero statistics."""
         return np.asarray(np.maximum(self.valid_mask.sum(axis=1, keepdims=True), 1), np.float64)
 
     @cached_property
@@ -46,7 +46,7 @@ class SeriesBlock:
 
     @cached_property
     def centered(self) -> Floats:
-        """Zero where a value is missing, and where a channel does not vary."""
+        """Values minus the mean; 0 for missing values and in constant channels."""
         apart = np.where(self.valid_mask, self.zero_filled - self.mean, 0.0)
         largest = np.abs(self.zero_filled).max(axis=1, keepdims=True)
         return np.where(np.abs(apart).max(axis=1, keepdims=True) <= _CONSTANT_TOLERANCE * largest, 0.0, apart)
@@ -57,19 +57,19 @@ class SeriesBlock:
 
     @cached_property
     def z_scores(self) -> Floats:
-        """Mean 0 and deviation 1, or zeros."""
+        """Values scaled to mean 0 and deviation 1; 0 in constant channels."""
         return np.asarray(self.centered / np.where(self.deviation > 0, self.deviation, 1.0))
 
 
 def compute_statistics(values: Floats) -> Floats:
-    """All statistics of series of one length, (item, statistic); channel after channel, then what joins channels."""
+    """All statistics of series of one length, (item, statistic): channel by channel, then joint ones."""
     block = SeriesBlock(values)
     own = np.stack(list(_channel_statistics(block)), axis=2)  # (item, channel, statistic)
     return np.concatenate([own.reshape(len(values), -1), *_joint_statistics(block)], axis=1)
 
 
 def _channel_statistics(block: SeriesBlock) -> Iterator[Floats]:
-    """One number for every item and channel, (item, channel), statistic after statistic."""
+    """The statistics of single channels, each (item, channel)."""
     yield block.mean[:, 0]
     yield block.deviation[:, 0]
     yield from _order_statistics(block)
@@ -83,7 +83,7 @@ def _channel_statistics(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _order_statistics(block: SeriesBlock) -> Iterator[Floats]:
-    """Least, largest, quantiles (linear between neighbours), and when the extremes are, as a share of the time."""
+    """Minimum, quantiles (linearly interpolated), maximum, and the times of maximum and minimum, from 0 to 1."""
     ordered = np.sort(block.values, axis=1)  # missing values come last
     last = block.valid_mask.sum(axis=1) - 1
     for level in (0.0, *QUANTILES, 1.0):
@@ -106,7 +106,7 @@ def _higher_moments(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _trend_statistics(block: SeriesBlock) -> Iterator[Floats]:
-    """Slope against time from 0 to 1 by least squares, and the bend: the share of a parabola in what is left."""
+    """Least-squares coefficients of time, from 0 to 1, and of its centred square."""
     n_steps = block.values.shape[1]
     clock = np.linspace(-0.5, 0.5, n_steps)[None, :, None] if n_steps > 1 else np.zeros((1, 1, 1))
     ours = np.where(block.valid_mask, clock, 0.0)
@@ -118,7 +118,7 @@ def _trend_statistics(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _segment_statistics(block: SeriesBlock) -> Iterator[Floats]:
-    """Means of eighths and deviations of quarters of the time; of a stretch without values, those of the whole."""
+    """Means of eighths and deviations of quarters of the time; an interval without values has the overall mean."""
     for begin, end in _segment_bounds(block.values.shape[1], N_SEGMENTS):
         yield block.mean[:, 0] + _masked_mean(block.centered[:, begin:end], block.valid_mask[:, begin:end])
     for begin, end in _segment_bounds(block.values.shape[1], N_SEGMENTS // 2):
@@ -128,7 +128,7 @@ def _segment_statistics(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _change_statistics(block: SeriesBlock) -> Iterator[Floats]:
-    """From one step to the next: mean and root of the mean square of changes, largest rise and fall, crossings."""
+    """Mean and root mean square of changes between steps, largest rise and fall, mean crossings, turning points."""
     both = block.valid_mask[:, 1:] & block.valid_mask[:, :-1]
     steps = np.where(both, block.centered[:, 1:] - block.centered[:, :-1], 0.0)
     yield _masked_mean(np.abs(steps), both)
@@ -141,7 +141,7 @@ def _change_statistics(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _autocorrelations(block: SeriesBlock) -> Iterator[Floats]:
-    """Autocorrelations."""
+    """Autocorrelations at fixed lags; 0 for lags beyond the length."""
     n_steps = block.values.shape[1]
     for lag in LAGS:
         if lag >= n_steps:
@@ -152,7 +152,7 @@ def _autocorrelations(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _spectral_statistics(block: SeriesBlock) -> Iterator[Floats]:
-    """Shares of power in octaves below the highest frequency, the mean frequency, and the entropy of the spectrum."""
+    """Fractions of power in octaves below the highest frequency, mean frequency, and spectral entropy."""
     n_steps = block.values.shape[1]
     power = np.abs(np.fft.rfft(block.z_scores, axis=1)[:, 1:]) ** 2
     share = power / np.maximum(power.sum(axis=1, keepdims=True), 1e-300)
@@ -165,7 +165,7 @@ def _spectral_statistics(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _joint_statistics(block: SeriesBlock) -> Iterator[Floats]:
-    """What is not of one channel, (item, statistic): the logarithm of the length, and correlations of few channels."""
+    """The logarithm of the length, and the correlations of channels if there are few, each (item, 1)."""
     n_items, n_steps, n_channels = block.values.shape
     yield np.full((n_items, 1), np.log(n_steps))
     if n_channels <= MAX_CORRELATED_CHANNELS:
@@ -177,7 +177,7 @@ def _joint_statistics(block: SeriesBlock) -> Iterator[Floats]:
 
 
 def _masked_mean(values: Floats, there: NDArray[np.bool_]) -> Floats:
-    """Over time, of the values that are there; 0 where there are none."""
+    """The mean of present values over time; 0 if there are none."""
     return _safe_ratio(np.where(there, values, 0.0).sum(axis=1), there.sum(axis=1).astype(np.float64))
 
 
@@ -186,6 +186,6 @@ def _safe_ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _segment_bounds(n_steps: int, n_parts: int) -> list[tuple[int, int]]:
-    """Where parts of the time begin and end; none is empty, so those of a short series overlap."""
+    """Start and end of equal parts of the time; none is empty, so those of a short series overlap."""
     begin = [n_steps * part // n_parts for part in range(n_parts)]
     return [(first, max(n_steps * (part + 1) // n_parts, first + 1)) for part, first in enumerate(begin)]

@@ -1,6 +1,6 @@
-"""Statistics of series as nodes of an ONNX graph, in double precision, for series in which nothing is missing.
+"""The statistics of `StatisticsEncoder` as nodes of an ONNX graph, in double precision, without missing values.
 
-Each function computes what the function of its name in `features` does.
+Each method corresponds to the function of the same name in `features`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TINY = 1e-300
 
 
 def add_statistics(graph: OnnxGraph, x: str, n_channels: int) -> str:
-    """All statistics (item, statistic) of x (item, time, channel)."""
+    """Add nodes that map x (item, time, channel) to all statistics (item, statistic)."""
     block = _OnnxSeriesBlock(graph, graph.cast(x, "float64"))
     last = graph.integers([2])
     own = graph.add("Concat", *(graph.add("Unsqueeze", one, last) for one in block.channel_statistics()), axis=2)
@@ -25,11 +25,11 @@ def add_statistics(graph: OnnxGraph, x: str, n_channels: int) -> str:
 
 
 class _OnnxSeriesBlock:
-    """Series of one length, and what all statistics begin with."""
+    """Series of equal length, with the quantities that several statistics use."""
 
     def __init__(self, graph: OnnxGraph, x: str) -> None:
         self.graph, self.x = graph, x
-        self.steps = graph.add("Gather", graph.add("Shape", x), graph.integers(1))  # how many, as a whole number
+        self.steps = graph.add("Gather", graph.add("Shape", x), graph.integers(1))  # the number of steps, as an integer
         self.time = graph.cast(self.steps, "float64")
         self.step_numbers = graph.add("Range", self.number(0), self.time, self.number(1))
         self.mean = self.reduce_time("Mean", x, keepdims=1)
@@ -50,25 +50,25 @@ class _OnnxSeriesBlock:
         return self.graph.add("Mul", x, x)
 
     def column(self, x: str) -> str:
-        """Numbers along time as (time, 1), to go with (item, time, channel)."""
+        """Numbers (time,) as (time, 1), to broadcast with (item, time, channel)."""
         return self.graph.add("Unsqueeze", x, self.graph.integers([1]))
 
     def reduce_time(self, kind: str, x: str, keepdims: int = 0) -> str:
-        """The sum, mean, largest or least over time, (item, channel)."""
+        """The sum, mean, maximum or minimum over time, (item, channel)."""
         if kind == "Sum":
             return self.graph.add("ReduceSum", x, self.graph.integers([1]), keepdims=keepdims)
         return self.graph.add(f"Reduce{kind}", x, axes=[1], keepdims=keepdims)
 
     def replace_nonpositive(self, x: str) -> str:
-        """Itself where it is positive, otherwise 1."""
+        """x if it is positive, otherwise 1."""
         return self.graph.add("Where", self.graph.add("Greater", x, self.number(0)), x, self.number(1))
 
     def count_less(self, steps: int) -> str:
-        """How many steps there are less so many, at least 1."""
+        """The number of steps minus `steps`, at least 1."""
         return self.graph.add("Max", self.graph.add("Sub", self.time, self.number(steps)), self.number(1))
 
     def channel_statistics(self) -> Iterator[str]:
-        """One number for every item and channel, statistic after statistic."""
+        """The statistics of single channels, each (item, channel)."""
         yield self.reduce_time("Mean", self.mean)
         yield self.reduce_time("Mean", self.deviation)
         yield from self.order_statistics()
@@ -111,11 +111,11 @@ class _OnnxSeriesBlock:
             yield self.graph.add("Add", self.reduce_time("Mean", self.mean), self.reduce_time("Mean", part))
         for part in self.cut_segments(N_SEGMENTS // 2):
             squares = self.reduce_time("Mean", self.square(part))
-            found = self.graph.add("Sub", squares, self.square(self.reduce_time("Mean", part)))
-            yield self.graph.add("Sqrt", self.graph.add("Max", found, self.number(0)))
+            variance = self.graph.add("Sub", squares, self.square(self.reduce_time("Mean", part)))
+            yield self.graph.add("Sqrt", self.graph.add("Max", variance, self.number(0)))
 
     def cut_segments(self, n_parts: int) -> Iterator[str]:
-        """Parts of the time; none is empty, so those of a short series overlap."""
+        """Equal parts of the time; none is empty, so those of a short series overlap."""
         graph, parts = self.graph, self.graph.integers([n_parts])
         for part in range(n_parts):
             first, last = (
@@ -126,7 +126,7 @@ class _OnnxSeriesBlock:
             yield graph.add("Slice", self.centered, first, last, graph.integers([1]))
 
     def change_statistics(self) -> Iterator[str]:
-        """The last step is repeated, from which nothing changes, so that one step alone is no special case."""
+        """The last step is repeated, which adds a zero change, so that a single step is no special case."""
         graph = self.graph
         then = self.shift_back(self.centered)
         steps = graph.add("Sub", then, self.centered)
@@ -143,24 +143,24 @@ class _OnnxSeriesBlock:
         yield graph.add("Div", self.reduce_time("Sum", turns), self.count_less(2))
 
     def shift_back(self, x: str) -> str:
-        """What comes one step later, and of the last step itself."""
+        """x shifted by one step into the past, with the last step repeated."""
         rest, last = self.graph.slice_axis(x, 1, None, 1), self.graph.slice_axis(x, -1, None, 1)
         return self.graph.add("Concat", rest, last, axis=1)
 
     def signs_differ(self, x: str, y: str) -> str:
-        """Where one is positive and the other is not, as numbers."""
+        """1 if exactly one of the two is positive, otherwise 0."""
         signs = (self.graph.add("Greater", side, self.number(0)) for side in (x, y))
         return self.graph.cast(self.graph.add("Xor", *signs), "float64")
 
     def autocorrelations(self) -> Iterator[str]:
         for lag in LAGS:
             padded = self.graph.add("Pad", self.z_scores, self.graph.integers([0, lag, 0, 0, 0, 0]))
-            before = self.graph.slice_axis(padded, 0, -lag, 1)  # zeros for what was before the first step
+            before = self.graph.slice_axis(padded, 0, -lag, 1)  # zeros before the first step
             products = self.reduce_time("Sum", self.graph.add("Mul", before, self.z_scores))
             yield self.graph.add("Div", products, self.count_less(lag))
 
     def spectral_statistics(self) -> Iterator[str]:
-        """By products with cosines and sines of all frequencies k / T, k = 1, …, T/2; one step alone has no power."""
+        """Computed from products with cosines and sines of all frequencies k / T, k = 1, …, T/2."""
         graph = self.graph
         half = graph.add("Floor", self.times(self.time, 0.5))
         most = graph.add("Max", half, self.number(1))
@@ -181,7 +181,7 @@ class _OnnxSeriesBlock:
         yield graph.add("Neg", self.reduce_time("Sum", graph.add("Mul", share, logs)))
 
     def joint_statistics(self, n_channels: int) -> Iterator[str]:
-        """What is not of one channel: the logarithm of the length, and correlations of few channels."""
+        """The logarithm of the length, and the correlations of channels if there are few."""
         graph = self.graph
         one = graph.slice_axis(self.reduce_time("Mean", self.mean), 0, 1, 1)  # (item, 1)
         yield graph.add("Add", self.times(one, 0.0), graph.add("Log", self.time))

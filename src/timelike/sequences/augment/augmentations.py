@@ -201,9 +201,9 @@ class RandomCrop(TemporalAugmentation):
         _check_shares(self.shortest, self.longest)
 
     def _alignment(self, length: int, rng: np.random.Generator) -> Matrix:
-        kept = _sample_length(length, self.shortest, self.longest, rng)
-        start = int(rng.integers(length - kept + 1))
-        return np.eye(length)[start : start + kept]
+        size = _sample_length(length, self.shortest, self.longest, rng)
+        start = int(rng.integers(length - size + 1))
+        return np.eye(length)[start : start + size]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,9 +105,9 @@ class SamplingIntervals(NamedTuple):
     first: NDArray[np.int64]
     stop: NDArray[np.int64]
 
-    def select(self, kept: NDArray[np.bool_]) -> SamplingIntervals:
+    def select(self, mask: NDArray[np.bool_]) -> SamplingIntervals:
         """The intervals that the mask selects."""
-        return SamplingIntervals(*(part[kept] for part in self))
+        return SamplingIntervals(*(part[mask] for part in self))
 
 
 def intervals_between_samples(present: NDArray[np.bool_], lengths: NDArray[np.int64]) -> SamplingIntervals:

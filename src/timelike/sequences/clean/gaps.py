@@ -196,19 +196,21 @@ def _gap_mask(self: Sequences, holes: SamplingIntervals, usual: TypicalSteps, li
 
 
 def _merge_channels(
-    found: list[tuple[int, SamplingIntervals]], n_channels: int
+    by_channel: list[tuple[int, SamplingIntervals]], n_channels: int
 ) -> tuple[SamplingIntervals, NDArray[np.int64]]:
     """The gaps of all channels in order; one that they all have stands there once, as channel −1."""
-    holes = SamplingIntervals(*(np.concatenate(columns) for columns in zip(*(one for _, one in found), strict=True)))
-    channels = np.concatenate([np.full(len(one.item), channel, np.int64) for channel, one in found])
-    if len(found) > 1:
+    holes = SamplingIntervals(
+        *(np.concatenate(columns) for columns in zip(*(one for _, one in by_channel), strict=True))
+    )
+    channels = np.concatenate([np.full(len(one.item), channel, np.int64) for channel, one in by_channel])
+    if len(by_channel) > 1:
         keys = np.stack([holes.first, holes.stop, holes.begin, holes.end], axis=1)
         _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
         shared = counts[inverse.ravel()] == n_channels
         channels = np.where(shared, -1, channels)
-        kept = ~shared
-        kept[first] = True
-        holes, channels = holes.select(kept), channels[kept]
+        mask = ~shared
+        mask[first] = True
+        holes, channels = holes.select(mask), channels[mask]
     order = np.lexsort((channels, holes.end, holes.begin))
     return SamplingIntervals(*(column[order] for column in holes)), channels[order]
 
@@ -235,10 +237,10 @@ def split_at_gaps(
     limit, shortest = check_duration(self, max_gap, "max_gap"), check_int(min_length, "min_length", 1)
     if len(self) == 0:
         return self
-    kept, joined = _outside_gaps(self, limit, check_choice(channels, "channels", ("all", "any")))
-    linked = kept[:-1] & kept[1:] & joined
-    begins = np.flatnonzero(kept & ~np.concatenate([[False], linked]))
-    ends = np.flatnonzero(kept & ~np.concatenate([linked, [False]])) + 1
+    outside, joined = _outside_gaps(self, limit, check_choice(channels, "channels", ("all", "any")))
+    linked = outside[:-1] & outside[1:] & joined
+    begins = np.flatnonzero(outside & ~np.concatenate([[False], linked]))
+    ends = np.flatnonzero(outside & ~np.concatenate([linked, [False]])) + 1
     long = ends - begins >= shortest
     if not long.any():
         raise ValueError(
@@ -257,18 +259,18 @@ def split_at_gaps(
 
 def _outside_gaps(self: Sequences, limit: float, channels: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rows lie in no gap, and which neighbouring rows have none between them and are of one sequence."""
-    kept, joined = np.ones(len(self.values), bool), same_sequence_mask(self.lengths)
+    outside, joined = np.ones(len(self.values), bool), same_sequence_mask(self.lengths)
     there = present_mask(self) if self.has_missing else np.ones((len(self.values), 1), bool)
     sides = [np.asarray(there.any(axis=1))] if channels == "all" else list(there.T)
     for samples in sides:
         holes = intervals_between_samples(samples, self.lengths)
         holes = holes.select(is_longer(self, holes.begin, holes.end, limit))
-        marks = np.zeros(len(kept) + 1, np.int64)
+        marks = np.zeros(len(outside) + 1, np.int64)
         np.add.at(marks, holes.first, 1)
         np.add.at(marks, holes.stop, -1)
-        kept &= np.cumsum(marks[:-1]) == 0
+        outside &= np.cumsum(marks[:-1]) == 0
         joined[holes.begin[holes.begin < holes.end]] = False
-    return kept, joined
+    return outside, joined
 
 
 def _number_ids(ids: NDArray[Any], source: NDArray[np.int64]) -> NDArray[Any]:
@@ -280,10 +282,10 @@ def _number_ids(ids: NDArray[Any], source: NDArray[np.int64]) -> NDArray[Any]:
     names, distinct = [str(one) for one in ids.tolist()], len(np.unique(ids)) == len(ids)
     mark = "#"
     while True:
-        made = [
+        piece_ids = [
             f"{names[i]}{mark}{n}" if counts[i] > 1 else names[i]
             for i, n in zip(source.tolist(), number.tolist(), strict=True)
         ]
-        if not distinct or len(set(made)) == len(made):
-            return np.array(made)
+        if not distinct or len(set(piece_ids)) == len(piece_ids):
+            return np.array(piece_ids)
         mark += "#"  # another recording may be called walk#1

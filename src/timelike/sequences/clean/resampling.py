@@ -135,12 +135,12 @@ def _to_timestamps(wanted: NDArray[np.float64], times: NDArray[Any], length: int
     return new
 
 
-def _refuse_indistinct_times(clock: NDArray[Any], lengths: NDArray[np.int64], asked: str) -> None:
+def _refuse_indistinct_times(clock: NDArray[Any], lengths: NDArray[np.int64], argument: str) -> None:
     try:
         timestamps.refuse_disorder(clock, lengths)
     except ValueError:
         raise ValueError(
-            f"{asked} puts samples closer together than timestamps can tell apart: ask for fewer"
+            f"{argument} puts samples closer together than timestamps can tell apart: ask for fewer"
         ) from None
 
 

@@ -83,18 +83,18 @@ def plot(
     return plot_multiples(panels, time=time.name, colors=together, columns=columns, title=text, dark=dark)
 
 
-def _resolve_channels(self: Sequences, asked: Any) -> list[int]:
+def _resolve_channels(self: Sequences, channels: Any) -> list[int]:
     """Positions of channels; in a frame of several axes, of its values in a row."""
-    if asked is None:
+    if channels is None:
         return list(range(min(self.frame[0], _MAX_CHANNELS))) if len(self.frame) == 1 else [0]
-    if isinstance(asked, str | int | np.integer) or not hasattr(asked, "__iter__"):
-        asked = [asked]
-    asked = list(asked)
-    if not asked:
+    if isinstance(channels, str | int | np.integer) or not hasattr(channels, "__iter__"):
+        channels = [channels]
+    channels = list(channels)
+    if not channels:
         raise ValueError("channel is empty: expected at least one")
-    if len(asked) > len(COLORS):
-        raise ValueError(f"channel holds {len(asked)} channels: expected at most {len(COLORS)}, one per colour")
-    return [channel_index(self, one) for one in asked]
+    if len(channels) > len(COLORS):
+        raise ValueError(f"channel holds {len(channels)} channels: expected at most {len(COLORS)}, one per colour")
+    return [channel_index(self, one) for one in channels]
 
 
 def channel_index(self: Sequences, channel: int | str) -> int:
@@ -146,11 +146,11 @@ def _has_similar_scales(self: Sequences, channels: list[int]) -> bool:
 class TimeAxis:
     """The time axis of the drawn sequences, and the places where lines are broken."""
 
-    def __init__(self, sequences: Sequences, drawn: NDArray[np.int64], from_start: bool | None) -> None:
+    def __init__(self, sequences: Sequences, items: NDArray[np.int64], from_start: bool | None) -> None:
         if from_start is not None:
             check_bool(from_start, "from_start")
-        self.places = {int(i): k for k, i in enumerate(drawn)}
-        part = sequences[drawn]
+        self.places = {int(i): k for k, i in enumerate(items)}
+        part = sequences[items]
         self.part, self.offsets = part, part.offsets
         self.after = find_jumps(part) if part.times is not None and part._in_order else np.empty(0, np.int64)
         self.from_start = part.times is not None and (self._is_too_short() if from_start is None else from_start)

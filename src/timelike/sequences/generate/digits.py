@@ -57,7 +57,7 @@ class MovingDigits(NamedTuple):
                 f"here, {len(self.patches)} of {n_digits} in {frame}"
             )
         if dynamics_of.patches.shape[2:] != self.patches.shape[2:]:
-            here, other = (" × ".join(map(str, made.patches.shape[2:])) for made in (self, dynamics_of))
+            here, other = (" × ".join(map(str, side.patches.shape[2:])) for side in (self, dynamics_of))
             raise ValueError(
                 f"dynamics_of has digits of {other} pixels: expected the size of those here, {here}, or they would "
                 "turn around before a wall or beyond it; make both with one digit_size"

@@ -105,14 +105,14 @@ def _sample_pixels(pixels: Any, size: int, rng: np.random.Generator) -> NDArray[
         if count > size * size:
             raise ValueError(f"pixels={count} of {size} × {size}: expected at most {size * size}")
         return np.stack(np.divmod(rng.permutation(size * size)[:count], size), axis=1)
-    given = np.asarray(pixels)
-    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu" or not len(given):
+    positions = np.asarray(pixels)
+    if positions.ndim != 2 or positions.shape[1] != 2 or positions.dtype.kind not in "iu" or not len(positions):
         raise ValueError(
-            f"pixels has shape {given.shape}, dtype {given.dtype}: expected a number or (pixel, 2) integers"
+            f"pixels has shape {positions.shape}, dtype {positions.dtype}: expected a number or (pixel, 2) integers"
         )
-    if given.min() < 0 or given.max() >= size:
-        raise ValueError(f"pixels run from {given.min()} to {given.max()}: expected 0 to {size - 1}")
-    return given.astype(np.int64)
+    if positions.min() < 0 or positions.max() >= size:
+        raise ValueError(f"pixels run from {positions.min()} to {positions.max()}: expected 0 to {size - 1}")
+    return positions.astype(np.int64)
 
 
 def _source_disc(size: int, radius: float, border: str) -> NDArray[np.bool_]:

@@ -104,9 +104,11 @@ def pendulum(
     substeps = _n_substeps(start[1], pull, push, damping, interval, length)
     states = _simulate(start, pull, push, damping, interval / substeps, substeps)
     energies = states[..., 1] ** 2 / 2 + pull[:, None] * (1 - np.cos(states[..., 0]))
-    seen = _observe(states, rods, rods_range[1], observe, size)
-    seen = (seen + noise * rng.normal(size=seen.shape)).astype(np.float32 if observe == "picture" else np.float64)
-    return Pendulum(Sequences(seen, channel_names=_NAMES[observe]), states, rods, energies, torques)
+    observations = _observe(states, rods, rods_range[1], observe, size)
+    observations = (observations + noise * rng.normal(size=observations.shape)).astype(
+        np.float32 if observe == "picture" else np.float64
+    )
+    return Pendulum(Sequences(observations, channel_names=_NAMES[observe]), states, rods, energies, torques)
 
 
 def _sample_signed(bounds: tuple[float, float], n: int, rng: np.random.Generator) -> Array:
@@ -117,14 +119,14 @@ def _resolve_torques(torque: Any, shape: tuple[int, int], rng: np.random.Generat
     if np.ndim(torque) == 0:
         most = check_float(torque, "torque", 0.0)
         return rng.uniform(-most, most, size=shape) if most else np.zeros(shape)
-    given = np.asarray(torque)
-    if given.dtype.kind not in "iuf" or not np.isfinite(given).all():
-        raise ValueError(f"torque has dtype {given.dtype} or gaps: expected a number, or finite numbers")
+    values = np.asarray(torque)
+    if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+        raise ValueError(f"torque has dtype {values.dtype} or gaps: expected a number, or finite numbers")
     try:
-        return np.broadcast_to(given, shape).astype(np.float64)
+        return np.broadcast_to(values, shape).astype(np.float64)
     except ValueError:
         raise ValueError(
-            f"torque has shape {given.shape}: expected a number or what fits (n, length - 1) = {shape}"
+            f"torque has shape {values.shape}: expected a number or what fits (n, length - 1) = {shape}"
         ) from None
 
 

@@ -39,11 +39,11 @@ def find_dataset(path: Path) -> DatasetFiles:
         return datasets[path.name]
     if len(datasets) != 1:
         what = f"several data sets ({', '.join(datasets)})" if datasets else "no <Name>_TRAIN and <Name>_TEST files"
+        suffixes = ", ".join(suffix for suffix, one in formats.FORMATS.items() if not one.is_recording)
         raise FileNotFoundError(
             f"the folder {path} holds {what}, and no recordings{_nested_files_hint(path)}: give the path of one file, "
-            "a pattern, or a folder with one data set "
-            f"({', '.join(s for s, known in formats.FORMATS.items() if not known.is_recording)}, or the official UCI "
-            "HAR folder), with recordings or with videos"
+            f"a pattern, or a folder with one data set ({suffixes}, or the official UCI HAR folder), with recordings "
+            "or with videos"
         )
     return next(iter(datasets.values()))
 
@@ -174,8 +174,8 @@ def _refuse_other_files(name: str) -> None:
                     raise formats.FormatError(f"{place} has {file}, but it does not hold sequences: {error}") from None
 
 
-def _not_found_message(name: str, searched: list[str], known: set[str], reason: str) -> str:
-    lower = {entry.lower(): entry for entry in known}
+def _not_found_message(name: str, searched: list[str], names: set[str], reason: str) -> str:
+    lower = {entry.lower(): entry for entry in names}
     near = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
     return (
         f"no data set {name!r}"

@@ -53,17 +53,17 @@ def _is_column(value: Any) -> bool:
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
 
 
-def find_column(sheet: RawColumns, asked: Any, role: str) -> str:
+def find_column(sheet: RawColumns, column: Any, role: str) -> str:
     """The column with a name or position; the error lists the columns."""
-    if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
-        if not -len(sheet.names) <= asked < len(sheet.names):
-            raise sheet.make_format_error(f"{role}={asked}: expected a position among its {len(sheet.names)} columns")
-        return sheet.names[asked]
-    if asked in sheet.columns:
-        return str(asked)
-    near = difflib.get_close_matches(str(asked), sheet.columns, n=1)
+    if isinstance(column, int | np.integer) and not isinstance(column, bool):
+        if not -len(sheet.names) <= column < len(sheet.names):
+            raise sheet.make_format_error(f"{role}={column}: expected a position among its {len(sheet.names)} columns")
+        return sheet.names[column]
+    if column in sheet.columns:
+        return str(column)
+    near = difflib.get_close_matches(str(column), sheet.columns, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     if not sheet.has_names:
-        raise sheet.make_format_error(f"{role}={asked!r}: its columns have no names; give positions, such as {role}=0")
+        raise sheet.make_format_error(f"{role}={column!r}: its columns have no names; give positions, such as {role}=0")
     listed = ", ".join(map(repr, list(sheet.columns)[:MAX_LISTED]))
-    raise sheet.make_format_error(f"{role}={asked!r} is not a column: it has {listed}{hint}")
+    raise sheet.make_format_error(f"{role}={column!r} is not a column: it has {listed}{hint}")

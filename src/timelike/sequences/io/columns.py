@@ -153,12 +153,12 @@ def _split_block(sheet: RawColumns, spec: ColumnSpec) -> RawColumns:
 
 
 def _constant_column(
-    sheet: RawColumns, asked: Role, role: str, notes: list[str]
+    sheet: RawColumns, column: Role, role: str, notes: list[str]
 ) -> tuple[str | None, list[Any] | None]:
     """The column that a label or group is in, and the one value that it has throughout."""
-    if not sheet.has_names or not (isinstance(asked, str) or asked is None):
+    if not sheet.has_names or not (isinstance(column, str) or column is None):
         return None, None
-    name = role if asked is None else asked
+    name = role if column is None else column
     if name not in sheet.columns:
         return None, None
     cells = sheet.columns[name] if sheet.column_text is None else sheet.column_text(name)
@@ -180,7 +180,7 @@ def _constant_column(
             f"recording; cut the file where it changes, or give {role}= as a function of the path",
             row,
         )
-    if asked is None:
+    if column is None:
         notes.append(f"{role}: the column {name!r}, by its name")
     return name, kinds
 
@@ -192,15 +192,20 @@ def _parse_long(sheet: RawColumns, spec: ColumnSpec) -> ParsedFile:
     """A file whose column `id` tells several recordings apart."""
     clock = find_times_by_id(sheet, spec)
     roles: dict[str, Any] = {
-        role: given
-        for role, given in (("label", spec.label), ("group", spec.group))
-        if isinstance(given, str) and given in sheet.columns
+        role: column
+        for role, column in (("label", spec.label), ("group", spec.group))
+        if isinstance(column, str) and column in sheet.columns
     }
     if spec.values is not None:
-        kept = {"id", *clock[0].columns, *roles.values(), *(find_column(sheet, one, "values") for one in spec.values)}
-        kept |= {role for role in ("label", "group") if role not in roles}
+        column_names = {
+            "id",
+            *clock[0].columns,
+            *roles.values(),
+            *(find_column(sheet, one, "values") for one in spec.values),
+        }
+        column_names |= {role for role in ("label", "group") if role not in roles}
         sheet = replace(
-            sheet, columns={name: cells for name, cells in sheet.columns.items() if name in kept}, block=None
+            sheet, columns={name: cells for name, cells in sheet.columns.items() if name in column_names}, block=None
         )
     data, notes = csv_parquet.sequences_from_columns(_as_text(sheet), clock, **roles)
     metadata = {role: None if entries is None else entries.tolist() for role, entries in

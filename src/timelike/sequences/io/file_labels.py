@@ -21,22 +21,24 @@ _REGEX_MARKS = re.compile(r"[\\^$*+?|\[\]{}]")  # of regular expressions
 _MAX_LISTED = 3  # files that an error names
 
 
-def resolve_role(pieces: list[ParsedFile], asked: Role, role: str, notes: list[str]) -> list[Any] | NDArray[Any] | None:
+def resolve_role(
+    pieces: list[ParsedFile], source: Role, role: str, notes: list[str]
+) -> list[Any] | NDArray[Any] | None:
     """One entry for every recording, or None if none has one."""
     within: list[list[Any] | None] = [piece.label if role == "label" else piece.group for piece in pieces]
-    if callable(asked) or (asked is not None and not isinstance(asked, str)):
-        said = [_call_role(asked, piece.path, role) if callable(asked) else asked for piece in pieces]
-        return _to_python([entry for entry, piece in zip(said, pieces, strict=True) for _ in piece.lengths])
-    if all(found is not None for found in within):
+    if callable(source) or (source is not None and not isinstance(source, str)):
+        file_entries = [_call_role(source, piece.path, role) if callable(source) else source for piece in pieces]
+        return _to_python([entry for entry, piece in zip(file_entries, pieces, strict=True) for _ in piece.lengths])
+    if all(entries is not None for entries in within):
         _refuse_mixed_kinds(pieces, within, role)
-        found = [entry for found in within for entry in found or ()]
-        return _parse_tokens(found) if all(isinstance(entry, str) for entry in found) else _to_python(found)
-    if any(found is not None for found in within):
-        raise _partial_column_error(pieces, within, asked or role, role)
-    if asked is None:
+        entries = [entry for own in within for entry in own or ()]
+        return _parse_tokens(entries) if all(isinstance(entry, str) for entry in entries) else _to_python(entries)
+    if any(entries is not None for entries in within):
+        raise _partial_column_error(pieces, within, source or role, role)
+    if source is None:
         return None
-    given = _match_names(pieces, asked, role)
-    return _parse_tokens([entry for entry, piece in zip(given, pieces, strict=True) for _ in piece.lengths])
+    tokens = _match_names(pieces, source, role)
+    return _parse_tokens([entry for entry, piece in zip(tokens, pieces, strict=True) for _ in piece.lengths])
 
 
 def _call_role(function: Any, path: Path, role: str) -> Any:
@@ -60,8 +62,8 @@ def _parse_tokens(tokens: list[str]) -> NDArray[Any]:
     return np.array(tokens, dtype=np.float64 if numeric else str)
 
 
-def _to_python(found: list[Any]) -> list[Any]:
-    return [entry.item() if isinstance(entry, np.generic) else entry for entry in found]
+def _to_python(entries: list[Any]) -> list[Any]:
+    return [entry.item() if isinstance(entry, np.generic) else entry for entry in entries]
 
 
 def _partial_column_error(pieces: list[ParsedFile], within: list[Any], name: Any, role: str) -> ValueError:
@@ -86,31 +88,33 @@ def _refuse_mixed_kinds(pieces: list[ParsedFile], within: list[list[Any] | None]
         )
 
 
-def _match_names(pieces: list[ParsedFile], asked: str, role: str) -> list[str]:
+def _match_names(pieces: list[ParsedFile], expression: str, role: str) -> list[str]:
     """The matches of a regular expression; raises an error for a word that is neither that nor a column."""
     try:
-        pattern = re.compile(asked)
+        pattern = re.compile(expression)
     except re.error as error:
         pattern = None
-        if "(" in asked:
-            raise ValueError(f"{role}={asked!r} is neither a column nor a valid regular expression ({error})") from None
+        if "(" in expression:
+            raise ValueError(
+                f"{role}={expression!r} is neither a column nor a valid regular expression ({error})"
+            ) from None
     if pattern is not None and pattern.groups:
         return _match_paths([piece.path for piece in pieces], pattern, role)
-    if _REGEX_MARKS.search(asked):
+    if _REGEX_MARKS.search(expression):
         raise ValueError(
-            f"{role}={asked!r} is not a column, and as a regular expression it has no group: put ( ) around the "
-            f"{role}; if it is a constant, give {role}=lambda path: {asked!r}"
+            f"{role}={expression!r} is not a column, and as a regular expression it has no group: put ( ) around the "
+            f"{role}; if it is a constant, give {role}=lambda path: {expression!r}"
         )
     columns = list(dict.fromkeys(column for piece in pieces for column in piece.columns))
-    near = difflib.get_close_matches(asked, columns, n=1)
+    near = difflib.get_close_matches(expression, columns, n=1)
     hint = (
         f"; did you mean {near[0]!r}?"
         if near
         else f": they have {', '.join(map(repr, columns[:MAX_LISTED])) or 'none'}."
     )
     raise ValueError(
-        f"{role}={asked!r} is not a column of any file{hint} For part of a file name use a regular expression with a "
-        f'group ( ), such as {role}=r"([a-z]+)_"; a constant for all is {role}=lambda path: {asked!r}'
+        f"{role}={expression!r} is not a column of any file{hint} For part of a file name use a regular expression "
+        f'with a group ( ), such as {role}=r"([a-z]+)_"; a constant for all is {role}=lambda path: {expression!r}'
     )
 
 

@@ -145,28 +145,28 @@ def load(
     return _choose_split(parts, split, source)
 
 
-def _resolve_source(source: Any, asked: bool) -> list[Path] | Path | str:
+def _resolve_source(source: Any, has_options: bool) -> list[Path] | Path | str:
     """The meaning of `source`: a list of recordings, another file or folder, or a name."""
-    given = os.fspath(source) if isinstance(source, os.PathLike) else source
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
-        return _as_file_or_list(paths.list_files(given), asked)
-    if not isinstance(given, str):
-        raise TypeError(f"source={given!r:.80}: {_EXPECTED}")
-    if given == "" or is_path_too_long(given):
-        what = f"{given[:40]!r}…, {len(given)} characters" if given else "''"
+    location = os.fspath(source) if isinstance(source, os.PathLike) else source
+    if isinstance(location, Iterable) and not isinstance(location, str | bytes):
+        return _as_file_or_list(paths.list_files(location), has_options)
+    if not isinstance(location, str):
+        raise TypeError(f"source={location!r:.80}: {_EXPECTED}")
+    if location == "" or is_path_too_long(location):
+        what = f"{location[:40]!r}…, {len(location)} characters" if location else "''"
         raise ValueError(f"source={what}: {_EXPECTED}")
-    if isinstance(source, str) and not _is_path(given):
-        return given
-    path = paths.expand_user(given)
+    if isinstance(source, str) and not _is_path(location):
+        return location
+    path = paths.expand_user(location)
     refuse_special_file(path)
     if paths.is_pattern(path):
-        return _as_file_or_list(paths.match_pattern(path), asked)
+        return _as_file_or_list(paths.match_pattern(path), has_options)
     if path.is_file():
-        return _as_file_or_list([path], asked)
-    return (_list_recordings(path, asked) if path.is_dir() else []) or path
+        return _as_file_or_list([path], has_options)
+    return (_list_recordings(path, has_options) if path.is_dir() else []) or path
 
 
-def _as_file_or_list(files: list[Path], asked: bool) -> list[Path] | Path:
+def _as_file_or_list(files: list[Path], has_options: bool) -> list[Path] | Path:
     """A single file as itself, unless it is a recording or options of recordings are given."""
     if len(files) == 1 or all(special_file_kind(file) for file in files):
         refuse_special_file(files[0])
@@ -176,7 +176,7 @@ def _as_file_or_list(files: list[Path], asked: bool) -> list[Path] | Path:
     as_one = (
         file_format is not None
         and file_format.has_columns
-        and (asked or (file_format.is_shared and not formats.has_sequences(files[0])))
+        and (has_options or (file_format.is_shared and not formats.has_sequences(files[0])))
     )
     return files if as_one else files[0]
 
@@ -193,11 +193,11 @@ def _choose_split(parts: dict[str, Sequences], split: str | None, source: Source
     return parts[split]
 
 
-def _is_path(given: str) -> bool:
+def _is_path(text: str) -> bool:
     separators = {"/", os.sep, os.altsep or os.sep}
-    suffix = Path(given).suffix.lower()
-    many = "*" in given or any(s in given for s in separators)
-    return many or suffix in formats.SUFFIXES or paths.expand_user(given).exists()
+    suffix = Path(text).suffix.lower()
+    many = "*" in text or any(s in text for s in separators)
+    return many or suffix in formats.SUFFIXES or paths.expand_user(text).exists()
 
 
 # --- recordings --------------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def _check_file_layout(layout: Any, files: list[Path]) -> str | None:
     return str(layout)
 
 
-def _list_recordings(folder: Path, asked: bool) -> list[Path]:
+def _list_recordings(folder: Path, has_options: bool) -> list[Path]:
     """The recordings in a folder, unless it holds a data set."""
     if har.find_folder(folder) is not None:
         return []
@@ -272,7 +272,7 @@ def _list_recordings(folder: Path, asked: bool) -> list[Path]:
     ]
     files = paths.files_in_folder(folder, suffixes)
     data_sets = catalogue.find_datasets(folder)
-    if data_sets and not asked:
+    if data_sets and not has_options:
         parts = {path for parts in data_sets.values() for path in parts.values()}
         whole = any(len(parts) > 1 for parts in data_sets.values())
         if whole or parts >= {file for file in files if not _is_recording(file) and special_file_kind(file) is None}:
@@ -290,14 +290,14 @@ def _is_recording(path: Path) -> bool:
     return file_format is not None and file_format.is_recording
 
 
-def _refuse_options(asked: Mapping[str, Any], found: Path | str) -> None:
+def _refuse_options(options: Mapping[str, Any], source: Path | str) -> None:
     usual = {"size": None, "grayscale": False, "every": 1}
-    for name, value in asked.items():
+    for name, value in options.items():
         if name in usual and value is not usual[name] and value != usual[name]:
-            raise ValueError(f"{name}={value!r} is for videos, and {str(found)!r:.80} is none: leave {name} out")
+            raise ValueError(f"{name}={value!r} is for videos, and {str(source)!r:.80} is none: leave {name} out")
         if name not in usual and value is not None:
             raise ValueError(
-                f"{name}={value!r:.40} is for recordings in columns or arrays, and {str(found)!r:.80} is none: leave "
+                f"{name}={value!r:.40} is for recordings in columns or arrays, and {str(source)!r:.80} is none: leave "
                 f"{name} out"
             )
 

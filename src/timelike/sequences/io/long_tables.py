@@ -81,16 +81,16 @@ def from_frame(
     return data
 
 
-def _resolve_roles(frame: Any, given: dict[str, Any]) -> dict[str, str]:
+def _resolve_roles(frame: Any, roles: dict[str, Any]) -> dict[str, str]:
     """The columns that are named, by their role; an error for one that there is not."""
     if len(frame.columns) == 0:
         raise ValueError("table has no columns: expected one for the id and at least one of numbers")
-    if given["id"] is None:
+    if roles["id"] is None:
         raise TypeError(
             "id=None: expected the column that tells sequences apart; a table that is one sequence is "
             "Sequences.from_frames([table])"
         )
-    named = {role: str(column) for role, column in given.items() if column is not None}
+    named = {role: str(column) for role, column in roles.items() if column is not None}
     for role, column in named.items():
         if column not in frame.columns:
             raise _missing_column_error(role, column, frame.columns)

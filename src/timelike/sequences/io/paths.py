@@ -85,7 +85,7 @@ def _expand_pattern(pattern: str) -> Iterator[str]:
 
 def _walk_folders(base: str) -> Iterator[str]:
     """A folder and all within, hidden ones aside; each once, whatever links there are."""
-    seen, waiting = set(), [base]
+    visited, waiting = set(), [base]
     while waiting:
         folder = waiting.pop(0)
         try:
@@ -95,9 +95,9 @@ def _walk_folders(base: str) -> Iterator[str]:
             raise  # a folder that is silently skipped would go unnoticed
         except OSError:  # no folder, or a link to nowhere
             continue
-        if (status.st_dev, status.st_ino) in seen:
+        if (status.st_dev, status.st_ino) in visited:
             continue
-        seen.add((status.st_dev, status.st_ino))
+        visited.add((status.st_dev, status.st_ino))
         yield folder
         waiting += [entry.path for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
 

@@ -72,11 +72,11 @@ def read_recordings(
     """
     skips = check_choice(on_error, "on_error", ("raise", "skip")) == "skip"
     with progress_counter(len(files), "looking", "file") as tick:
-        seen = run_parallel(
+        inspections = run_parallel(
             [_bind_job(reader.inspect, path, tick.raise_if_stopped) for path in files], tick, counts=True
         )
-    looks = [one for one in seen if isinstance(one, RecordingInfo)]
-    failed = {path: one for path, one in zip(files, seen, strict=True) if isinstance(one, Exception)}
+    looks = [one for one in inspections if isinstance(one, RecordingInfo)]
+    failed = {path: one for path, one in zip(files, inspections, strict=True) if isinstance(one, Exception)}
     clocks: list[Any] = []
     values: NDArray[np.float32] = np.empty(0, np.float32)
     if failed and not skips:
@@ -88,10 +88,10 @@ def read_recordings(
     if failed and not skips:
         raise unreadable_error(failed, len(files))
     skipped = warn_left_out(failed, len(files), left_out or {})
-    kept = [clock for clock in clocks if not isinstance(clock, Exception)]
+    readable_clocks = [clock for clock in clocks if not isinstance(clock, Exception)]
     names = [name for name, path in zip(unique_names(files), files, strict=True) if path not in failed]
-    offsets = np.cumsum([0, *map(len, kept)])
-    data = Sequences.from_packed(values[: offsets[-1]], offsets, times=np.concatenate(kept), ids=names)
+    offsets = np.cumsum([0, *map(len, readable_clocks)])
+    data = Sequences.from_packed(values[: offsets[-1]], offsets, times=np.concatenate(readable_clocks), ids=names)
     data._source = Origin(tuple(str(path) for path in files if path not in failed), skipped=skipped)
     return data
 
@@ -210,8 +210,8 @@ def progress_counter(total: int, what: str, unit: str) -> Iterator[_ProgressCoun
         yield _ProgressCounter(bar)
 
 
-def _bind_job(function: Callable[..., Result], *given: Any) -> Callable[[], Result]:
-    return lambda: function(*given)
+def _bind_job(function: Callable[..., Result], *arguments: Any) -> Callable[[], Result]:
+    return lambda: function(*arguments)
 
 
 def run_parallel(
@@ -219,7 +219,7 @@ def run_parallel(
 ) -> list[Any]:
     """The results of the jobs, in order; the result of a failed job is its error."""
 
-    def done(job: Callable[[], Any]) -> Any:
+    def run_job(job: Callable[[], Any]) -> Any:
         try:
             return job()
         except (FormatError, OSError) as error:  # others are read on: all that fail are named at once
@@ -230,14 +230,14 @@ def run_parallel(
             if counts:
                 tick()
 
-    def all_done(some: list[Callable[[], Any]]) -> list[Any]:
-        return [done(job) for job in some]
+    def run_jobs(some: list[Callable[[], Any]]) -> list[Any]:
+        return [run_job(job) for job in some]
 
     size = -(-len(jobs) // _MAX_BATCHES)  # small files are read faster than handed over
     with ThreadPoolExecutor(min(len(jobs), threads or _max_threads())) as pool:
         futures: list[Any] = []
         try:
-            futures += (pool.submit(all_done, jobs[begin : begin + size]) for begin in range(0, len(jobs), size))
+            futures += (pool.submit(run_jobs, jobs[begin : begin + size]) for begin in range(0, len(jobs), size))
             while wait(futures, _POLL_SECONDS, FIRST_EXCEPTION).not_done and not any(map(_has_failed, futures)):
                 pass  # Ctrl-C is seen between two glances, also where a library has signals restart what waits
             return [result for future in futures for result in future.result()]

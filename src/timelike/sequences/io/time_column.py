@@ -117,13 +117,13 @@ def _parse_dates(sheet: RawColumns, name: str) -> tuple[NDArray[Any], str] | Non
 def _choose_time_column(sheet: RawColumns, certain: list[str]) -> tuple[TimeColumns, NDArray[Any]]:
     """The column of dates among several columns with time names; the others are not channels."""
     read = {name: _parse_times(sheet, name) for name in certain}
-    dated = [name for name, found in read.items() if found[0].dtype.kind == "M"] or certain
+    dated = [name for name, parsed in read.items() if parsed[0].dtype.kind == "M"] or certain
     if len(dated) > 1:
         raise _ambiguity_error(sheet, dated)
-    found, time = _read_time_column(sheet, dated[0], "by its name", read[dated[0]])
+    time_columns, time = _read_time_column(sheet, dated[0], "by its name", read[dated[0]])
     others = tuple(name for name in certain if name != dated[0])
-    notes = found.notes + tuple(f"left out, as another time: {name!r}" for name in others)
-    return TimeColumns((*found.columns, *others), notes), time
+    notes = time_columns.notes + tuple(f"left out, as another time: {name!r}" for name in others)
+    return TimeColumns((*time_columns.columns, *others), notes), time
 
 
 def _join_date_and_time(sheet: RawColumns, certain: list[str]) -> tuple[TimeColumns, NDArray[Any]] | None:
@@ -176,9 +176,9 @@ def _has_gaps(times: NDArray[Any]) -> bool:
 
 
 def _read_time_column(
-    sheet: RawColumns, name: str, how: str, found: tuple[NDArray[Any], str] | None = None
+    sheet: RawColumns, name: str, how: str, parsed: tuple[NDArray[Any], str] | None = None
 ) -> tuple[TimeColumns, NDArray[Any]]:
-    times, meaning = _parse_times(sheet, name) if found is None or _has_gaps(found[0]) else found
+    times, meaning = _parse_times(sheet, name) if parsed is None or _has_gaps(parsed[0]) else parsed
     note = ", ".join(word for word in (f"time: the column {name!r}", how, meaning) if word)
     return TimeColumns((name,), (note,)), times
 

@@ -70,14 +70,14 @@ def _read_csv(path: Path) -> Sequences:
 
 
 def sequences_from_columns(
-    found: RawColumns, clock: tuple[Any, NDArray[Any] | None], **roles: str | None
+    sheet: RawColumns, clock: tuple[Any, NDArray[Any] | None], **roles: str | None
 ) -> tuple[Sequences, list[str]]:
     """The sequences of a long table of text, and notes about its interpretation.
 
     `clock` says which columns are about time, and the times where they are known already; `roles` which are label and
     group, where they have other names.
     """
-    path, table = found.path, dict(found.columns)
+    path, table = sheet.path, dict(sheet.columns)
     times: dict[str, Any] = {name: table.pop(name) for name in clock[0].columns}
     named = {role: roles.get(role) or role for role in long_tables.RESERVED_COLUMNS}
     metadata: dict[str, Any] = {role: table.pop(column, None) for role, column in named.items()}
@@ -90,14 +90,14 @@ def sequences_from_columns(
             path, "no column besides id, time, label and group: expected at least one channel", 1
         )
     for name in ("id", "label", "group"):
-        _refuse_blank(metadata[name], named[name], found)
+        _refuse_blank(metadata[name], named[name], sheet)
     tokens = metadata["id"]
     position = {token: code for code, token in enumerate(dict.fromkeys(tokens))}
     parsed = long_tables.LongColumns(
         np.fromiter(map(position.__getitem__, tokens), np.int64, len(tokens)),
         parse_entries(list(position)),
-        np.column_stack([_parse_channel(cells, name, found) for name, cells in table.items()]),
-        clock[1] if clock[1] is not None or not times else _parse_times(times["time"], "time", found),
+        np.column_stack([_parse_channel(cells, name, sheet) for name, cells in table.items()]),
+        clock[1] if clock[1] is not None or not times else _parse_times(times["time"], "time", sheet),
         None if metadata["label"] is None else parse_entries(metadata["label"]),
         None if metadata["group"] is None else parse_entries(metadata["group"]),
     )
@@ -113,41 +113,41 @@ def _drop_text_columns(table: dict[str, Any], notes: list[str]) -> dict[str, Any
     return {name: cells for name, cells in table.items() if name not in text_}
 
 
-def _refuse_blank(cells: list[str] | None, name: str, found: RawColumns) -> None:
+def _refuse_blank(cells: list[str] | None, name: str, sheet: RawColumns) -> None:
     if cells is not None and "" in cells:
-        raise found.make_format_error(f"no {name}: expected one in every row", cells.index(""))
+        raise sheet.make_format_error(f"no {name}: expected one in every row", cells.index(""))
 
 
-def _parse_channel(cells: Any, name: str, found: RawColumns) -> NDArray[np.float64]:
-    filled = ["nan" if cell == "" else cell.replace(",", ".") if found.decimal == "," else cell for cell in cells]
+def _parse_channel(cells: Any, name: str, sheet: RawColumns) -> NDArray[np.float64]:
+    filled = ["nan" if cell == "" else cell.replace(",", ".") if sheet.decimal == "," else cell for cell in cells]
     try:
-        return text.parse_numbers(filled, found.path, 0)
+        return text.parse_numbers(filled, sheet.path, 0)
     except text.FormatError:
         for row, cell in enumerate(filled):
             try:
-                text.parse_numbers([cell], found.path, 0)
+                text.parse_numbers([cell], sheet.path, 0)
             except text.FormatError:
-                raise found.make_format_error(
+                raise sheet.make_format_error(
                     f"column {name!r} holds {cells[row][:40]!r}: expected a number, or nothing where missing", row
                 ) from None
         raise
 
 
-def _parse_times(cells: list[str], name: str, found: RawColumns) -> NDArray[Any]:
-    _refuse_blank(cells, name, found)
-    if found.decimal == ",":
+def _parse_times(cells: list[str], name: str, sheet: RawColumns) -> NDArray[Any]:
+    _refuse_blank(cells, name, sheet)
+    if sheet.decimal == ",":
         cells = [cell.replace(",", ".") for cell in cells]
     try:
-        return text.parse_times(cells, found.path, 0)
+        return text.parse_times(cells, sheet.path, 0)
     except text.FormatError:
         for row, cell in enumerate(cells):
             try:
-                text.parse_times([cell], found.path, 0)
+                text.parse_times([cell], sheet.path, 0)
             except text.FormatError:
                 problem = f"column {name!r} holds {cell[:40]!r}: expected a number up to 2**53 or a datetime"
-                raise found.make_format_error(f"{problem} (2007-01-31 23:59:59)", row) from None
+                raise sheet.make_format_error(f"{problem} (2007-01-31 23:59:59)", row) from None
         kinds = "numbers, datetimes, and datetimes with a time zone"
-        raise found.make_format_error(f"column {name!r} mixes {kinds}: expected one kind") from None
+        raise sheet.make_format_error(f"column {name!r} mixes {kinds}: expected one kind") from None
 
 
 def parse_entries(tokens: list[str]) -> NDArray[Any]:
@@ -270,18 +270,18 @@ def _read_parquet(path: Path) -> Sequences:
     for name in halves:
         table = table.set_column(table.column_names.index(name), name, table[name].cast(pyarrow.float32()))
     ours = _METADATA_KEY in (table.schema.metadata or {})  # nothing is left to be detected
-    kept = [
+    column_names = [
         name for name in table.column_names if not name.startswith("__index_level_") or _is_time_column(table, name)
     ]
     data = Sequences.from_frame(
-        table.select(kept),
+        table.select(column_names),
         id="id",
         time=roles["time"],
         label=roles["label"],
         group=roles["group"],
         values=channels if ours else None,
     )
-    found = data.source
+    source = data.source
     if len(halves) == data.frame[0]:
         data = Sequences.from_packed(
             data.values.astype(np.float16), data.offsets, **{name: getattr(data, name) for name in _ATTRIBUTES}
@@ -290,7 +290,7 @@ def _read_parquet(path: Path) -> Sequences:
     if meta.get("class_names") is not None:
         replaced |= {"labels": data.labels, "class_names": meta["class_names"]}
     data = data.replace(**replaced) if replaced else data
-    data._source = None if found is None else replace(found, files=(str(path),))
+    data._source = None if source is None else replace(source, files=(str(path),))
     return data
 
 

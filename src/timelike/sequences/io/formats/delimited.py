@@ -110,17 +110,17 @@ def read_columns(path: Path) -> RawColumns:
     )
 
 
-def _column_text(found: DelimitedTable, name: str) -> list[str]:
+def _column_text(table: DelimitedTable, name: str) -> list[str]:
     """A column as it is written, of a file that was read as numbers."""
-    names = found.header or [str(i) for i in range(len(found.columns))]
+    names = table.header or [str(i) for i in range(len(table.columns))]
     place = names.index(name)
-    return [_split_cells([line], found.separator)[0][place].strip() for line in found.lines or ()]
+    return [_split_cells([line], table.separator)[0][place].strip() for line in table.lines or ()]
 
 
-def _columns_by_name(path: Path, found: DelimitedTable, notes: list[str]) -> dict[str, Cells]:
+def _columns_by_name(path: Path, table: DelimitedTable, notes: list[str]) -> dict[str, Cells]:
     """Columns of distinct names. The first may be the nameless index that pandas writes, the last may be empty."""
-    assert found.header is not None
-    names, columns = list(found.header), list(found.columns)
+    assert table.header is not None
+    names, columns = list(table.header), list(table.columns)
     if len(names) > 1 and names[-1] == "" and not any(str(cell).strip() for cell in columns[-1]):
         names.pop(), columns.pop()
     if names[0] in ("", "Unnamed: 0"):

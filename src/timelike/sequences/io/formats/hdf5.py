@@ -71,18 +71,18 @@ def _heaps(file: BinaryIO) -> Iterator[int]:
         begin, rest = begin + len(block) - len(_HEAP) + 1, block[len(block) - len(_HEAP) + 1 :]
 
 
-def _has_an_end(file: BinaryIO, place: int, known: Superblock) -> bool:
+def _has_an_end(file: BinaryIO, place: int, superblock: Superblock) -> bool:
     """Whether one comes to the end of a collection by the lengths of its objects; 0 is the number of free space."""
     file.seek(place)
     head = file.read(_HEAD)
-    size = int.from_bytes(head[8 : 8 + known.width], "little")
-    if size < _HEAD or place + size > known.size:
+    size = int.from_bytes(head[8 : 8 + superblock.width], "little")
+    if size < _HEAD or place + size > superblock.size:
         return True  # these bytes match the start of a heap by chance, or the library rejects this heap
     file.seek(place)
     heap, at = file.read(size), _HEAD
     while at + _HEAD <= len(heap):
         number = int.from_bytes(heap[at : at + 2], "little")
-        length = int.from_bytes(heap[at + 8 : at + 8 + known.width], "little")
+        length = int.from_bytes(heap[at + 8 : at + 8 + superblock.width], "little")
         # what follows begins at a multiple of 8; free space counts its own head
         at += length if number == 0 else _HEAD + -(-length // 8) * 8
         if at > len(heap) or (number == 0 and length < _HEAD):

@@ -109,13 +109,13 @@ def _is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
-def _refuse_infinite(sheet: RawColumns, name: str, found: NDArray[Any]) -> NDArray[Any]:
-    if found.dtype.kind == "f" and not np.isfinite(found).all() and np.isinf(found).any():
-        row = int(np.argwhere(np.isinf(found))[0][0])
+def _refuse_infinite(sheet: RawColumns, name: str, values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "f" and not np.isfinite(values).all() and np.isinf(values).any():
+        row = int(np.argwhere(np.isinf(values))[0][0])
         raise sheet.make_format_error(
             f"column {name!r} is infinite: expected finite numbers, or nothing where missing", row
         )
-    return found
+    return values
 
 
 def parse_times(sheet: RawColumns, name: str) -> tuple[NDArray[Any], str] | None:
@@ -176,21 +176,21 @@ def _seconds_of_day(cells: list[str]) -> NDArray[np.float64] | None:
     return np.asarray(seconds + _DAY * days)
 
 
-def _decode_epoch(found: NDArray[Any]) -> tuple[NDArray[Any], str]:
+def _decode_epoch(numbers: NDArray[Any]) -> tuple[NDArray[Any], str]:
     """Numbers that count a unit since 1970 are dates: those of 2000 to 2100, at most an hour apart."""
-    low, high = float(found.min()), float(found.max())
+    low, high = float(numbers.min()), float(numbers.max())
     if not low >= _CENTURY[0]:
-        return (found if found.dtype.kind in "iu" else found.astype(np.float64)), ""
-    step = abs(float(np.median(np.diff(found)))) if len(found) > 1 else 0.0
+        return (numbers if numbers.dtype.kind in "iu" else numbers.astype(np.float64)), ""
+    step = abs(float(np.median(np.diff(numbers)))) if len(numbers) > 1 else 0.0
     for unit, word in _UNITS:
         if _CENTURY[0] * unit <= low and high <= _CENTURY[1] * unit and step <= _HOUR * unit:
-            return _epoch_to_datetime(found, unit), f"{word} since 1970, in UTC"
-    return (found if found.dtype.kind in "iu" else found.astype(np.float64)), ""
+            return _epoch_to_datetime(numbers, unit), f"{word} since 1970, in UTC"
+    return (numbers if numbers.dtype.kind in "iu" else numbers.astype(np.float64)), ""
 
 
-def _epoch_to_datetime(found: NDArray[Any], unit: int) -> NDArray[np.datetime64]:
-    if found.dtype.kind in "iu":
-        return np.asarray((found.astype(np.int64) * (10**9 // unit)).view("datetime64[ns]"))
-    whole = np.floor(found)  # a float64 of today's seconds has a quarter of a microsecond
-    parts = np.round((found - whole) * (10**6 // min(unit, 10**6))).astype(np.int64) * 1000
+def _epoch_to_datetime(numbers: NDArray[Any], unit: int) -> NDArray[np.datetime64]:
+    if numbers.dtype.kind in "iu":
+        return np.asarray((numbers.astype(np.int64) * (10**9 // unit)).view("datetime64[ns]"))
+    whole = np.floor(numbers)  # a float64 of today's seconds has a quarter of a microsecond
+    parts = np.round((numbers - whole) * (10**6 // min(unit, 10**6))).astype(np.int64) * 1000
     return np.asarray((whole.astype(np.int64) * (10**9 // unit) + parts).view("datetime64[ns]"))

@@ -124,9 +124,9 @@ def _parse_declaration(header: _TsHeader, tag: str, entries: list[str], path: Pa
         header.classes = entries[1:]
 
 
-def _set_once(known: dict[str, Any], tag: str, value: Any, path: Path, number: int) -> None:
-    if known.setdefault(tag, value) != value:
-        raise text.make_format_error(path, f"@{tag} is declared twice, as {known[tag]} and {value}", number)
+def _set_once(tags: dict[str, Any], tag: str, value: Any, path: Path, number: int) -> None:
+    if tags.setdefault(tag, value) != value:
+        raise text.make_format_error(path, f"@{tag} is declared twice, as {tags[tag]} and {value}", number)
 
 
 def _parse_bool(entries: list[str], tag: str, path: Path, number: int) -> bool:
