@@ -100,7 +100,8 @@ from ..models import options
 from ..sequences import Sequences
 from ..sequences.sampling import RandomState
 from ..train import Batch, Objective, Trained, Trainer, shuffled_batches
-from ..train.base import double_precision_copy, torch_threads
+from ..train.double_precision import double_precision_copy
+from ..train.torch_threads import torch_threads
 from ..train.budget import DefaultBudget
 from ..train.optimizers import make_optimizer
 from .base import Encoder, StandardizedStream

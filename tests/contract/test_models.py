@@ -257,7 +257,7 @@ class TestEveryTrainedModel:
             torch.testing.assert_close(other, plain, rtol=1e-4, atol=1e-5)
 
     def test_the_double_precision_copy_is_kept_until_a_weight_changes(self, kind):
-        from timelike.train.base import double_precision_copy
+        from timelike.train.double_precision import double_precision_copy
 
         network = learn(small(kind), data(kind)).network_
         copied = double_precision_copy(network)

@@ -6,7 +6,7 @@ import torch
 
 from latent_options import srvp
 from timelike.train import processes
-from timelike.train.base import double_precision_copy
+from timelike.train.double_precision import double_precision_copy
 from timelike.train.torch_threads import torch_threads
 
 CASES = {

@@ -13,7 +13,7 @@ from latent_options import separation, separation_network
 from naive import separation as naive
 from timelike.forecast.separation import estimator, rollout
 from timelike.sequences import generate
-from timelike.train.base import double_precision_copy
+from timelike.train.double_precision import double_precision_copy
 
 RNG = np.random.default_rng(0)
 TINY = {"conditioning": 3, "hidden": 6, "layers": 1, "dynamics_hidden": 6, "n_content": 4, "n_state": 3, "filters": 2}

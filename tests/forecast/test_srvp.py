@@ -12,7 +12,7 @@ from latent_options import srvp, srvp_network
 from naive import srvp as naive
 from timelike.forecast.codecs.base import Content
 from timelike.forecast.srvp.objective import compute_bound
-from timelike.train.base import double_precision_copy
+from timelike.train.double_precision import double_precision_copy
 from toys import SRVP as SMALL
 
 

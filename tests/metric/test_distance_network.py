@@ -13,7 +13,7 @@ import timelike as tl
 from timelike import native
 from timelike.metric import TAPNetwork, distance_network
 from timelike.metric.distance_network import fill_distances
-from timelike.train.base import torch_threads
+from timelike.train.torch_threads import torch_threads
 from toys import MAKERS, NETWORKS
 
 EVERY = pytest.mark.parametrize("name", MAKERS)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import timelike as tl
-from timelike.train.base import torch_threads
+from timelike.train.torch_threads import torch_threads
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 

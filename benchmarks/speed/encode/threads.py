@@ -12,7 +12,7 @@ from benchmarks.speed.table import Row, against, at_most
 from benchmarks.speed.timing import timed
 
 import timelike as tl
-from timelike.train.base import torch_threads
+from timelike.train.torch_threads import torch_threads
 
 
 def two_threads(name: str, effort: Effort) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from ..prototypes.network import Head
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
 from ..sequences.validation import validate_sequences
-from ..train.base import torch_threads
+from ..train.torch_threads import torch_threads
 from .ball import Ball, Norm, item_generators, make_ball, sample_noise
 from .search import LossName, find_strongest, make_evaluator, make_training_evaluator
 from .target import AttackTarget, make_source, make_target

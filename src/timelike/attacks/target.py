@@ -18,7 +18,7 @@ from ..prototypes.network import Head
 from ..sequences import Sequences
 from ..sequences.moments import ChannelScaler
 from ..sequences.time_pool import TimePool
-from ..train.base import double_precision_copy
+from ..train.double_precision import double_precision_copy
 
 _MAX_COLUMNS = 1 << 31  # columns that any logits may have
 LogitsFunction = Callable[[Tensor, Tensor], Tensor]

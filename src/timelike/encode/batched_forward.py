@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from ..sequences import Sequences
 from ..sequences.moments import RESCALE_HINT
-from ..train.base import double_precision_copy, torch_threads
 from ..train.batches import similar_length_batches
+from ..train.double_precision import double_precision_copy
+from ..train.torch_threads import torch_threads
 
 BATCH_STEPS = 1 << 17  # steps per batch, which bounds the memory
 

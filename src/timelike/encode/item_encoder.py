@@ -14,7 +14,7 @@ from ..core.validation.tensors import validate_lengths, validate_network_input
 from ..models import options
 from ..sequences import Sequences
 from ..train import Trainer
-from ..train.base import double_precision_copy
+from ..train.double_precision import double_precision_copy
 from .base import Floats, StandardizedStream, Stream
 from .losses import VICReg
 from .objectives.crop_objectives import CropObjective, CropPairObjective

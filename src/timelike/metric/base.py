@@ -24,8 +24,9 @@ from ..sequences.augment import Augmentation
 from ..sequences.time_pool import UNLIMITED, TimePool
 from ..sequences.validation import validate_targets
 from ..train import Objective, Trained, Trainer
-from ..train.base import double_precision_copy, torch_threads
 from ..train.budget import DefaultBudget
+from ..train.double_precision import double_precision_copy
+from ..train.torch_threads import torch_threads
 from ..train.trainer import ValidationScore
 from ..train.validation_split import sample_class_validation
 from . import losses

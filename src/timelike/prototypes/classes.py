@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.parameters import format_value
 from ..models import schema
-from ..train.base import double_precision_copy
+from ..train.double_precision import double_precision_copy
 from .encoder_adapter import first_vector_length
 from .network import AnySimilarity, Averaging, Head, PrototypeNetwork
 

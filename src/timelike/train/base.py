@@ -1,19 +1,16 @@
-"""`Trained`, the base class of models trained with torch, and the double-precision copies used for inference."""
+"""`Trained`, the base class of models that are trained with torch; torch is imported when one is fitted or loaded."""
 
 from __future__ import annotations
 
 import abc
-import copy
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+from ..core.extras import import_extra
 from ..core.parameters import format_value
 from ..models import Model, fingerprint, options, schema
 from ..sequences import Sequences
@@ -22,16 +19,12 @@ from ..sequences.sampling import check_random_state
 from . import clock
 from .budget import N_VALIDATIONS, DefaultBudget
 from .history import HISTORY_SCHEMA, History
-from .learning_check import learning_check_steps, warn_if_not_learned
-from .loop import fit
 from .objective import MIN_CHECKED_STEPS, Objective
 from .schedules import make_schedule
-from .seeds import use_seed
-from .torch_threads import torch_threads as torch_threads  # noqa: PLC0414 - others take it from here
 from .trainer import TRAINER_FIELDS, TRAINING_FIELDS, Precision, Trainer, ValidationScore, check_trainer, trainer_option
-from .weights import load_weights
 
-Network = TypeVar("Network", bound=nn.Module)
+if TYPE_CHECKING:
+    from torch import nn
 
 # the defaults of all methods; each method chooses its own validation data
 _COMMON_TRAINER = Trainer(
@@ -47,8 +40,6 @@ _COMMON_TRAINER = Trainer(
 
 _NEVER = 2**31  # more steps than any training makes; an integer, as a number of validations must be
 _MEMORY_WORDS = "alloc", "out of memory", "overflowed"  # these occur in messages of torch's allocators
-
-_double_copies: WeakKeyDictionary[nn.Module, tuple[list[Tensor], nn.Module]] = WeakKeyDictionary()
 
 
 class Trained(Model):
@@ -170,6 +161,7 @@ class Trained(Model):
 
     @contextmanager
     def _atomic_fit(self) -> Iterator[None]:
+        import_extra("torch", f"{type(self).__name__}.fit")
         with clock.fit_timer(), super()._atomic_fit():
             yield
 
@@ -188,6 +180,8 @@ class Trained(Model):
 
     def _build_seeded_network(self, frame: tuple[int, ...]) -> nn.Module:
         # torch's generator is seeded for the initial weights only: the caller's random numbers do not change
+        from .seeds import use_seed
+
         with use_seed(self.random_state), self._explain_memory_errors():
             return self._build_network(frame)
 
@@ -205,29 +199,35 @@ class Trained(Model):
                 f"{type(self).__name__}({shown}) has a network that does not fit into memory: choose a smaller one"
             ) from error
 
-    @torch_threads()
     def _train(self, objective: Objective, sequences: Sequences, targets: Any = None) -> None:
+        import torch
+
+        from .learning_check import learning_check_steps, warn_if_not_learned
+        from .loop import fit
+        from .torch_threads import torch_threads
+
         objective.owner, objective.divergence_hint = type(self).__name__, self._divergence_hint()
         trainer = self.trainer_
-        settings = {} if trainer.checkpoint is None else self._checkpoint_settings(sequences, targets)
-        objective.checkpoint_settings = settings
-        objective.closing_steps = self._closing_steps(objective, sequences)
-        objective.learning_check_steps = learning_check_steps(objective)
-        limits = self._fit_options(objective)
-        if _max_steps(limits, objective) >= MIN_CHECKED_STEPS:  # long enough for the learning check
-            objective.data_issue = objective.find_data_issue()
-        self.history_ = fit(
-            objective,
-            checkpoint=trainer.checkpoint,
-            progress=self.progress,
-            accelerator=trainer.accelerator or "cpu",
-            devices=trainer.devices or 1,
-            precision=self._precision(),
-            random_state=self.random_state,
-            **limits,
-        )
-        self.network_ = self.network_.to("cpu", torch.float32).eval()  # inference runs here, wherever training ran
-        warn_if_not_learned(self.history_, objective)
+        with torch_threads():
+            settings = {} if trainer.checkpoint is None else self._checkpoint_settings(sequences, targets)
+            objective.checkpoint_settings = settings
+            objective.closing_steps = self._closing_steps(objective, sequences)
+            objective.learning_check_steps = learning_check_steps(objective)
+            limits = self._fit_options(objective)
+            if _max_steps(limits, objective) >= MIN_CHECKED_STEPS:  # long enough for the learning check
+                objective.data_issue = objective.find_data_issue()
+            self.history_ = fit(
+                objective,
+                checkpoint=trainer.checkpoint,
+                progress=self.progress,
+                accelerator=trainer.accelerator or "cpu",
+                devices=trainer.devices or 1,
+                precision=self._precision(),
+                random_state=self.random_state,
+                **limits,
+            )
+            self.network_ = self.network_.to("cpu", torch.float32).eval()  # inference runs here, wherever training ran
+            warn_if_not_learned(self.history_, objective)
 
     def _precision(self) -> Precision:
         """The precision of training; a method that chooses one for "auto" overrides this."""
@@ -284,6 +284,9 @@ class Trained(Model):
 
     def _set_state(self, state: dict[str, Any]) -> None:
         """Set the other attributes first, because the network may depend on them."""
+        import_extra("torch", f"a saved {type(self).__name__}")
+        from .weights import load_weights
+
         state = dict(state)
         weights = state.pop("network_", None)
         super()._set_state(state)
@@ -299,26 +302,3 @@ def _max_steps(limits: Mapping[str, Any], objective: Objective) -> float:
     steps, epochs, batches = limits.get("max_steps"), limits.get("max_epochs"), objective.n_batches()
     by_epochs = math.inf if epochs is None or batches is None else epochs * math.ceil(batches)
     return min(math.inf if steps is None else steps, by_epochs)
-
-
-def double_precision_copy(network: Network) -> Network:
-    """A double-precision copy on the CPU, cached until a weight of the network changes.
-
-    A matrix product rounds each row depending on the number of rows, so the result for a sequence would depend on the
-    other items in the batch; a result computed in double precision and then rounded does not.
-
-    >>> network = nn.Linear(2, 1)
-    >>> double_precision_copy(network) is double_precision_copy(network)
-    True
-    >>> _ = network.weight.data.fill_(3.0)
-    >>> double_precision_copy(network).weight.tolist()
-    [[3.0, 3.0]]
-    """
-    weights = [tensor.detach() for tensor in (*network.parameters(), *network.buffers())]
-    entry = _double_copies.get(network)
-    # values are compared, because torch's version counter misses changes through `.data`
-    if entry is None or len(entry[0]) != len(weights) or not all(map(torch.equal, entry[0], weights)):
-        double = copy.deepcopy(network).double().cpu().eval()
-        entry = _double_copies[network] = [weight.clone() for weight in weights], double
-    network_copy: Network = entry[1]  # type: ignore[assignment]
-    return network_copy

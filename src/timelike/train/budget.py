@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import nn
 
 from ..core.parameters import check_float, check_int
 from .objective import Objective
@@ -70,6 +69,8 @@ class Budget:
         patience: int | None,
     ) -> Budget:
         """A budget from checked options."""
+        from torch import nn
+
         if not isinstance(objective, Objective):
             raise TypeError(f"objective is a {type(objective).__name__}: expected a timelike.train.Objective")
         if not isinstance(getattr(objective, "module", None), nn.Module):

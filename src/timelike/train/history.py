@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..models import schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from torch import Tensor
 
 LOOP_TRACKS = ("loss", "epoch_loss", "score", "rate", "gradient_norm", "seconds")  # tracks that the loop records itself
 
@@ -152,6 +151,8 @@ class History:
 
     def tensors(self) -> dict[str, Tensor]:
         """All tracks as tensors, for a checkpoint."""
+        import torch
+
         tensors = {}
         for name, track in self.tracks.items():
             tensors[f"{name}.steps"] = torch.tensor(track.steps, dtype=torch.int64)

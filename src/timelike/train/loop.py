@@ -28,7 +28,7 @@ from .budget import Budget
 from .callbacks import Callback, DurationNotice, ProgressBar
 from .checkpoints import Checkpoints
 from .history import LOOP_TRACKS, History
-from .objective import MIN_CHECKED_STEPS, Number, Objective
+from .objective import MIN_CHECKED_STEPS, Objective
 from .optimizer_step import (
     DivergenceError,
     NotFiniteError,
@@ -396,7 +396,7 @@ class TrainingLoop:
         agreed: int = self.processes.broadcast(fits)  # clocks differ, but all processes need the same learning rate
         return most if agreed == 0 or (most is not None and agreed > most) else agreed
 
-    def _record_step(self, rates: dict[str, float], numbers: Mapping[str, Number]) -> None:
+    def _record_step(self, rates: dict[str, float], numbers: Mapping[str, Tensor | float]) -> None:
         run = self.run
         if "loss" not in numbers or set(numbers) & (set(LOOP_TRACKS) - {"loss"}):
             raise ValueError(
@@ -535,7 +535,7 @@ def _check_batch(batch: Any) -> Batch:
     raise TypeError(f"batches() returned {what}: expected a timelike.train.Batch with the ids of its sequences")
 
 
-def _to_float(value: Number) -> float:
+def _to_float(value: Tensor | float) -> float:
     return float(value.detach() if isinstance(value, Tensor) else value)
 
 

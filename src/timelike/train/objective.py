@@ -8,15 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor, nn
-from torch.optim import Optimizer
-
-from .batches import Batch
 
 if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+    from .batches import Batch
     from .optimizer_step import OptimizerStep
 
-Number = Tensor | float
 
 FORWARD_SHARE = 0.4  # approximate fraction of a step that the forward pass takes
 MIN_CHECKED_STEPS = 50  # shorter trainings are not checked for learning
@@ -109,13 +108,13 @@ class Objective(ABC):
         """
 
     @abstractmethod
-    def loss(self, batch: Batch) -> Tensor | Mapping[str, Number]:
+    def loss(self, batch: Batch) -> Tensor | Mapping[str, Tensor | float]:
         """The mean loss over a batch, or several numbers for the history, of which `loss` is minimized.
 
         The tensors are on the device of the module, and in its precision.
         """
 
-    def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Number]:
+    def step(self, batch: Batch, optimizer_step: OptimizerStep) -> Mapping[str, Tensor | float]:
         """Make one training step and return the numbers for the history, including `loss`.
 
         A method with several optimisers can update each any number of times::

@@ -151,7 +151,7 @@ class EncoderKernel(Kernel):
     def _encode_tensor(self, x: Tensor) -> Tensor:
         import torch
 
-        from ...train.base import double_precision_copy
+        from ...train.double_precision import double_precision_copy
 
         network = self.encoder if _is_module(self.encoder) else getattr(self.encoder, "network_", None)
         if network is None:

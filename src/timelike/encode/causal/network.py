@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ...core.parameters import check_int
 from ...core.validation.tensors import validate_lengths, validate_network_input
 from ...native.causal import CausalWeights, autograd, batch_invariant, fallback
-from ...train.base import torch_threads
+from ...train.torch_threads import torch_threads
 
 LEAKY_SLOPE = 0.01
 """Negative slope of the leaky ReLUs."""

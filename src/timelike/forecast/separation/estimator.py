@@ -18,7 +18,8 @@ from ...models.options import Option
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
 from ...train import Objective, Trainer
-from ...train.base import double_precision_copy, torch_threads
+from ...train.double_precision import double_precision_copy
+from ...train.torch_threads import torch_threads
 from ..base import ForecastRequest, Futures
 from ..cells import KnownChannels, check_known
 from ..chunks import PackedFrames

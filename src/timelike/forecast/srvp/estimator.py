@@ -17,8 +17,9 @@ from ...models import options
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
 from ...train import Trainer
-from ...train.base import double_precision_copy, torch_threads
+from ...train.double_precision import double_precision_copy
 from ...train.processes import has_bfloat16
+from ...train.torch_threads import torch_threads
 from ...train.trainer import Precision
 from ..base import ForecastRequest, Futures, window_checksum
 from ..chunks import PackedFrames

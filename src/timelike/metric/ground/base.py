@@ -17,7 +17,8 @@ from ...models import Model, options, schema
 from ...sequences import Sequences
 from ...sequences.validation import validate_targets
 from ...train import DivergenceError, Objective, Trained
-from ...train.base import double_precision_copy, torch_threads
+from ...train.double_precision import double_precision_copy
+from ...train.torch_threads import torch_threads
 from ..targets import encode_classes
 
 _BLOCK_STEPS = 1 << 13  # between two looks for Ctrl-C
@@ -118,9 +119,7 @@ class GroundMetric(Trained, FittedMetric):
 
 
 def apply_to_frames(doubled: nn.Module, ready: Sequences) -> NDArray[np.float32]:
-    """Every frame through a network in double precision, (step, output): see `train.base.double_precision_copy` for
-    why.
-    """
+    """Every frame through a network in double precision, (step, output); see `train.double_precision` for why."""
     values = torch.tensor(ready.values)
     with torch.no_grad():
         pieces = [doubled(piece.double()).float() for piece in torch.split(values, _BLOCK_STEPS)]

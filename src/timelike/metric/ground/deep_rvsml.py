@@ -17,8 +17,8 @@ from ...models import options, schema
 from ...sequences import Sequences
 from ...sequences.sampling import RandomState
 from ...train import Batch, Objective, Trainer, shuffled_batches
-from ...train.base import double_precision_copy
 from ...train.budget import DefaultBudget
+from ...train.double_precision import double_precision_copy
 from ...train.optimizers import make_optimizer
 from ..frame_transform import make_mlp
 from .base import GroundMetric, apply_to_frames

@@ -22,7 +22,7 @@ from ...models import options
 from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
 from ...train import Trainer
-from ...train.base import double_precision_copy
+from ...train.double_precision import double_precision_copy
 from ...train.seeds import use_seed
 from ..base import LearnedMetric
 from ..coupled.estimator import PAPER_PRESET

@@ -17,7 +17,7 @@ from ...sequences import as_sequences
 from ...sequences.augment import Augmentation
 from ...sequences.sampling import RandomState
 from ...train import Trainer
-from ...train.base import torch_threads
+from ...train.torch_threads import torch_threads
 from ..aligned_frames.estimator import PAPER_PRESET
 from ..base import AlignmentMetric
 from ..distance_network import DistanceNetwork, compare_batches
