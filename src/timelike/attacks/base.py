@@ -95,15 +95,15 @@ class Attack(abc.ABC):
             The model whose gradients are followed; the attacked model only evaluates the points on the way.
         """
         sequences = validate_sequences(X)
-        found = self._run_batches(model, sequences, y, head, transfer_from, random_state, stop=False)
-        return restore_type(X, sequences._with_values(np.concatenate([point for point, _ in found])))
+        results = self._run_batches(model, sequences, y, head, transfer_from, random_state, stop=False)
+        return restore_type(X, sequences._with_values(np.concatenate([point for point, _ in results])))
 
     def _fooled_mask(
         self, model: Any, X: Any, y: Any, head: Head | None, transfer_from: Any, random_state: RandomState
     ) -> NDArray[np.bool_]:
         """Whether each item can be moved so that the answer is wrong, (item,), or is wrong already."""
-        found = self._run_batches(model, validate_sequences(X), y, head, transfer_from, random_state, stop=True)
-        return np.concatenate([fooled for _, fooled in found])
+        results = self._run_batches(model, validate_sequences(X), y, head, transfer_from, random_state, stop=True)
+        return np.concatenate([is_fooled for _, is_fooled in results])
 
     def _run_batches(
         self,
@@ -254,15 +254,15 @@ class Attack(abc.ABC):
         return make_ball(x, lengths, unit, self.epsilon, norm=self._norm_and_steps[0], bounds=ends, band=self.band)  # type: ignore[arg-type]
 
 
-def restore_type(given: Any, moved: Sequences) -> Any:
+def restore_type(original: Any, sequences: Sequences) -> Any:
     """The moved sequences in the type of the input: `Sequences`, a tensor, an array or a list of arrays."""
-    if isinstance(given, Tensor):
-        return torch.from_numpy(moved.values.reshape(given.shape).copy())
-    if isinstance(given, np.ndarray) and given.dtype != object:
-        return moved.values.reshape(given.shape).copy()
-    if isinstance(given, list | tuple):
-        return [one.reshape(np.shape(old)).copy() for old, one in zip(given, moved, strict=True)]
-    return moved
+    if isinstance(original, Tensor):
+        return torch.from_numpy(sequences.values.reshape(original.shape).copy())
+    if isinstance(original, np.ndarray) and original.dtype != object:
+        return sequences.values.reshape(original.shape).copy()
+    if isinstance(original, list | tuple):
+        return [one.reshape(np.shape(old)).copy() for old, one in zip(original, sequences, strict=True)]
+    return sequences
 
 
 def _refuse_other_classes(target: AttackTarget, source: AttackTarget | None) -> None:

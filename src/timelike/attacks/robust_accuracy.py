@@ -98,12 +98,12 @@ def robustness(
     worst of all   33.33 [6.1 to 79.2]
     """
     sequences, seed = validate_sequences(X), int(check_random_state(random_state).integers(2**62))
-    known = _attacks_by_name(attacks)
-    if not known:
+    named_attacks = _attacks_by_name(attacks)
+    if not named_attacks:
         raise ValueError("attacks is empty: expected one or several, such as attacks.suite(0.1)")
     sources: dict[str, Any] = {"": None} | _sources_by_name(transfer_from)
     correct = {CLEAN_NAME: ~FGSM(0.0)._fooled_mask(model, sequences, y, head, None, seed)}
-    for name, attack in known.items():
+    for name, attack in named_attacks.items():
         for source, other in sources.items():
             correct[f"{name}{source}"] = ~attack._fooled_mask(model, sequences, y, head, other, seed)
     return Robustness(correct)
@@ -143,13 +143,13 @@ def share_interval(correct: NDArray[np.bool_]) -> Interval:
 def _attacks_by_name(attacks: Any) -> dict[str, Attack]:
     if isinstance(attacks, Attack):
         attacks = [attacks]
-    found = dict(attacks) if isinstance(attacks, Mapping) else {repr(attack): attack for attack in attacks}
-    for name, attack in found.items():
+    named_attacks = dict(attacks) if isinstance(attacks, Mapping) else {repr(attack): attack for attack in attacks}
+    for name, attack in named_attacks.items():
         if not isinstance(attack, Attack):
             raise TypeError(f"attacks has {name}, a {type(attack).__name__}: expected attacks, such as PGD(0.1)")
         if name in (CLEAN_NAME, WORST_NAME):
             raise ValueError(f"attacks has one by the name {name!r}, which is taken: give it another")
-    return found
+    return named_attacks
 
 
 def _sources_by_name(transfer_from: Any) -> dict[str, Any]:

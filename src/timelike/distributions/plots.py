@@ -175,8 +175,8 @@ def plot_particle_images(groups: Mapping[str, Any], *, columns: int = 8, rows: i
     >>> figure = ds.plot_particle_images({"noise": np.zeros((4, 1024))}, columns=2, rows=2)
     """
     columns, rows = check_int(columns, "columns", 1), check_int(rows, "rows", 1)
-    shown = {name: _to_images(some, f"groups[{name!r}]")[: columns * rows] for name, some in groups.items()}
-    return draw.plot_mosaic(shown, columns=columns, dark=check_bool(dark, "dark"))
+    images = {name: _to_images(some, f"groups[{name!r}]")[: columns * rows] for name, some in groups.items()}
+    return draw.plot_mosaic(images, columns=columns, dark=check_bool(dark, "dark"))
 
 
 def grid_points(box: Box, size: int) -> Floats:
@@ -204,18 +204,18 @@ def _check_table(discriminators: Mapping[str, Any]) -> Table:
     """Rows of columns; columns alone are one row without a name."""
     if not isinstance(discriminators, Mapping) or not discriminators:
         raise TypeError(f"discriminators={discriminators!r:.60}: expected {{name: discriminator}}, at least one")
-    nested = [isinstance(one, Mapping) for one in discriminators.values()]
-    if any(nested) and not all(nested):
+    is_row = [isinstance(one, Mapping) for one in discriminators.values()]
+    if any(is_row) and not all(is_row):
         raise TypeError("discriminators has rows and single ones side by side: expected {row: {column: …}} throughout")
-    return discriminators if all(nested) else {"": discriminators}
+    return discriminators if all(is_row) else {"": discriminators}
 
 
-def _validate_plane_points(given: Any, name: str) -> Floats:
-    return _validate_points(given, name, 2)
+def _validate_plane_points(value: Any, name: str) -> Floats:
+    return _validate_points(value, name, 2)
 
 
-def _validate_points(given: Any, name: str, dimension: int) -> Floats:
-    points = validate_array(given.to_numpy() if hasattr(given, "iloc") else given, name).astype(np.float64)
+def _validate_points(value: Any, name: str, dimension: int) -> Floats:
+    points = validate_array(value.to_numpy() if hasattr(value, "iloc") else value, name).astype(np.float64)
     if points.ndim != 2 or points.shape[1] != dimension or not len(points):
         raise ValueError(f"{name} has shape {points.shape}: expected (item, {dimension}), the dimensions of the figure")
     return points
@@ -235,8 +235,8 @@ def _square_box(margin: float, *samples: Floats) -> Box:
     return middle[0] - half, middle[0] + half, middle[1] - half, middle[1] + half
 
 
-def _to_images(some: Any, name: str) -> Floats:
-    vectors = np.asarray(some, np.float64)
+def _to_images(particles: Any, name: str) -> Floats:
+    vectors = np.asarray(particles, np.float64)
     side = round(vectors.shape[-1] ** 0.5) if vectors.ndim == 2 else 0
     if not side or side * side != vectors.shape[1]:
         raise ValueError(f"{name} has shape {vectors.shape}: expected (item, height · width) of square pictures")

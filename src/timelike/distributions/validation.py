@@ -117,18 +117,22 @@ def as_vectors(sample: Sample, name: str) -> NDArray[np.float64]:
     return np.ascontiguousarray(values, np.float64)
 
 
-def refuse_non_vectors(*given: tuple[Sample, str]) -> None:
+def refuse_non_vectors(*named_samples: tuple[Sample, str]) -> None:
     """An error where items of samples are not all as long, or not complete, so that they are no vectors."""
-    if any(isinstance(sample, Sequences) for sample, _ in given):
-        _refuse_other_lengths(*given)
-    for sample, name in given:
+    if any(isinstance(sample, Sequences) for sample, _ in named_samples):
+        _refuse_other_lengths(*named_samples)
+    for sample, name in named_samples:
         refuse_missing(sample, "a kernel of vectors", name)
 
 
-def _refuse_other_lengths(*given: tuple[Sample, str]) -> None:
-    lengths = [length for sample, _ in given for length in _length_range(sample)]
+def _refuse_other_lengths(*named_samples: tuple[Sample, str]) -> None:
+    lengths = [length for sample, _ in named_samples for length in _length_range(sample)]
     if min(lengths) != max(lengths):
-        names, have = (given[0][1], "has") if len(given) == 1 else (" and ".join(name for _, name in given), "have")
+        names, have = (
+            (named_samples[0][1], "has")
+            if len(named_samples) == 1
+            else (" and ".join(name for _, name in named_samples), "have")
+        )
         raise ValueError(
             f"{names} {have} sequences of {min(lengths)} to {max(lengths)} steps, which a kernel of vectors cannot "
             "compare: use one of sequences, such as EncoderKernel(timelike.Rocket(), RBF()) or "

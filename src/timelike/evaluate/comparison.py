@@ -109,10 +109,10 @@ def compare(
     >>> import timelike as tl
     >>> X = np.sin(np.arange(24) * np.repeat([0.5, 0.6], 10)[:, None] + np.arange(20)[:, None])
     >>> y = np.repeat(["slow", "fast"], 10)
-    >>> found = tl.compare(X, y, ["euclidean", "dtw"], random_state=0, progress=False)
-    >>> [row.method for row in found.rows], found.design
+    >>> comparison = tl.compare(X, y, ["euclidean", "dtw"], random_state=0, progress=False)
+    >>> [row.method for row in comparison.rows], comparison.design
     (['euclidean', 'dtw'], '5 folds, stratified')
-    >>> found.best().predict(X[:1])
+    >>> comparison.best().predict(X[:1])
     array(['slow'], dtype='<U4')
     """
     minutes = None if budget is None else check_float(budget, "budget", above=0.0)
@@ -173,10 +173,10 @@ class Comparison:
 
     def ranked_rows(self, name: str | None = None) -> list[ComparisonRow]:
         """Rows that finished, the best first; of equals the cheaper one."""
-        wanted = self._check_score(name)
-        done = [row for row in self.rows if row.state == "finished" and wanted in row.scores]
-        sign = -1 if HIGHER_IS_BETTER[wanted] else 1
-        return sorted(done, key=lambda row: sign * row.scores[wanted].mean)
+        score_name = self._check_score(name)
+        done = [row for row in self.rows if row.state == "finished" and score_name in row.scores]
+        sign = -1 if HIGHER_IS_BETTER[score_name] else 1
+        return sorted(done, key=lambda row: sign * row.scores[score_name].mean)
 
     def best(self) -> Any:
         """The best method, fitted on everything: an estimator that predicts, or a metric where only distances count.
@@ -184,20 +184,20 @@ class Comparison:
         It trains without a time limit, whatever the budget was. Preparation steps are part of it, in a scikit-learn
         Pipeline; a metric takes sequences that are already prepared.
         """
-        ranked = self.ranked_rows()
-        if not ranked:
+        rows = self.ranked_rows()
+        if not rows:
             raise ValueError(f"no method has finished, so none is the best: {self._failure_reasons()}")
         if self.problem is None:
             raise ValueError(
-                f"the best is {ranked[0].method!r}, but a comparison that was read from a file has neither the data "
+                f"the best is {rows[0].method!r}, but a comparison that was read from a file has neither the data "
                 "nor the methods: fit it yourself, or compare again"
             )
-        method = next(one for one in self.methods if one.name == ranked[0].method)
+        method = next(one for one in self.methods if one.name == rows[0].method)
         model = method.make_model(self.seed, None)
         ready = not hasattr(model, "fit") or (method.is_fitted and model is method.model)
         steps, (X,), _ = prepare_parts(method.prepare, method.steps, model, self.problem.y, self.problem.X)
-        fitted = model if ready else model.fit(X, self.problem.y)
-        return make_pipeline(*steps, fitted) if steps and hasattr(fitted, "predict") else fitted
+        fitted_model = model if ready else model.fit(X, self.problem.y)
+        return make_pipeline(*steps, fitted_model) if steps and hasattr(fitted_model, "predict") else fitted_model
 
     def _check_score(self, name: str | None) -> str:
         return self.scores[0] if name is None else check_choice(name, "name", self.scores)
@@ -214,13 +214,13 @@ class Comparison:
 
     def test_description(self, name: str | None = None) -> str:
         """The paired test behind `differences`, and the correction."""
-        wanted = self._check_score(name)
+        score_name = self._check_score(name)
         if not self.is_single_split:
             test = "corrected resampled t-test over folds (Nadeau and Bengio; of folds that all differ alike, over "
             test += f"{'items' if self.groups is None else 'groups'})"
-        elif wanted == "eer":
+        elif score_name == "eer":
             test = "paired bootstrap over " + ("items" if self.groups is None else "groups")
-        elif wanted == "accuracy" and self.groups is None:
+        elif score_name == "accuracy" and self.groups is None:
             test = "exact McNemar test over items"
         else:
             test = "permutation test over " + ("items" if self.groups is None else "groups")
@@ -228,20 +228,20 @@ class Comparison:
 
     def differences(self, name: str | None = None) -> tuple[MethodDifference, ...]:
         """Every two methods that finished, the better one first, with a paired test."""
-        wanted, ranked = self._check_score(name), self.ranked_rows(name)
-        pairs = [(a, b) for i, a in enumerate(ranked) for b in ranked[i + 1 :]]
-        p_values = [self._p_value(a, b, wanted) for a, b in pairs]
-        raised = score.holm_correction(p_values).tolist() if pairs else []
-        apart = [abs(a.scores[wanted].mean - b.scores[wanted].mean) for a, b in pairs]
-        rows = zip(pairs, apart, p_values, raised, strict=True)
+        score_name, ranked_rows = self._check_score(name), self.ranked_rows(name)
+        pairs = [(a, b) for i, a in enumerate(ranked_rows) for b in ranked_rows[i + 1 :]]
+        p_values = [self._p_value(a, b, score_name) for a, b in pairs]
+        corrected_p_values = score.holm_correction(p_values).tolist() if pairs else []
+        score_differences = [abs(a.scores[score_name].mean - b.scores[score_name].mean) for a, b in pairs]
+        rows = zip(pairs, score_differences, p_values, corrected_p_values, strict=True)
         return tuple(MethodDifference(a.method, b.method, d, p, q) for (a, b), d, p, q in rows)
 
     def _p_value(self, a: ComparisonRow, b: ComparisonRow, name: str) -> float:
         if not self.is_single_split:
-            apart = np.subtract(a.values(name), b.values(name))
+            fold_differences = np.subtract(a.values(name), b.values(name))
             rounding = 1e-12 * max(np.abs(a.values(name)).max(), np.abs(b.values(name)).max())
-            if np.ptp(apart) > rounding or not apart.any():
-                return score.corrected_t_test(apart, self.overlap)
+            if np.ptp(fold_differences) > rounding or not fold_differences.any():
+                return score.corrected_t_test(fold_differences, self.overlap)
             # folds all differ by the same, so a t-test would be certain: signs of folds or the items of all decide
             if name == "eer":
                 return float(min(1.0, 2.0 ** (1 - len(a.folds))))
@@ -264,8 +264,8 @@ class Comparison:
         return ["method", *self.scores, "p", "fit s", "predict s", "memory MB", "remarks"]
 
     def _shown_rows(self) -> list[ComparisonRow]:
-        ranked = self.ranked_rows()
-        return [*ranked, *(row for row in self.rows if row not in ranked)]
+        ranked_rows = self.ranked_rows()
+        return [*ranked_rows, *(row for row in self.rows if row not in ranked_rows)]
 
     def _table_rows(self) -> list[list[str]]:
         best = [row.method for row in self.ranked_rows()[:1]]
@@ -295,18 +295,20 @@ class Comparison:
         return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
 
     def _summary_lines(self) -> list[str]:
-        tested = [f"p: against the best, by {self.test_description()}."] if len(self.ranked_rows()) > 1 else []
+        test_lines = [f"p: against the best, by {self.test_description()}."] if len(self.ranked_rows()) > 1 else []
         how = f"{self.design.capitalize()}; 95 % intervals; seconds and memory of one fold."
-        return [how, *tested, *(f"Note: {note}." for note in self.notes)]
+        return [how, *test_lines, *(f"Note: {note}." for note in self.notes)]
 
     def plot(self, name: str | None = None) -> Figure:
         """Scores with their intervals, the best above; folds as dots."""
-        wanted, rows = self._check_score(name), self.ranked_rows(name)
+        score_name, rows = self._check_score(name), self.ranked_rows(name)
         if not rows:
             raise ValueError(f"no method has finished, so there is nothing to draw: {self._failure_reasons()}")
-        bounds = [(row.scores[wanted].mean, row.scores[wanted].low, row.scores[wanted].high) for row in rows]
-        folds = [() if self.is_single_split else row.values(wanted) for row in rows]
-        return drawing.plot_scores([row.method for row in rows], bounds, folds, wanted)
+        bounds = [
+            (row.scores[score_name].mean, row.scores[score_name].low, row.scores[score_name].high) for row in rows
+        ]
+        folds = [() if self.is_single_split else row.values(score_name) for row in rows]
+        return drawing.plot_scores([row.method for row in rows], bounds, folds, score_name)
 
     def _repr_html_(self) -> str:
         paragraphs = map(html.paragraph, self._summary_lines())

@@ -122,8 +122,8 @@ def few_shot(
     >>> import timelike as tl
     >>> level = np.repeat(np.arange(6.0), 10)
     >>> X = np.random.default_rng(0).normal(0, 1, (60, 8)) + level[:, None]
-    >>> found = few_shot("dtw", X, level, n_way=3, k_shot=2, n_query=5, n_tasks=100, random_state=0)
-    >>> found.accuracies.shape, 1 / 3 < found.accuracy < 1
+    >>> result = few_shot("dtw", X, level, n_way=3, k_shot=2, n_query=5, n_tasks=100, random_state=0)
+    >>> result.accuracies.shape, 1 / 3 < result.accuracy < 1
     ((100,), True)
     """
     check_choice(aggregation, "aggregation", ("mean", "nearest"))

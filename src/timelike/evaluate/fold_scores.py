@@ -70,31 +70,36 @@ def _fit_model(model: Any, X: Sequences, y: NDArray[Any]) -> Any:
 
 
 def _measure_time(work: Callable[[], T]) -> tuple[T, float]:
-    began = time.perf_counter()
-    done = work()
-    return done, time.perf_counter() - began
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start
 
 
 def _score_predictions(result: FoldResult, problem: ComparisonProblem, fold: int, answer: Any) -> None:
     test = problem.folds[fold][1]
-    truth, given = problem.y[test], validate_predictions(answer, problem.ids[test], is_regression=problem.is_regression)
+    truth, predictions = (
+        problem.y[test],
+        validate_predictions(answer, problem.ids[test], is_regression=problem.is_regression),
+    )
     if problem.is_regression:
         with np.errstate(over="ignore"):
-            items = (given - truth) ** 2
+            items = (predictions - truth) ** 2
             mean = float(items.mean())
         if not np.isfinite(mean):
-            raise ValueError(f"predict() gave numbers up to {np.abs(given).max():g}, whose squared error is infinite")
+            raise ValueError(
+                f"predict() gave numbers up to {np.abs(predictions).max():g}, whose squared error is infinite"
+            )
         result.items["mse"], result.values["mse"] = items.tolist(), mean
     else:
-        right = score.is_correct(truth, given).astype(np.float64)
+        right = score.is_correct(truth, predictions).astype(np.float64)
         result.items["accuracy"], result.values["accuracy"] = right.tolist(), float(right.mean())
 
 
 def _score_distances(
-    result: FoldResult, fitted: Any, problem: ComparisonProblem, fold: int, parts: tuple[Sequences, ...]
+    result: FoldResult, model: Any, problem: ComparisonProblem, fold: int, parts: tuple[Sequences, ...]
 ) -> None:
     """Scores of the distances between prepared sequences, `parts` being the training and the test part."""
-    metric = find_metric(fitted)
+    metric = find_metric(model)
     train, test = problem.folds[fold]
     X_train, X_test = parts
     if metric is None:
@@ -119,17 +124,17 @@ def _score_pairs(
 ) -> None:
     """Of all pairs of test sequences; the draws depend on the fold alone, so that methods can be compared by them."""
     labels = problem.y[test]
-    far, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
+    pair_distances, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
     if same.all() or not same.any():
         result.missing_scores["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
         return
-    result.values["eer"] = score.equal_error_rate(far, same)
+    result.values["eer"] = score.equal_error_rate(pair_distances, same)
     groups = problem.resampling_units(test)
     draws = score.resampled_error_rates(
         (distances + distances.T) / 2,
         labels,
         groups=groups,
-        n_resamples=max(50, min(_MAX_RESAMPLES, _MAX_RESAMPLED_PAIRS // len(far))),
+        n_resamples=max(50, min(_MAX_RESAMPLES, _MAX_RESAMPLED_PAIRS // len(pair_distances))),
         random_state=fold,
     )
     result.draws["eer"] = draws.tolist()
@@ -155,12 +160,14 @@ def validate_predictions(answer: Any, ids: NDArray[Any], *, is_regression: bool)
     >>> validate_predictions([[1.0], [2.0]], np.array(["a", "b"]), is_regression=True)
     array([1., 2.])
     """
-    given = validate_array(answer, "predict()") if is_regression else _to_label_array(answer)
+    predictions = validate_array(answer, "predict()") if is_regression else _to_label_array(answer)
     n = len(ids)
-    if given.shape not in ((n,), (n, 1)):
+    if predictions.shape not in ((n,), (n, 1)):
         what = "number" if is_regression else "class"
-        raise ValueError(f"predict() gave shape {given.shape} for {n} sequences: expected ({n},), one {what} each")
-    return _check_finite(given.reshape(n).astype(np.float64), ids) if is_regression else given.reshape(n)
+        raise ValueError(
+            f"predict() gave shape {predictions.shape} for {n} sequences: expected ({n},), one {what} each"
+        )
+    return _check_finite(predictions.reshape(n).astype(np.float64), ids) if is_regression else predictions.reshape(n)
 
 
 def _to_label_array(answer: Any) -> NDArray[Any]:

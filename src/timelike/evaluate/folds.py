@@ -114,10 +114,10 @@ def validate_folds(cv: Any, X: Sequences, y: NDArray[Any], groups: NDArray[Any] 
 
 def _refuse_shared_groups(folds: Folds, groups: NDArray[Any]) -> None:
     for i, (train, test) in enumerate(folds):
-        shared = np.intersect1d(groups[train], groups[test])
-        if len(shared):
+        shared_groups = np.intersect1d(groups[train], groups[test])
+        if len(shared_groups):
             raise ValueError(
-                f"cv: fold {i} learns from group {format_value(shared.tolist()[0])} and is tested on it: use a "
+                f"cv: fold {i} learns from group {format_value(shared_groups.tolist()[0])} and is tested on it: use a "
                 "splitter of groups, such as GroupKFold"
             )
 

@@ -48,29 +48,30 @@ class ComparedMethod:
             return self.model
         if isinstance(self.model, Metric) and components.is_fitted(self.model):
             return self.model
-        wanted = {"random_state": seed} | ({} if seconds is None else {"max_time": seconds})
-        given = self.model.get_params(deep=True)
+        defaults = {"random_state": seed} | ({} if seconds is None else {"max_time": seconds})
+        parameters = self.model.get_params(deep=True)
         unset = {
-            name: wanted[option]
-            for name, value in given.items()
-            if value is None and (option := name.rpartition("__")[2]) in wanted and self._may_change(name, given)
+            name: defaults[option]
+            for name, value in parameters.items()
+            if value is None and (option := name.rpartition("__")[2]) in defaults and self._may_change(name, parameters)
         }
         return clone(self.model).set_params(**unset)
 
     @property
     def accepts_time_limit(self) -> bool:
         """Whether it can be told how long it may train."""
-        given = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
+        parameters = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
         return any(
-            value is None and name.rpartition("__")[2] == "max_time" and self._may_change(name, given)
-            for name, value in given.items()
+            value is None and name.rpartition("__")[2] == "max_time" and self._may_change(name, parameters)
+            for name, value in parameters.items()
         )
 
-    def _may_change(self, name: str, given: dict[str, Any]) -> bool:
+    def _may_change(self, name: str, parameters: dict[str, Any]) -> bool:
         outer = name.split("__")[:-1]
         inside = ["__".join(outer[: i + 1]) for i in range(len(outer))]
         return not any(
-            isinstance(given.get(part), FrozenEstimator) or components.is_fitted(given.get(part)) for part in inside
+            isinstance(parameters.get(part), FrozenEstimator) or components.is_fitted(parameters.get(part))
+            for part in inside
         )
 
     @property
@@ -78,8 +79,8 @@ class ComparedMethod:
         """Whether it, or a part of it, came fitted and is used as it is."""
         if isinstance(self.model, Metric):
             return components.is_fitted(self.model)
-        given = self.model.get_params(deep=False).values() if hasattr(self.model, "get_params") else ()
-        return any(isinstance(part, FrozenEstimator) or components.is_fitted(part) for part in given)
+        parts = self.model.get_params(deep=False).values() if hasattr(self.model, "get_params") else ()
+        return any(isinstance(part, FrozenEstimator) or components.is_fitted(part) for part in parts)
 
     @property
     def description(self) -> str:
@@ -90,9 +91,9 @@ class ComparedMethod:
 
 
 def _describe_options(model: Any) -> str:
-    given = model.get_params(deep=True) if hasattr(model, "get_params") else {}
-    options = ", ".join(f"{name}={value}" for name, value in sorted(given.items()))
-    return f"{type(model).__name__}({options})" if given else repr(model)
+    parameters = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+    options = ", ".join(f"{name}={value}" for name, value in sorted(parameters.items()))
+    return f"{type(model).__name__}({options})" if parameters else repr(model)
 
 
 # what is tried when nothing is named, the cheapest first; each class is found by its public name when it is made
@@ -134,12 +135,12 @@ def parse_methods(
     methods: Any, X: Sequences, *, is_regression: bool, needs_predictions: bool, prepare: tuple[Any, ...] = ()
 ) -> list[ComparedMethod]:
     """The methods of the argument `methods`, each with its name; `needs_predictions` is as in `ComparisonProblem`."""
-    given = _entries_by_name(methods, is_regression, X)
-    if not given:
+    entries = _entries_by_name(methods, is_regression, X)
+    if not entries:
         raise ValueError("methods is empty: expected names, metrics, encoders or estimators, or None for all")
     return [
         ComparedMethod(name, _as_predictor(one, name, is_regression, needs_predictions), prepare, steps)
-        for name, (one, steps) in given.items()
+        for name, (one, steps) in entries.items()
     ]
 
 
@@ -168,20 +169,20 @@ def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
     names = list(DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS)
     if not ragged:
         return names
-    kept = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
-    return kept + [name + _RESAMPLED_SUFFIX for name in _RESAMPLED_METHODS if name in names]
+    ragged_names = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
+    return ragged_names + [name + _RESAMPLED_SUFFIX for name in _RESAMPLED_METHODS if name in names]
 
 
 def _parse_entry(one: Any, numeric: bool, X: Sequences) -> tuple[str, MethodEntry]:
     """What to call it, and the method behind a word: one of the usual names, a public class, or a metric."""
     if not isinstance(one, str):
         return _display_name(one), (one, ())
-    word, resampled = one.removesuffix(_RESAMPLED_SUFFIX), one.endswith(_RESAMPLED_SUFFIX)
+    word, is_resampled = one.removesuffix(_RESAMPLED_SUFFIX), one.endswith(_RESAMPLED_SUFFIX)
     model = _model_from_word(word, one, numeric)
-    return one, (_ignore_missing(model) if X.has_missing else model, (Resample(),) if resampled else ())
+    return one, (_ignore_missing(model) if X.has_missing else model, (Resample(),) if is_resampled else ())
 
 
-def _model_from_word(word: str, given: str, numeric: bool) -> Any:
+def _model_from_word(word: str, entry: str, numeric: bool) -> Any:
     usual = DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS
     if word in usual:
         return usual[word]()
@@ -191,7 +192,7 @@ def _model_from_word(word: str, given: str, numeric: bool) -> Any:
         return registry.find_class(word)()
     except (ValueError, TypeError):
         raise ValueError(
-            f"methods has {given!r}: expected one of {', '.join(map(repr, usual))}, a metric such as 'dtw', or a "
+            f"methods has {entry!r}: expected one of {', '.join(map(repr, usual))}, a metric such as 'dtw', or a "
             f"public name such as 'SiameseGRU'; {_RESAMPLED_SUFFIX!r} after it brings sequences to one length"
         ) from None
 
@@ -230,16 +231,16 @@ def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
     return one
 
 
-def find_metric(fitted: Any) -> Metric | None:
+def find_metric(model: Any) -> Metric | None:
     """The metric by which a fitted method compares sequences, or None."""
-    if isinstance(fitted, Metric):
-        return fitted
-    metric = getattr(fitted, "metric", None)
+    if isinstance(model, Metric):
+        return model
+    metric = getattr(model, "metric", None)
     if callable(metric):  # a verb of `Prototypes`, whose encoder is not all it compares by
         return find_metric(metric())
     for inner in ("metric_", "encoder_", "best_estimator_"):
-        if hasattr(fitted, inner):
-            return find_metric(getattr(fitted, inner))
+        if hasattr(model, inner):
+            return find_metric(getattr(model, inner))
     return None
 
 

@@ -188,12 +188,13 @@ def _with_groups(both: Sequences, X: Sequences, X_test: Sequences) -> Sequences:
     return both.replace(groups=train_groups + [f"{prefix}{group}" for group in test_groups])
 
 
-def _unknown_class_notes(y: NDArray[Any], tested: NDArray[Any]) -> tuple[str, ...]:
-    new = np.setdiff1d(tested, y)
-    if not len(new):
+def _unknown_class_notes(y: NDArray[Any], test_labels: NDArray[Any]) -> tuple[str, ...]:
+    unknown_classes = np.setdiff1d(test_labels, y)
+    if not len(unknown_classes):
         return ()
-    n = int(np.isin(tested, new).sum())
+    n = int(np.isin(test_labels, unknown_classes).sum())
     return (
-        f"{n} of {len(tested)} test sequences are of classes that the training part has not, such as "
-        f"{format_value(new.tolist()[0])}: no answer about them can be right, and average precision leaves them out",
+        f"{n} of {len(test_labels)} test sequences are of classes that the training part has not, such as "
+        f"{format_value(unknown_classes.tolist()[0])}: no answer about them can be right, and average precision leaves "
+        "them out",
     )

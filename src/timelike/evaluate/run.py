@@ -94,23 +94,23 @@ class ComparisonRun:
         return time.monotonic() - self.started_at
 
     def _record_missing(self) -> None:
-        filled = [row for row in self.rows if any(fold.interpolated for fold in row.folds)]
-        if filled:
-            share = float(np.isnan(self.problem.X.values).mean())
+        interpolated_rows = [row for row in self.rows if any(fold.interpolated for fold in row.folds)]
+        if interpolated_rows:
+            missing_fraction = float(np.isnan(self.problem.X.values).mean())
             self.notes.append(
-                f"{share:.2g} of all values are missing; for {len(filled)} of {len(self.rows)} methods, which cannot "
-                "take them, they were interpolated in time"
+                f"{missing_fraction:.2g} of all values are missing; for {len(interpolated_rows)} of {len(self.rows)} "
+                "methods, which cannot take them, they were interpolated in time"
             )
 
     def _run_method(self, method: ComparedMethod, bar: ProgressMeter) -> ComparisonRow:
         """Run a method on all folds, or as many as possible."""
         bar.set_description(method.name)
         folds: list[FoldResult] = []
-        self.current, ended = (method, folds), _MethodOutcome("finished", "")
+        self.current, final_outcome = (method, folds), _MethodOutcome("finished", "")
         for fold in range(len(self.problem.folds)):
             outcome = self._load_fold(method, fold) or self._try_fold(method, fold, begun=bool(folds))
             if isinstance(outcome, _MethodOutcome):
-                ended = outcome
+                final_outcome = outcome
                 break
             self.speed.record(
                 method.name, self.estimated_seconds[method.name], outcome.fit_seconds + outcome.predict_seconds
@@ -118,7 +118,7 @@ class ComparisonRun:
             folds.append(outcome)
             bar.update(self.estimated_seconds[method.name])
         bar.update(self.estimated_seconds[method.name] * (len(self.problem.folds) - len(folds)))
-        return self._make_row(method, *ended, folds)
+        return self._make_row(method, *final_outcome, folds)
 
     def _load_fold(self, method: ComparedMethod, fold: int) -> FoldResult | None:
         """The stored result of an earlier run, if that had as much time to train."""
@@ -154,9 +154,11 @@ class ComparisonRun:
             return _MethodOutcome("failed", _describe_error(error, fold, len(self.problem.folds)))
 
     def _make_row(self, method: ComparedMethod, state: str, reason: str, folds: list[FoldResult]) -> ComparisonRow:
-        fitted = "came fitted, and was used as it is" if method.is_fitted and folds else ""
-        filled = "missing values interpolated" if any(fold.interpolated for fold in folds) else ""
-        remarks = filter(None, [reason, fitted, filled, self.limit_notes.get(method.name, "") if folds else ""])
+        fitted_note = "came fitted, and was used as it is" if method.is_fitted and folds else ""
+        missing_note = "missing values interpolated" if any(fold.interpolated for fold in folds) else ""
+        remarks = filter(
+            None, [reason, fitted_note, missing_note, self.limit_notes.get(method.name, "") if folds else ""]
+        )
         return make_row(method.name, state, "; ".join(remarks), folds, self.problem)
 
     def _run_fold(self, method: ComparedMethod, fold: int) -> FoldResult:
@@ -190,10 +192,10 @@ class ComparisonRun:
         if self.deadline is None:
             return ""
         left = self.deadline - time.monotonic()
-        needed = self.speed.estimate(method.name, self.estimated_seconds[method.name]) * (
+        seconds_needed = self.speed.estimate(method.name, self.estimated_seconds[method.name]) * (
             len(self.problem.folds) - fold
         )
-        if (needed * _MIN_TRAINING_SHARE if method.accepts_time_limit else needed) <= left:
+        if (seconds_needed * _MIN_TRAINING_SHARE if method.accepts_time_limit else seconds_needed) <= left:
             return ""
         if self._is_cheapest(method):
             if fold == 0:
@@ -202,7 +204,9 @@ class ComparisonRun:
                     "run all the same"
                 )
             return ""
-        return f"not in the budget: about {_format_duration(needed)} needed, {_format_duration(max(left, 0))} left"
+        return (
+            f"not in the budget: about {_format_duration(seconds_needed)} needed, {_format_duration(max(left, 0))} left"
+        )
 
     def _skip_remaining(self) -> None:
         """After Ctrl-C: rows for the current method with its finished folds, and for those not begun."""
@@ -325,11 +329,11 @@ class SpeedTracker:
         self._ratios: list[float] = []
         self._seconds_by_method: dict[str, list[float]] = {}
 
-    def record(self, name: str, guess: float, took: float) -> None:
+    def record(self, name: str, guess: float, seconds: float) -> None:
         """Record the seconds of a finished fold beside the estimate."""
-        self._seconds_by_method.setdefault(name, []).append(took)
+        self._seconds_by_method.setdefault(name, []).append(seconds)
         if guess > _MIN_MEASURED_SECONDS:
-            self._ratios.append(took / guess)
+            self._ratios.append(seconds / guess)
 
     def estimate(self, name: str, guess: float) -> float:
         """Seconds for a fold: the mean of recorded ones, or the estimate at the measured speed of the machine."""

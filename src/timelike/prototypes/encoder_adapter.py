@@ -34,8 +34,8 @@ _MAX_BATCH_NUMBERS = 1 << 21  # of a batch for a user's module, whose memory use
 
 def check_encoder(value: Any, name: str) -> Any:
     """An encoder of the library, fitted or not, a torch module, or None."""
-    given = components.unfreeze(value)
-    if given is None or isinstance(given, nn.Module) or is_encoder(given):
+    encoder = components.unfreeze(value)
+    if encoder is None or isinstance(encoder, nn.Module) or is_encoder(encoder):
         return value
     raise TypeError(
         f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), a torch module (x, lengths) → "
@@ -57,10 +57,10 @@ def is_encoder(value: Any) -> bool:
 
 
 def prepare_encoder(
-    given: Any, sequences: Sequences, labels: Any, *, freeze: bool, standardize: bool, random_state: RandomState
+    value: Any, sequences: Sequences, labels: Any, *, freeze: bool, standardize: bool, random_state: RandomState
 ) -> Any:
     """A copy of the encoder: unchanged if it is fitted, initialized if it will be trained with labels, else fitted."""
-    encoder = components.unfreeze(given)
+    encoder = components.unfreeze(value)
     if encoder is None:
         # only long sequences are pooled over time: a stream of a pooled encoder has a maximum length
         long = TimePool.from_lengths(sequences.lengths, MAX_FRAMES).factor > 1
@@ -86,16 +86,17 @@ def _reduce_features(encoder: Any, sequences: Sequences, random_state: RandomSta
     return WhitenedCosine(encoder, n_features=N_COMPONENTS, random_state=random_state).fit(sequences)
 
 
-def fit_extra_encoders(given: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
+def fit_extra_encoders(encoders: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
     """Fitted copies of the extra encoders; None for discriminants of two kinds of features.
 
     They keep all directions in which sequences differ, whereas a network trained on few classes keeps few.
     """
-    if given is None:
+    if encoders is None:
         kinds: list[Any] = [Rocket(causal=True, random_state=random_state), StatisticsEncoder()]  # both read streams
-        given = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
+        encoders = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
     return [
-        components.fitted_copy(_with_seed(components.unfreeze(one), random_state), sequences, labels) for one in given
+        components.fitted_copy(_with_seed(components.unfreeze(one), random_state), sequences, labels)
+        for one in encoders
     ]
 
 
@@ -152,8 +153,8 @@ def encoder_module(encoder: Any, *, unit: bool = False) -> nn.Module:
 
 def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
     """Vectors (item, feature) of checked sequences, in evaluation mode."""
-    found: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
-    return found
+    vectors: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
+    return vectors
 
 
 def encoder_fingerprint(network: nn.Module | None, scaler: Any) -> str | int:
@@ -172,19 +173,19 @@ class EncoderModule(nn.Module):
     def __init__(self, network: nn.Module, whitener: Any = None, *, unit: bool = False) -> None:
         super().__init__()
         self.network, self.unit = network, unit
-        known = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
-        self.register_buffer("center", None if known is None else known[0])
-        self.register_buffer("whitening_matrix", None if known is None else known[1])
+        whitening = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
+        self.register_buffer("center", None if whitening is None else whitening[0])
+        self.register_buffer("whitening_matrix", None if whitening is None else whitening[1])
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(item, time, channel) → (item, feature)."""
         if isinstance(self.network, DistanceNetwork):
-            known = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
-            found: Tensor = self.network.features(x, known).values[:, 0]
+            valid_lengths = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+            vectors: Tensor = self.network.features(x, valid_lengths).values[:, 0]
         else:
-            found = self.network(x, lengths)
-        found = found if self.center is None else (found - self.center) @ self.whitening_matrix
-        return F.normalize(found, dim=-1) if self.unit else found
+            vectors = self.network(x, lengths)
+        vectors = vectors if self.center is None else (vectors - self.center) @ self.whitening_matrix
+        return F.normalize(vectors, dim=-1) if self.unit else vectors
 
 
 class CombinedStream(Stream):
@@ -195,9 +196,9 @@ class CombinedStream(Stream):
 
     def push(self, sample: Any) -> Floats:
         """The vector (feature,) with this sample."""
-        found = concatenate_vectors([stream.push(sample)[None] for stream in self._streams])
+        vectors = concatenate_vectors([stream.push(sample)[None] for stream in self._streams])
         self.n_samples += 1
-        return np.asarray(found[0])
+        return np.asarray(vectors[0])
 
 
 class MissingModule(nn.Module):

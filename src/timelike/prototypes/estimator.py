@@ -302,9 +302,9 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         self.n_trained_features_ = int(first.shape[1])
         self.trained_classes_, self.classes_changed_ = self.classes_, False
         has_defaults = self.encoder is None and self._learned_similarity is None and self.averaging == "exact"
-        given = [] if self.extra_encoders is None and not has_defaults else self.extra_encoders
+        extra_encoders = [] if self.extra_encoders is None and not has_defaults else self.extra_encoders
         self.extra_encoders_ = encoder_adapter.fit_extra_encoders(
-            given, sequences, self.classes_[codes], self.random_state
+            extra_encoders, sequences, self.classes_[codes], self.random_state
         )
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
@@ -339,26 +339,26 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         )
 
     def _make_recipe(self, sequences: Sequences) -> TrainingRecipe:
-        standardized = bool(getattr(self.encoder_, "standardize", self.standardize))
+        is_standardized = bool(getattr(self.encoder_, "standardize", self.standardize))
         return TrainingRecipe(
             n_per_class=self.n_per_class,
             momentum=self.momentum,
             label_smoothing=self.label_smoothing,
             soft_pairs=self.soft_pairs,
-            perturbation=make_perturbation(sequences, standardized=standardized) if self.perturb else None,
+            perturbation=make_perturbation(sequences, standardized=is_standardized) if self.perturb else None,
             adversary=self.adversary,
         )
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
         assert isinstance(objective, PrototypeObjective)
         # batches of few classes are smaller than batch_size
-        encoded = 0 if objective.vectors is not None else len(sequences)
-        return FORWARD_SHARE * encoded / (objective.n_batch_classes * self.n_per_class)
+        n_encoded = 0 if objective.vectors is not None else len(sequences)
+        return FORWARD_SHARE * n_encoded / (objective.n_batch_classes * self.n_per_class)
 
     def _checkpoint_settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
         """Also the initial weights of the encoder, unless they are drawn anew, and its scaler: options do not say."""
-        given = components.unfreeze(self.encoder)
-        is_drawn = not (isinstance(given, nn.Module) or components.is_fitted(given))
+        encoder = components.unfreeze(self.encoder)
+        is_drawn = not (isinstance(encoder, nn.Module) or components.is_fitted(encoder))
         network = None if is_drawn else self.network_.encoder
         settings = super()._checkpoint_settings(sequences, targets)
         return settings | {"encoder": encoder_adapter.encoder_fingerprint(network, self.scaler_)}
@@ -435,13 +435,13 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         Of equal similarities the first comes first.
         """
         queries, is_one = self._validate_one_or_many(x, "x")
-        known, _ = self._validate_one_or_many(gallery, "gallery")
-        if check_int(k, "k", 1) > len(known):
-            raise ValueError(f"k={k}: expected 1 to {len(known)}, the number of sequences in gallery")
-        found = retrieve_similar(
-            self.network_.similarity, self._encode_sequences(queries), self._encode_sequences(known), k
+        candidates, _ = self._validate_one_or_many(gallery, "gallery")
+        if check_int(k, "k", 1) > len(candidates):
+            raise ValueError(f"k={k}: expected 1 to {len(candidates)}, the number of sequences in gallery")
+        matches = retrieve_similar(
+            self.network_.similarity, self._encode_sequences(queries), self._encode_sequences(candidates), k
         )
-        return RetrievalResult(found.ids[0], found.similarities[0]) if is_one else found
+        return RetrievalResult(matches.ids[0], matches.similarities[0]) if is_one else matches
 
     def metric(self) -> SimilarityMetric:
         """The similarity as a metric, σ(−S), for everything that takes one, and as a kernel; see `SimilarityMetric`."""
@@ -602,16 +602,16 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             How often a stream looks.
         """
         self._require_stream()
-        share, false_reject = check_share(error_rate, "error_rate"), check_share(false_reject, "false_reject")
+        max_error_rate, false_reject = check_share(error_rate, "error_rate"), check_share(false_reject, "false_reject")
         sequences = self._validate_predict_input(X)
         labels = self._validate_classes(sequences, y, "there is no calibration")
         codes = encode_labels(labels, self.classes_, type(self).__name__)
-        strange = None if unknown is None else self._validate_one_or_many(unknown, "unknown")[0]
+        unknown_sequences = None if unknown is None else self._validate_one_or_many(unknown, "unknown")[0]
         looks = stream.choose_looks(sequences.lengths, check_int(n_looks, "n_looks", 1))
         known_novelty = self._sequence_novelty(sequences)
-        unknown_novelty = None if strange is None else self._sequence_novelty(strange)
+        unknown_novelty = None if unknown_sequences is None else self._sequence_novelty(unknown_sequences)
         max_novelty = novelty_threshold(known_novelty, unknown_novelty, false_reject)
-        everyone = sequences if strange is None else Sequences([*sequences, *strange])
+        everyone = sequences if unknown_sequences is None else Sequences([*sequences, *unknown_sequences])
         prefixes = (self._encode_sequences(stream.first_steps(everyone, look)) for look in looks.tolist())
         self.stream_bounds_ = stream.calibrate_bounds(
             looks,
@@ -619,7 +619,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             codes,
             self.classes_,
             max_novelty=max_novelty,
-            error_rate=share,
+            error_rate=max_error_rate,
             inference=self.inference,
         )
         return self
@@ -668,8 +668,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     @property
     def _learned_similarity(self) -> LearnedSimilarity | None:
         """The perceptron of `similarity_fn`; None for the cosine."""
-        learned: LearnedSimilarity | None = self._resolve_parameter("similarity_fn", self.similarity_fn)
-        return learned
+        similarity: LearnedSimilarity | None = self._resolve_parameter("similarity_fn", self.similarity_fn)
+        return similarity
 
     def _encoders(self) -> list[Any]:
         return [self.encoder_, *self.extra_encoders_]
@@ -727,11 +727,11 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
                 "only, and classes were enrolled or forgotten since; use set_params(inference='similarity')"
             )
 
-    def _refuse_other_inference(self, calibrated: str, call: str) -> None:
-        if calibrated != self.inference:
+    def _refuse_other_inference(self, calibrated_inference: str, call: str) -> None:
+        if calibrated_inference != self.inference:
             raise ValueError(
-                f"inference={self.inference!r}: it was {calibrated!r} when this {type(self).__name__} was calibrated; "
-                f"set it back, or call {call} again"
+                f"inference={self.inference!r}: it was {calibrated_inference!r} when this {type(self).__name__} was "
+                f"calibrated; set it back, or call {call} again"
             )
 
     def _require_thresholds(self, request: str) -> PrototypeThresholds:
@@ -821,8 +821,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         encoder = encoder_adapter.encoder_module(self.encoder_).state_dict()  # `unit` is not part of it
         return weights | {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
 
-    def _check_attributes(self, found: Mapping[str, Any]) -> None:
-        super()._check_attributes(found)
+    def _check_attributes(self, attributes: Mapping[str, Any]) -> None:
+        super()._check_attributes(attributes)
         n_classes = len(self.classes_)
         for name, owners in (("owners_", self.owners_), ("members_.owners", self.members_.owners)):
             if not np.array_equal(np.unique(owners), np.arange(n_classes)) or (np.diff(owners) < 0).any():

@@ -40,8 +40,8 @@ def clip_gram(gram: Floats, to: Floats | None = None) -> GramMatrix:
     K = V Λ Vᵀ becomes V max(Λ, 0) Vᵀ = K P with P = V₊ V₊ᵀ, the projection onto the eigenvectors that stay. Rows `to`
     (item, gallery) of others become `to` P: an item of the gallery has there what it has among the gallery.
 
-    >>> found = clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    >>> found.matrix.round(9).tolist(), found.clipped_share
+    >>> gram = clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    >>> gram.matrix.round(9).tolist(), gram.clipped_share
     ([[1.5, 1.5], [1.5, 1.5]], 0.5)
     >>> clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 0.0]])).matrix.round(9).tolist()
     [[0.5, 0.5]]

@@ -81,9 +81,11 @@ class PrototypeStream:
         self.n_samples += 1
         place = int(np.searchsorted(self._bounds.looks, self.n_samples))
         if place < len(self._bounds.looks) and self._bounds.looks[place] == self.n_samples:
-            seen = self._recognize()
-            sure = seen.probability >= self._bounds.probability and seen.novelty <= self._bounds.novelty
-            self.recognition = seen._replace(is_certain=bool(sure))
+            recognition = self._recognize()
+            is_certain = (
+                recognition.probability >= self._bounds.probability and recognition.novelty <= self._bounds.novelty
+            )
+            self.recognition = recognition._replace(is_certain=bool(is_certain))
         return self.recognition
 
     def finish(self) -> Recognition:
@@ -91,9 +93,9 @@ class PrototypeStream:
         if self._vector is None:
             raise ValueError("the stream has seen no sample: push() some before finish()")
         if not self.recognition.is_certain:
-            seen = self._recognize()
-            strange = seen.novelty > self._bounds.novelty
-            self.recognition = seen._replace(label=None if strange else seen.label, is_certain=True)
+            recognition = self._recognize()
+            is_unknown = recognition.novelty > self._bounds.novelty
+            self.recognition = recognition._replace(label=None if is_unknown else recognition.label, is_certain=True)
         return self.recognition
 
     def _recognize(self) -> Recognition:
@@ -151,16 +153,16 @@ def min_probability(sure: NDArray[np.float64], right: NDArray[np.bool_], share: 
     >>> min_probability(sure, right, 0.1)
     inf
     """
-    n_items, found = sure.shape[1], np.inf
-    every = np.unique(sure[np.isfinite(sure)])
-    for least in every[:: -max(1, len(every) // _MAX_CANDIDATES)]:
-        decided = sure >= least
-        first = decided.argmax(axis=0)
-        wrong = decided.any(axis=0) & ~right[first, np.arange(n_items)]
-        if (wrong.sum() + 1) / (n_items + 1) > share:
+    n_items, bound = sure.shape[1], np.inf
+    candidates = np.unique(sure[np.isfinite(sure)])
+    for least in candidates[:: -max(1, len(candidates) // _MAX_CANDIDATES)]:
+        is_decided = sure >= least
+        first = is_decided.argmax(axis=0)
+        is_wrong = is_decided.any(axis=0) & ~right[first, np.arange(n_items)]
+        if (is_wrong.sum() + 1) / (n_items + 1) > share:
             break
-        found = float(least)
-    return found
+        bound = float(least)
+    return bound
 
 
 def choose_looks(lengths: NDArray[np.int64], count: int) -> NDArray[np.int64]:

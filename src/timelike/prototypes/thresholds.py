@@ -69,14 +69,14 @@ def calibrate_thresholds(
     impostors = codes[first] != codes[second]
     first, second = first[impostors], second[impostors]
     pairs = impostor_bound(similarities[first, second], first, second, false_accept)
-    found = PrototypeThresholds(
+    thresholds = PrototypeThresholds(
         temperature=temperature(class_scores, codes, classes=np.arange(class_scores.shape[1])),
         pair=pairs.threshold,
         novelty=novelty_threshold(novelty, unknown_novelty, false_reject),
         inference=inference,
     )
     warn_few_pairs(pairs, false_accept, len(codes), "examples")
-    return found
+    return thresholds
 
 
 def require_both_kinds_of_pairs(codes: NDArray[np.int64]) -> None:
@@ -88,7 +88,7 @@ def require_both_kinds_of_pairs(codes: NDArray[np.int64]) -> None:
         raise ValueError(f"X has no pair {kind}, and a threshold needs pairs of both kinds: give more examples")
 
 
-def novelty_threshold(known: Floats, unknown: Floats | None, false_reject: float) -> float:
+def novelty_threshold(known_novelty: Floats, unknown_novelty: Floats | None, false_reject: float) -> float:
     """The largest novelty that counts as known.
 
     From n known examples alone: such that another one exceeds it with a probability of at most `false_reject` = α, that
@@ -101,18 +101,19 @@ def novelty_threshold(known: Floats, unknown: Floats | None, false_reject: float
     >>> novelty_threshold(np.array([0.0, 1.0]), np.array([3.0, 4.0]), 0.1)
     2.0
     """
-    if unknown is None:
-        may = max_exceedances(len(known), false_reject)
-        if may < 0:
+    if unknown_novelty is None:
+        n_allowed = max_exceedances(len(known_novelty), false_reject)
+        if n_allowed < 0:
             raise ValueError(
-                f"false_reject={false_reject:g}: {len(known)} examples cannot show so small a rate, expected at least "
-                f"{min_count(false_reject)}; give more, or false_reject={round_up(1 / (len(known) + 1)):g} or more"
+                f"false_reject={false_reject:g}: {len(known_novelty)} examples cannot show so small a rate, expected at "
+                f"least {min_count(false_reject)}; give more, or "
+                f"false_reject={round_up(1 / (len(known_novelty) + 1)):g} or more"
             )
-        return float(np.sort(known)[-1 - may])
-    every = np.unique(np.concatenate([known, unknown]))
+        return float(np.sort(known_novelty)[-1 - n_allowed])
+    every = np.unique(np.concatenate([known_novelty, unknown_novelty]))
     middles = np.concatenate([[every[0] - 1.0], (every[1:] + every[:-1]) / 2, [every[-1]]])
-    passed = np.searchsorted(np.sort(known), middles, side="right") / len(known)
-    wrongly = np.searchsorted(np.sort(unknown), middles, side="right") / len(unknown)
-    gain = passed - wrongly
+    known_rate = np.searchsorted(np.sort(known_novelty), middles, side="right") / len(known_novelty)
+    unknown_rate = np.searchsorted(np.sort(unknown_novelty), middles, side="right") / len(unknown_novelty)
+    gain = known_rate - unknown_rate
     best = np.flatnonzero(gain == gain.max())
     return float(middles[best[len(best) // 2]])

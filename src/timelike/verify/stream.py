@@ -141,9 +141,9 @@ def calibrate_boundaries(
     has_ended = np.vstack([sequences.lengths <= looks[:, None], np.zeros(len(sequences), bool)])
     boundaries, bounds_by_size = {}, dict[int, ThresholdBound]()
     for size, trials in collection.trials_by_size(ordered=True):
-        counted = trials.impostor | trials.genuine
+        is_counted = trials.impostor | trials.genuine
         scores = np.stack([collection.score_templates(trials, *probe_and_scores) for probe_and_scores in probe_scores])
-        scores = np.where(has_ended[:, None, :], np.nan, scores)[:, counted]
+        scores = np.where(has_ended[:, None, :], np.nan, scores)[:, is_counted]
         bounds, bounds_by_size[size] = compute_boundaries(looks, scores, collection.make_claims(trials), rates)
         if bounds_by_size[size].is_weaker_than(bounds_by_size[1], rates[0]):  # too few have so many sequences
             break

@@ -98,11 +98,11 @@ class QueryItems(NamedTuple):
 
 
 def prepare_queries(
-    scorer: Scorer, known: PrecomputedExamples, cohort: ReferenceCohort | None, options: ScoringOptions
+    scorer: Scorer, items: PrecomputedExamples, cohort: ReferenceCohort | None, options: ScoringOptions
 ) -> QueryItems:
     """What is computed once for all identities."""
     is_needed = cohort is not None and options.normalize == "as-norm"
-    return QueryItems(known, scorer.scores(known, cohort.known) if cohort is not None and is_needed else None)
+    return QueryItems(items, scorer.scores(items, cohort.known) if cohort is not None and is_needed else None)
 
 
 def score_queries(

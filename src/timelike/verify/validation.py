@@ -38,9 +38,9 @@ def validate_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> I
     return name
 
 
-def validate_entries(given: Any, name: str, n_items: int) -> NDArray[Any]:
+def validate_entries(value: Any, name: str, n_items: int) -> NDArray[Any]:
     """Numbers or strings, one for each sequence."""
-    entries = validate_labels(given, name, "entry")
+    entries = validate_labels(value, name, "entry")
     if entries.shape != (n_items,):
         raise ValueError(f"{name} has shape {entries.shape} for {n_items} sequences: expected one entry each")
     return entries
@@ -64,11 +64,11 @@ def warn_known_classes(metric: Any, labels: NDArray[Any]) -> None:
 
     Whether they are the same is unknown: different people may have the same number.
     """
-    shared = learned_classes(metric) & set(labels.tolist())
-    if not shared:
+    shared_names = learned_classes(metric) & set(labels.tolist())
+    if not shared_names:
         return
-    how_many = "all" if shared == set(labels.tolist()) else f"{len(shared)} of the"
-    first = next(label for label in labels.tolist() if label in shared)
+    how_many = "all" if shared_names == set(labels.tolist()) else f"{len(shared_names)} of the"
+    first = next(label for label in labels.tolist() if label in shared_names)
     warnings.warn(
         f"y holds {first!r}: {how_many} {len(np.unique(labels))} identities are called like classes that the metric "
         "was fitted on. If these are the same identities, it tells them apart better than new ones, of whom it will "

@@ -29,7 +29,7 @@ class BatchTestResult(NamedTuple):
 
 
 def run_permutation_test(
-    similar: NDArray[np.float64],
+    similarities: NDArray[np.float64],
     unit: NDArray[np.int64],
     in_batch_mask: NDArray[np.bool_],
     n_permutations: int,
@@ -47,15 +47,15 @@ def run_permutation_test(
     in_batch = np.zeros(len(units), bool)
     in_batch[unit_of[in_batch_mask]] = True
     sides = ExchangeableUnits(unit_of, in_batch, np.arange(len(units)), np.empty((0, 2), np.int64))
-    whole = joint_statistic([statistic_from_matrix(one, sides) for one in similar])
-    observed = float(whole.statistics(sides.items(in_batch[None]))[0])
+    statistic = joint_statistic([statistic_from_matrix(one, sides) for one in similarities])
+    observed = float(statistic.statistics(sides.items(in_batch[None]))[0])
     null = np.empty(0)
-    for drawn in _iterate_allocations(sides, n_permutations, rng):
-        permuted = whole.statistics(sides.items(drawn))
-        null = np.concatenate([null, snap_ties(permuted, observed, whole.tie_tolerance)])
-        decided = sequential_p_value(null, observed, _DECISIVE_EXCEEDANCES)
-        if decided is not None and len(null) < sides.n_allocations - 1:  # of drawn ones: all come in an order
-            return BatchTestResult(observed, decided[0], decided[0])
+    for allocations in _iterate_allocations(sides, n_permutations, rng):
+        statistics = statistic.statistics(sides.items(allocations))
+        null = np.concatenate([null, snap_ties(statistics, observed, statistic.tie_tolerance)])
+        decision = sequential_p_value(null, observed, _DECISIVE_EXCEEDANCES)
+        if decision is not None and len(null) < sides.n_allocations - 1:  # of drawn ones: all come in an order
+            return BatchTestResult(observed, decision[0], decision[0])
     return BatchTestResult(observed, permutation_p_value(null, observed), smoothed_p(null, observed, rng))
 
 
@@ -111,9 +111,9 @@ class BatchComparison(NamedTuple):
 
 
 def compare_parts(
-    similar: NDArray[np.float64],
-    grown: ReferencePool,
-    dealt: list[NDArray[np.int64]],
+    similarities: NDArray[np.float64],
+    pool: ReferencePool,
+    part_positions: list[NDArray[np.int64]],
     n_permutations: int,
     memory: int,
     rng: np.random.Generator,
@@ -122,22 +122,24 @@ def compare_parts(
 
     `similar` (kernel, item, item) are similarities of what is compared in `grown`, the batch last.
     """
-    rows = np.flatnonzero(grown.compared)
-    first = len(grown) - sum(map(len, dealt))
+    rows = np.flatnonzero(pool.compared)
+    first = len(pool) - sum(map(len, part_positions))
 
-    def compared(now: ReferencePool, part: NDArray[np.int64]) -> BatchTestResult:
+    def test_part(now: ReferencePool, part: NDArray[np.int64]) -> BatchTestResult:
         inside = now.compared[rows]
         ours = np.isin(rows[inside], first + part)
-        return run_permutation_test(similar[:, inside][:, :, inside], now.unit[rows[inside]], ours, n_permutations, rng)
+        return run_permutation_test(
+            similarities[:, inside][:, :, inside], now.unit[rows[inside]], ours, n_permutations, rng
+        )
 
-    parts, now = list[BatchTestResult](), grown
-    whole = compared(grown, np.concatenate(dealt)) if len(dealt) > 1 else None
+    parts, now = list[BatchTestResult](), pool
+    whole = test_part(pool, np.concatenate(part_positions)) if len(part_positions) > 1 else None
     if whole is not None:
-        now = replace(grown, compared=grown.compared & (np.arange(len(grown)) < first))
-    for part in dealt:
+        now = replace(pool, compared=pool.compared & (np.arange(len(pool)) < first))
+    for part in part_positions:
         inside = now.compared.copy()
         inside[first + part] = True
         now = replace(now, compared=inside)
-        parts.append(compared(now, part))
+        parts.append(test_part(now, part))
         now = now.subsample(memory, rng)
     return BatchComparison(whole or parts[0], parts, now)

@@ -201,8 +201,8 @@ class Drift(Model):
     def _choose_kernel(self, items: Sequences | None = None) -> Kernel:
         return default_kernel(() if items is None else (items,)) if self.kernel is None else as_kernel(self.kernel)
 
-    def _check_attributes(self, found: Mapping[str, Any]) -> None:
-        super()._check_attributes(found)
+    def _check_attributes(self, attributes: Mapping[str, Any]) -> None:
+        super()._check_attributes(attributes)
         for number, batch in enumerate(self.batches_, 1):
             if (batch["since"] or 0) > number:
                 raise ValueError(f"batches_[{number - 1}]['since'] is {batch['since']}: expected at most {number}")
@@ -210,8 +210,8 @@ class Drift(Model):
     def _derive_attributes(self) -> None:
         """Precompute what the kernel keeps of the pool, its similarities, and the evidence so far."""
         self.precomputed_ = self.kernel_._precompute_items(self.pool_.items, "X")
-        compared = np.flatnonzero(self.pool_.compared)
-        self.similarities_ = self._similarities(self.precomputed_[compared], None)
+        compared_ids = np.flatnonzero(self.pool_.compared)
+        self.similarities_ = self._similarities(self.precomputed_[compared_ids], None)
         self.evidence_ = Evidence(batch["smoothed"] for batch in self.batches_)
 
     # --- batches ------------------------------------------------------------------------------------------------------
@@ -228,12 +228,12 @@ class Drift(Model):
         rng = np.random.default_rng([self.seed_, number])
         name = str(number) if when is None else str(when)
         new = self._read_batch(batch, groups, name, rng)
-        grown = self.pool_.append_batch(new.items, new.places, new.names, new.unit, number)
+        grown_pool = self.pool_.append_batch(new.items, new.places, new.names, new.unit, number)
         precomputed = self.kernel_._precompute_items(new.items, "batch")
-        similar = self._extend_similarities(precomputed)
+        similarities = self._extend_similarities(precomputed)
         n_units = int(new.unit.max()) + 1
         parts = deal_parts(new.unit, n_parts(n_units, number, self.n_permutations, self.false_alarm), rng)
-        comparison = compare_parts(similar, grown, parts, self.n_permutations, self.memory, rng)
+        comparison = compare_parts(similarities, grown_pool, parts, self.n_permutations, self.memory, rng)
         record: dict[str, Any] = {
             "size": len(new.items),
             "p_value": comparison.whole.p_value,
@@ -245,8 +245,8 @@ class Drift(Model):
         }
         highest = max(self.evidence_.preview(record["smoothed"]))
         if not self.drifted and is_alarm(highest, self.false_alarm):
-            record["since"] = change_point(similar, grown.batch[grown.compared], number)
-        memory = self._select_memory(comparison.pool, precomputed, similar)
+            record["since"] = change_point(similarities, grown_pool.batch[grown_pool.compared], number)
+        memory = self._select_memory(comparison.pool, precomputed, similarities)
         # nothing is changed before everything is known
         self.__dict__.update(memory, seen_groups_=new.seen_groups, batches_=[*self.batches_, record])
         self.evidence_.add(record["smoothed"])
@@ -276,9 +276,9 @@ class Drift(Model):
 
     def _make_update(self, parts: tuple[BatchPart, ...], notes: tuple[str, ...]) -> DriftUpdate:
         number, batch = len(self.batches_), self.batches_[-1]
-        raised = self._alarm_position()
+        alarm = self._alarm_position()
         return DriftUpdate(
-            drifted=raised is not None,
+            drifted=alarm is not None,
             p_value=min(1.0, 1 / self.evidence_.max_value),
             batch=number,
             batch_p_value=batch["p_value"],
@@ -287,7 +287,7 @@ class Drift(Model):
             statistic=batch["statistic"],
             when=batch["when"],
             parts=parts,
-            alarm_part=raised[1] if raised is not None and raised[0] == number else None,
+            alarm_part=alarm[1] if alarm is not None and alarm[0] == number else None,
             notes=notes,
         )
 
@@ -297,13 +297,13 @@ class Drift(Model):
 
     def _change_batch(self) -> int | None:
         """The batch with which the change came, where there is an alarm: as it was dated when the alarm was raised."""
-        raised = self._alarm_position()
-        if raised is None:
+        alarm = self._alarm_position()
+        if alarm is None:
             return None
-        dated = self.batches_[raised[0] - 1]["since"]
-        if dated is None:  # the rate was another one then: by what is left of the batches, or else by the bets
-            dated = change_point(self.similarities_, self.pool_.batch[self.pool_.compared], raised[0])
-        return self.evidence_.change_batch(raised[0]) if dated is None else int(dated)
+        since = self.batches_[alarm[0] - 1]["since"]
+        if since is None:  # the rate was another one then: by what is left of the batches, or else by the bets
+            since = change_point(self.similarities_, self.pool_.batch[self.pool_.compared], alarm[0])
+        return self.evidence_.change_batch(alarm[0]) if since is None else int(since)
 
     def _ensure_fitted(self) -> None:
         """Fit the reference that was given to the constructor, once."""
@@ -320,10 +320,10 @@ class Drift(Model):
         self.kernel_._validate_sides((self.pool_.items, "the reference"), (items, "batch"))
         return items
 
-    def _extend_similarities(self, known: Any) -> NDArray[np.float64]:
+    def _extend_similarities(self, precomputed: Any) -> NDArray[np.float64]:
         """Similarities of all that is compared, and of the batch behind it, (kernel, item, item)."""
         before = self.precomputed_[np.flatnonzero(self.pool_.compared)]
-        across, own = self._similarities(known, before), self._similarities(known, None)
+        across, own = self._similarities(precomputed, before), self._similarities(precomputed, None)
         return np.block([[self.similarities_, across.transpose(0, 2, 1)], [across, own]])
 
     def _similarities(self, x: Any, y: Any | None) -> NDArray[np.float64]:
@@ -336,14 +336,16 @@ class Drift(Model):
             return np.stack([part._kernel_matrix(one, other) for part, one, other in pairs])
         return self.kernel_._kernel_matrix(x, y)[None]
 
-    def _select_memory(self, grown: ReferencePool, known: Any, similar: NDArray[np.float64]) -> dict[str, Any]:
+    def _select_memory(
+        self, pool: ReferencePool, precomputed: Any, similarities: NDArray[np.float64]
+    ) -> dict[str, Any]:
         """What is kept, with what is known of it, by the names of attributes."""
-        was = np.concatenate([self.pool_.compared, np.ones(len(known), bool)])
-        stays, kept = grown.compared[was], grown.kept_positions(self.memory)
+        was_compared = np.concatenate([self.pool_.compared, np.ones(len(precomputed), bool)])
+        stays_compared, positions = pool.compared[was_compared], pool.kept_positions(self.memory)
         return {
-            "similarities_": similar[:, stays][:, :, stays],
-            "pool_": grown.select(kept),
-            "precomputed_": _concatenate_precomputed(self.precomputed_, known, kept),
+            "similarities_": similarities[:, stays_compared][:, :, stays_compared],
+            "pool_": pool.select(positions),
+            "precomputed_": _concatenate_precomputed(self.precomputed_, precomputed, positions),
         }
 
     # --- reading ------------------------------------------------------------------------------------------------------

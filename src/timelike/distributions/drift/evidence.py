@@ -155,7 +155,7 @@ def smoothed_p(null: Floats, observed: float, rng: np.random.Generator) -> float
     return (int((null > observed).sum()) + (1 - rng.random()) * ties) / (1 + len(null))
 
 
-def change_point(similar: Floats, batch: NDArray[np.int64], last: int) -> int | None:
+def change_point(similarities: Floats, batch: NDArray[np.int64], last: int) -> int | None:
     """The batch from which on items differ from those before, by items until a last batch; None where none is left.
 
     The s with the largest
@@ -169,22 +169,22 @@ def change_point(similar: Floats, batch: NDArray[np.int64], last: int) -> int | 
     It looks at the items. The bets on p-values, which say whether there was a change, often begin a batch or two early:
     a p-value of 0.05 before the change is better to bet on than none.
     """
-    kept = batch <= last
-    numbers, place = np.unique(batch[kept], return_inverse=True)
+    is_used = batch <= last
+    numbers, place = np.unique(batch[is_used], return_inverse=True)
     starts = np.flatnonzero(numbers > 0)
     if not len(starts):
         return None
     member = np.zeros((len(place), len(numbers)))
     member[np.arange(len(place)), place] = 1.0
-    gains = [_scatter_reductions(one[np.ix_(kept, kept)], member)[starts] for one in similar]
+    gains = [_scatter_reductions(one[np.ix_(is_used, is_used)], member)[starts] for one in similarities]
     return int(numbers[starts[np.argmax(np.sum(gains, axis=0))]])
 
 
-def _scatter_reductions(similar: Floats, member: Floats) -> Floats:
+def _scatter_reductions(similarities: Floats, member: Floats) -> Floats:
     """What a split before each batch takes away from the scatter, as a share of it, (batch,); 0 before the first."""
-    sums, count = member.T @ similar @ member, member.sum(axis=0)
+    sums, count = member.T @ similarities @ member, member.sum(axis=0)
     total, reductions = sums.sum(), np.zeros(len(count))
-    scatter = float(np.trace(similar) - total / count.sum())
+    scatter = float(np.trace(similarities) - total / count.sum())
     for split in range(1, len(count)):
         before, after = sums[:split, :split].sum(), sums[split:, split:].sum()
         n, m = count[:split].sum(), count[split:].sum()

@@ -125,7 +125,7 @@ def _normalize_group(name: Any) -> Any:
 
 
 def assign_units(
-    sequences: Sequences, groups: Any, kind: UnitKind, name: str, seen: list[Any]
+    sequences: Sequences, groups: Any, kind: UnitKind, name: str, previous_groups: list[Any]
 ) -> tuple[NDArray[np.int64], list[Any]]:
     """The unit of every item, numbered from 0, and all groups met so far."""
     if groups is None or groups is False:
@@ -135,18 +135,21 @@ def assign_units(
     if groups is not None and groups is not False and kind == "items":
         raise ValueError("groups is given, and the reference was fitted with groups=False: leave it out, or fit again")
     if kind == "items" or (group_names is None and kind == "none"):
-        return np.arange(len(sequences)), seen
+        return np.arange(len(sequences)), previous_groups
     if group_names is None or kind == "none":
         has, lacks = ("the reference", name) if group_names is None else (name, "the reference")
         raise ValueError(
             f"{has} has groups and {lacks} none: give groups of both, or Drift().fit(reference, groups=False) if "
             "single items are exchangeable"
         )
-    again = {_normalize_group(one) for one in group_names.tolist()} & {_normalize_group(one) for one in seen}
-    if again:
+    repeated_groups = {_normalize_group(one) for one in group_names.tolist()} & {
+        _normalize_group(one) for one in previous_groups
+    }
+    if repeated_groups:
         raise ValueError(
-            f"the group {min(map(str, again))!r} of {name} was met before: a group is exchanged as a whole, and cannot "
-            "be in two batches. Whether a subject that comes back has changed, TwoSample tells, with groups in both"
+            f"the group {min(map(str, repeated_groups))!r} of {name} was in an earlier batch: a group is exchanged as "
+            "a whole and cannot be in two batches. To test whether a returning subject has changed, use TwoSample with "
+            "groups in both samples"
         )
     names, unit = np.unique(group_names, return_inverse=True)
-    return unit.astype(np.int64), [*seen, *names.tolist()]
+    return unit.astype(np.int64), [*previous_groups, *names.tolist()]

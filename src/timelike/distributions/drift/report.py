@@ -137,8 +137,8 @@ class DriftReport:
         return f"No drift seen in {batches} (p = {self.p_value:.3g})"
 
     def _describe_since(self) -> str:
-        named = self.since_when not in (None, str(self.since))
-        return f"batch {self.since}" + (f", {self.since_when}" if named else "")
+        has_name = self.since_when not in (None, str(self.since))
+        return f"batch {self.since}" + (f", {self.since_when}" if has_name else "")
 
     def plot(self) -> Figure:
         """Evidence after every batch, on a logarithmic axis, with the alarm."""
@@ -165,8 +165,8 @@ def build_report(drift: Drift, n_permutations: int) -> DriftReport:
     if not drift.batches_:
         raise ValueError("there is nothing to report, because there is no batch yet: call update(batch) first")
     evidence = drift.evidence_
-    since, raised = drift._change_batch(), drift._alarm_position()
-    several = raised is not None and len(drift.batches_[raised[0] - 1]["sizes"]) > 1
+    since, alarm = drift._change_batch(), drift._alarm_position()
+    has_several_parts = alarm is not None and len(drift.batches_[alarm[0] - 1]["sizes"]) > 1
     values = np.exp(np.minimum(evidence.values, 700.0))
     return DriftReport(
         drifted=drift.drifted,
@@ -175,8 +175,8 @@ def build_report(drift: Drift, n_permutations: int) -> DriftReport:
         n_batches=len(drift.batches_),
         since=since,
         since_when=None if since is None else drift.batches_[since - 1]["when"],
-        alarm_batch=None if raised is None else raised[0],
-        alarm_part=raised[1] if raised is not None and several else None,
+        alarm_batch=None if alarm is None else alarm[0],
+        alarm_part=alarm[1] if alarm is not None and has_several_parts else None,
         differences=_explain_change(drift, since or 1, n_permutations),
         batches=tuple(batch | {"evidence": float(e)} for batch, e in zip(drift.batches_, values, strict=True)),
     )
@@ -202,11 +202,14 @@ def _explain_change(drift: Drift, since: int, n_permutations: int) -> Difference
         channel_test(None if drift.kernel is None else drift._choose_kernel(), n_permutations, 0),
     )
 
-    def dated(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
+    def with_batch_positions(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
         places = ((one, second[one.position]) for one in some)
         return tuple(replace(one, batch=int(pool.batch[i]), position=int(pool.place[i])) for one, i in places)
 
     notes = (*differences.notes, *([_SELECTION_NOTE] if drift.drifted else []))
     return replace(
-        differences, sequences=dated(differences.sequences), outliers=dated(differences.outliers), notes=notes
+        differences,
+        sequences=with_batch_positions(differences.sequences),
+        outliers=with_batch_positions(differences.outliers),
+        notes=notes,
     )

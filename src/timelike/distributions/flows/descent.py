@@ -205,8 +205,8 @@ class FlowHistory(History):
 
     def plot(self) -> Figure:
         """The scores, the mean cost and the largest move over the steps."""
-        shown = [*self.score_names, "cost", "move"]
-        return drawing.plot_measures({name: (self.steps(name), self[name]) for name in shown if name in self})
+        names = [*self.score_names, "cost", "move"]
+        return drawing.plot_measures({name: (self.steps(name), self[name]) for name in names if name in self})
 
     def __repr__(self) -> str:
         parts = [format_count(self.n_steps, "step")]
@@ -257,28 +257,28 @@ class _FlowRun:
 
     def run(self, scores: dict[str, Score], every: int, progress: bool | None) -> Flow:
         """All steps, or as many as Ctrl-C leaves."""
-        began, stopped = time.monotonic(), "steps"
-        with handle_interrupts() as ctrl_c, _FlowProgress(len(self.sizes), progress) as shown:
+        start_time, stop_reason = time.monotonic(), "steps"
+        with handle_interrupts() as ctrl_c, _FlowProgress(len(self.sizes), progress) as progress_display:
             try:
                 while self.done < len(self.sizes) and not ctrl_c.request_event.is_set():
                     self._step(ctrl_c, scores, every)
-                    self.history.record("seconds", self.done, time.monotonic() - began)
-                    shown.step(self.done)
+                    self.history.record("seconds", self.done, time.monotonic() - start_time)
+                    progress_display.step(self.done)
             except StepAborted:
                 pass
             if self.done < len(self.sizes):
-                stopped = "Ctrl-C"
+                stop_reason = "Ctrl-C"
             if self.done == 0:  # nothing was reached that could be kept
                 raise KeyboardInterrupt
         if self.frame_steps[-1] != self.done:
             self._record_frame(self._train_critic(), scores)
-        if stopped == "Ctrl-C":
+        if stop_reason == "Ctrl-C":
             warnings.warn(
                 f"stopped by Ctrl-C after step {self.done} of {len(self.sizes)}: the particles so far are kept; press "
                 "it twice to stop what called this too",
                 stacklevel=find_stack_level(),
             )
-        return self._make_flow(stopped)
+        return self._make_flow(stop_reason)
 
     def _step(self, ctrl_c: InterruptHandler, scores: dict[str, Score], every: int) -> None:
         with ctrl_c.allow_abort(lambda: True):  # particles are replaced below, at once
@@ -287,9 +287,9 @@ class _FlowRun:
                 self._record_frame(critic, scores)
             with self._divergence_context():
                 gradient = self._cost_gradient(critic)
-            moved = self._next_positions(gradient)
-        farthest = np.sqrt(np.square(moved - self.x).reshape(len(moved), -1).sum(1).max())
-        self.x, self.done = moved, self.done + 1
+            positions = self._next_positions(gradient)
+        farthest = np.sqrt(np.square(positions - self.x).reshape(len(positions), -1).sum(1).max())
+        self.x, self.done = positions, self.done + 1
         self.history.record_all(self.done, {"step": self.sizes[self.done - 1], "move": float(farthest)})
 
     def _train_critic(self) -> Any:
@@ -329,15 +329,15 @@ class _FlowRun:
     def _next_positions(self, gradient: Floats) -> Floats:
         """Where the next step leads, if that is anywhere."""
         with np.errstate(over="ignore", invalid="ignore"):
-            way = gradient.reshape(len(gradient), -1)
-            way = way if self.coupling is None else self.coupling @ way
-            moved = self.x - self.sizes[self.done] * way.reshape(self.x.shape)
-            away = float(np.abs(moved - self.center).max())
-        if not away <= _DIVERGENCE_FACTOR * self.extent:  # also where it is not a number
-            far = f"a particle went {away:.3g} away, and start and real reach {self.extent:.3g}"
-            torn = f"the gradient of {self.discriminator!r:.60} is not finite"
-            raise self._divergence_error(self.done + 1, far if np.isfinite(gradient).all() else torn)
-        return np.asarray(moved)
+            direction = gradient.reshape(len(gradient), -1)
+            direction = direction if self.coupling is None else self.coupling @ direction
+            positions = self.x - self.sizes[self.done] * direction.reshape(self.x.shape)
+            distance = float(np.abs(positions - self.center).max())
+        if not distance <= _DIVERGENCE_FACTOR * self.extent:  # also where it is not a number
+            too_far = f"a particle went {distance:.3g} away, and start and real reach {self.extent:.3g}"
+            not_finite = f"the gradient of {self.discriminator!r:.60} is not finite"
+            raise self._divergence_error(self.done + 1, too_far if np.isfinite(gradient).all() else not_finite)
+        return np.asarray(positions)
 
     def _divergence_error(self, step: int, why: str) -> FlowDiverged:
         size = self.sizes[step - 1]
@@ -356,8 +356,8 @@ class _FlowRun:
         self.frames.append(self.samples.to_plot_shape(self.x).astype(np.float32))
         self.frame_steps.append(self.done)
 
-    def _make_flow(self, stopped: str) -> Flow:
-        self.history.stop_reason = stopped
+    def _make_flow(self, stop_reason: str) -> Flow:
+        self.history.stop_reason = stop_reason
         frames, steps = np.stack(self.frames), np.array(self.frame_steps, np.int64)
         return Flow(
             history=self.history,
@@ -367,7 +367,7 @@ class _FlowRun:
             score_names=tuple(self.history.score_names),
             particles=self.samples.to_input_type(self.x),
             discriminator=self.discriminator,
-            stop_reason=stopped,
+            stop_reason=stop_reason,
         )
 
 

@@ -96,8 +96,8 @@ def train_generator(
     ...     network = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
     >>> options = {"n_latent": 4, "steps": 200, "batch_size": 64, "learning_rate": 0.01, "scores": ("mmd",)}
     >>> options["random_state"] = 0
-    >>> found = train_generator(network, real, RBF(width=2.0), **options)
-    >>> found.sample(100, random_state=1).mean(axis=0).round()
+    >>> generator = train_generator(network, real, RBF(width=2.0), **options)
+    >>> generator.sample(100, random_state=1).mean(axis=0).round()
     array([ 3., -1.])
     """
     if not isinstance(module, nn.Module):
@@ -149,24 +149,24 @@ class _CodeGenerator:
         return np.asarray(torch.cat(blocks).double().cpu().numpy())
 
 
-def validate_generated(found: Any, n: int) -> None:
+def validate_generated(outputs: Any, n: int) -> None:
     """An error where a network gives something else than n items."""
-    shape = tuple(found.shape) if isinstance(found, Tensor) else None
+    shape = tuple(outputs.shape) if isinstance(outputs, Tensor) else None
     if shape is None or len(shape) < 2 or shape[0] != n:
-        what = f"a tensor {shape}" if shape is not None else f"a {type(found).__name__}"
+        what = f"a tensor {shape}" if shape is not None else f"a {type(outputs).__name__}"
         raise ValueError(f"module gave {what} for {n} codes: expected ({n}, feature), or ({n}, time, channel)")
 
 
-def _initial_samples(draw: _CodeGenerator, real: Any, discriminator: Any, seed: int) -> tuple[FlowSamples, Tensor]:
+def _initial_samples(generator: _CodeGenerator, real: Any, discriminator: Any, seed: int) -> tuple[FlowSamples, Tensor]:
     """The sample and what is generated at first, of codes that are followed from then on."""
     real = list(real) if hasattr(real, "__next__") else real
-    codes = draw.sample_codes(
+    codes = generator.sample_codes(
         min(_MAX_FOLLOWED, max(2, len(validate_sample(real, "real")))), np.random.default_rng(seed)
     )
     try:
-        start = draw.generate(codes)
+        start = generator.generate(codes)
     except RuntimeError as error:
-        raise ValueError(f"module cannot take codes of n_latent={draw.n_latent} numbers: {error}") from error
+        raise ValueError(f"module cannot take codes of n_latent={generator.n_latent} numbers: {error}") from error
     if not np.isfinite(start).all():
         raise ValueError("module gave nan or infinity before any training: expected finite numbers")
     start_input = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
@@ -185,8 +185,15 @@ class _GeneratorObjective(Objective):
     item, owner = "real item", "train_generator"
     divergence_hint = "a shorter training time of the discriminator, or else "
 
-    def __init__(self, draw: _CodeGenerator, samples: FlowSamples, discriminator: Any, size: int, rate: float) -> None:
-        self.module, self.code_generator, self.discriminator, self.rate = draw.module, draw, discriminator, rate
+    def __init__(
+        self, generator: _CodeGenerator, samples: FlowSamples, discriminator: Any, size: int, rate: float
+    ) -> None:
+        self.module, self.code_generator, self.discriminator, self.rate = (
+            generator.module,
+            generator,
+            discriminator,
+            rate,
+        )
         self.samples, self.kernel = samples, discriminator_kernel(discriminator)
         self.size = size
         self.steps_per_epoch = max(1, len(samples.real) // size)
@@ -201,17 +208,17 @@ class _GeneratorObjective(Objective):
             yield Batch(ids, codes=self.code_generator.sample_codes(self.size, rng))
 
     def loss(self, batch: Batch) -> Tensor:
-        made = self.module(batch["codes"])
-        if not bool(made.isfinite().all()):
+        outputs = self.module(batch["codes"])
+        if not bool(outputs.isfinite().all()):
             raise NotFiniteError("what the module generates is not finite")
         real = self.samples.real[batch.ids]
-        fake = made.detach().double().cpu().reshape(self.size, *real.shape[1:]).numpy()
-        made = made.reshape(fake.shape)
+        fake = outputs.detach().double().cpu().reshape(self.size, *real.shape[1:]).numpy()
+        outputs = outputs.reshape(fake.shape)
         if takes_validated(self.discriminator):
             problem = self.samples.make_problem(fake, real, self.kernel)
-            costs = self.discriminator._train_validated(problem)._validated_cost(made, self.samples.to_sample(fake))
+            costs = self.discriminator._train_validated(problem)._validated_cost(outputs, self.samples.to_sample(fake))
         else:
-            costs = self.discriminator.train_critic(torch.from_numpy(fake), torch.from_numpy(real)).cost(made)
+            costs = self.discriminator.train_critic(torch.from_numpy(fake), torch.from_numpy(real)).cost(outputs)
         cost: Tensor = costs.mean()
         return cost
 
@@ -220,10 +227,10 @@ class _FrameRecorder(Callback):
     """Records what is generated from the same codes every few steps, and its scores."""
 
     def __init__(
-        self, draw: _CodeGenerator, codes: Tensor, samples: FlowSamples, scores: dict[str, Score], every: int
+        self, generator: _CodeGenerator, codes: Tensor, samples: FlowSamples, scores: dict[str, Score], every: int
     ) -> None:
         self.code_generator, self.codes, self.samples, self.scores, self.record_every = (
-            draw,
+            generator,
             codes,
             samples,
             scores,
@@ -244,14 +251,14 @@ class _FrameRecorder(Callback):
             self._record_frame(run)
 
     def _record_frame(self, run: TrainingRun) -> None:
-        made = self.code_generator.generate(self.codes)
-        if not np.isfinite(made).all():
+        items = self.code_generator.generate(self.codes)
+        if not np.isfinite(items).all():
             raise DivergenceError(
                 f"what the module generates after step {run.step} is not finite: lower the learning rate", run.step, []
             )
-        made = made.reshape(self.samples.start.shape)
-        run.history.record_all(run.step, {name: score(made) for name, score in self.scores.items()})
-        self.frames.append(self.samples.to_plot_shape(made).astype(np.float32))
+        items = items.reshape(self.samples.start.shape)
+        run.history.record_all(run.step, {name: score(items) for name, score in self.scores.items()})
+        self.frames.append(self.samples.to_plot_shape(items).astype(np.float32))
         self.steps.append(run.step)
 
 

@@ -89,10 +89,10 @@ class CombinedKernel(Kernel):
 
     def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """With every part resolved."""
-        resolved = [part.resolve_with_matrix(sample, rng) for part in self.parts]
+        resolved_parts = [part.resolve_with_matrix(sample, rng) for part in self.parts]
         with np.errstate(over="ignore"):  # infinity is refused where similarities are used
-            matrix = functools.reduce(type(self)._combine, [part.matrix for part in resolved])
-        return ResolvedKernel(replace(self, parts=tuple(part.kernel for part in resolved)), matrix)
+            matrix = functools.reduce(type(self)._combine, [part.matrix for part in resolved_parts])
+        return ResolvedKernel(replace(self, parts=tuple(part.kernel for part in resolved_parts)), matrix)
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """All parts with the same multiples."""
@@ -115,9 +115,9 @@ class CombinedKernel(Kernel):
     def _takes_missing(self) -> bool:
         return all(part._takes_missing() for part in self.parts)
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
         for part in self.parts:
-            part._validate_sides(*given)
+            part._validate_sides(*named_samples)
 
 
 class Sum(CombinedKernel):
@@ -251,8 +251,8 @@ class ScaledKernel(Kernel):
     def _takes_missing(self) -> bool:
         return self.kernel._takes_missing()
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
-        self.kernel._validate_sides(*given)
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
+        self.kernel._validate_sides(*named_samples)
 
 
 def _parenthesize(kernel: Kernel, *kinds: type[Kernel]) -> str:

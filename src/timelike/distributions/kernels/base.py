@@ -69,13 +69,13 @@ class Kernel(abc.ABC):
         if not is_dataclass(self):
             return f"{type(self).__name__}()"
         options = [(field, getattr(self, field.name)) for field in fields(self)]
-        written = [f"{o.name}={value!r}" for o, value in options if o.repr and value is not o.default]
-        return f"{type(self).__name__}({', '.join(written)})"
+        arguments = [f"{o.name}={value!r}" for o, value in options if o.repr and value is not o.default]
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
-    def _set_options(self, **checked: Any) -> None:
+    def _set_options(self, **options: Any) -> None:
         """Options as they were read: plain numbers, and the default itself where they equal it."""
         defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
-        for name, value in checked.items():
+        for name, value in options.items():
             object.__setattr__(self, name, defaults[name] if value == defaults[name] else value)
 
     # --- what it is -------------------------------------------------------------------------------------------------
@@ -126,10 +126,10 @@ class Kernel(abc.ABC):
         self._validate_sides((first, "x"), (second, "y"))
         return first, second
 
-    def _validate_tensors(self, *given: tuple[Any, str]) -> Sample:
+    def _validate_tensors(self, *named_tensors: tuple[Any, str]) -> Sample:
         """The same for tensors: all their items, without gradients."""
-        refuse_mismatched_tensors(self.domain, *given)
-        samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in given]
+        refuse_mismatched_tensors(self.domain, *named_tensors)
+        samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in named_tensors]
         for sample, name in samples:  # torch computes with nan, also where NumPy knows what to do with it
             refuse_missing(sample, repr(self), name)
         self._validate_sides(*samples)
@@ -198,12 +198,12 @@ class Kernel(abc.ABC):
         """Whether values may be missing (NaN)."""
         return False
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
         """An error for samples, each with the name of its argument, that it cannot compare with each other."""
         if self.domain == "vectors":
-            refuse_non_vectors(*given)
+            refuse_non_vectors(*named_samples)
         elif not self._takes_missing():
-            for sample, name in given:
+            for sample, name in named_samples:
                 refuse_missing(sample, repr(self), name)
 
     # --- algebra ----------------------------------------------------------------------------------------------------
@@ -272,11 +272,11 @@ def default_kernel(samples: Sequence[Sample]) -> Kernel:
     return parts[0] if len(parts) == 1 else Sum(parts=tuple(1 / len(parts) * part for part in parts))
 
 
-def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
+def refuse_mismatched_tensors(domain: Domain, *named_tensors: tuple[Any, str]) -> None:
     """An error where one of the sides, each with its name, is no tensor of floats, or where they are unlike."""
     import torch
 
-    for side, name in given:
+    for side, name in named_tensors:
         if not isinstance(side, torch.Tensor):
             raise TypeError(
                 f"{name} is a {type(side).__name__} and the other a tensor: expected both of one kind, such as "
@@ -287,7 +287,7 @@ def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
             raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, feature); use {name}[:, None]")
         if not side.is_floating_point():
             raise TypeError(f"{name} has dtype {side.dtype}: expected floating point numbers; use {name}.double()")
-    (x, first), (y, second) = given[0], given[-1]
+    (x, first), (y, second) = named_tensors[0], named_tensors[-1]
     axis = 2 if domain == "sequences" or x.ndim > 2 else 1  # sequences may be of different lengths
     if x.shape[axis:] != y.shape[axis:] or x.ndim != y.ndim or x.dtype != y.dtype:
         raise ValueError(
@@ -338,7 +338,7 @@ class FunctionKernel(Kernel):
     def _precompute_items(self, sample: Sample, name: str) -> Any:
         return as_vectors(sample, name) if is_vector_sample(sample) else sample
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
         """What it takes, the function knows; the samples are vectors, or sequences of any lengths."""
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:

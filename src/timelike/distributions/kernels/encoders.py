@@ -92,24 +92,24 @@ class EncoderKernel(Kernel):
 
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With a fitted encoder, and the kernel of vectors resolved by its vectors."""
-        fitted = self._fit_encoder(sample, rng)
+        kernel = self._fit_encoder(sample, rng)
         if not self.kernel.has_open_options:  # so that nothing need be encoded
-            return fitted
-        return replace(fitted, kernel=self.kernel.resolve(fitted._precompute_items(sample, "x"), rng))
+            return kernel
+        return replace(kernel, kernel=self.kernel.resolve(kernel._precompute_items(sample, "x"), rng))
 
     def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """The same as `resolve`, with the matrix; every sequence is encoded once."""
-        fitted = self._fit_encoder(sample, rng)
-        resolved = self.kernel.resolve_with_matrix(fitted._precompute_items(sample, "x"), rng)
-        return ResolvedKernel(replace(fitted, kernel=resolved.kernel), resolved.matrix)
+        kernel = self._fit_encoder(sample, rng)
+        resolved = self.kernel.resolve_with_matrix(kernel._precompute_items(sample, "x"), rng)
+        return ResolvedKernel(replace(kernel, kernel=resolved.kernel), resolved.matrix)
 
     def resolve_widths(
         self, sample: Sample, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
         """The kernel of vectors with several widths, every sequence encoded once."""
-        fitted = self._fit_encoder(sample, rng)
-        for resolved in self.kernel.resolve_widths(fitted._precompute_items(sample, "x"), factors, rng):
-            yield ResolvedKernel(replace(fitted, kernel=resolved.kernel), resolved.matrix)
+        kernel = self._fit_encoder(sample, rng)
+        for resolved in self.kernel.resolve_widths(kernel._precompute_items(sample, "x"), factors, rng):
+            yield ResolvedKernel(replace(kernel, kernel=resolved.kernel), resolved.matrix)
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """The kernel of vectors with several widths."""
@@ -128,9 +128,9 @@ class EncoderKernel(Kernel):
         vectors: Matrix = encoder._precompute_items(sample, check_n_jobs(None))
         return vectors
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
-        super()._validate_sides(*given)
-        for sample, name in given:
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
+        super()._validate_sides(*named_samples)
+        for sample, name in named_samples:
             self._refuse_frame(sample, name)
 
     def _refuse_frame(self, sample: Sample, name: str) -> None:
@@ -166,10 +166,10 @@ class EncoderKernel(Kernel):
             return vectors
         mean, scale = map(_to_tensor, self.encoder.scaler_)
         inputs = ((x - mean) / scale).flatten(2), torch.full((len(x),), x.shape[1])
-        fixed = {
+        parameters = {
             name: weight.detach() for name, weight in double_precision_copy(network).named_parameters()
         }  # gradients go to x only
-        vectors = torch.func.functional_call(double_precision_copy(network), fixed, inputs)
+        vectors = torch.func.functional_call(double_precision_copy(network), parameters, inputs)
         whitener = getattr(self.encoder, "whitener_", None)
         if whitener is not None:
             vectors = (vectors - _to_tensor(whitener.center)) @ _to_tensor(whitener.matrix)

@@ -72,10 +72,16 @@ class _KernelGradients(torch.autograd.Function):
         gradient: Tensor,
         slopes: tangent.KernelSlopes,
         network: tangent.WideNetwork,
-        wanted: tuple[bool, bool],
+        needs_gradient: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         by_x, by_y = tangent.weighted_gradients(
-            _to_array(x), _to_array(y), slopes, _to_array(gradient), network, threads=thread_count(), wanted=wanted
+            _to_array(x),
+            _to_array(y),
+            slopes,
+            _to_array(gradient),
+            network,
+            threads=thread_count(),
+            wanted=needs_gradient,
         )
         return _to_device(x, by_x), _to_device(y, by_y)
 
@@ -156,12 +162,12 @@ class KernelRecursion:
 
     def _input_layer(self, x: Tensor, y: Tensor) -> LayerCovariances:
         scale = self.weight / x.shape[1]
-        folded = any(side.fold for side in self.sides)
+        has_fold = any(side.fold for side in self.sides)
         return LayerCovariances(
             a=scale * x.square().sum(1) + self.bias,
             b=scale * y.square().sum(1) + self.bias,
             c=scale * (x @ y.T) + self.bias,
-            distance=scale * squared_distances_tensor(x, y) if folded else None,
+            distance=scale * squared_distances_tensor(x, y) if has_fold else None,
         )
 
     def _next_layer(self, layer: LayerCovariances, bias: float) -> tuple[LayerCovariances, Tensor]:
@@ -178,19 +184,19 @@ class KernelRecursion:
     ) -> tuple[tuple[Tensor, ...], Tensor | None]:
         """a, b, c and E[φ′ φ′] behind one activation, and its D."""
         a, b, c, distance = layer
-        known = side.precompute(a), side.precompute(b)
-        (own, own_slopes), (other, other_slopes) = side.diagonal(a, known[0]), side.diagonal(b, known[1])
-        values, slopes = side.cross_moments(a, b, c, known)
+        tables = side.precompute(a), side.precompute(b)
+        (own, own_slopes), (other, other_slopes) = side.diagonal(a, tables[0]), side.diagonal(b, tables[1])
+        values, slopes = side.cross_moments(a, b, c, tables)
         if distance is None:
             return (own, other, values, slopes), None
         near = distance.detach() < _NEAR_RATIO * (a[:, None] + b).detach()
-        steep = (own_slopes[:, None] + other_slopes) / 2
-        bent = (side.slope_derivative(a, known[0])[:, None] + side.slope_derivative(b, known[1])) / 4
-        expanded = distance * steep + (a[:, None] - b) ** 2 * bent
-        apart = torch.where(near, expanded, (own[:, None] + other - 2 * values).clamp(min=0))
+        mean_slope = (own_slopes[:, None] + other_slopes) / 2
+        curvature = (side.slope_derivative(a, tables[0])[:, None] + side.slope_derivative(b, tables[1])) / 4
+        expansion = distance * mean_slope + (a[:, None] - b) ** 2 * curvature
+        next_distance = torch.where(near, expansion, (own[:, None] + other - 2 * values).clamp(min=0))
         if side.fold:
-            folded, signs, rest = FoldExpectation.apply(a, b, distance)  # type: ignore[no-untyped-call]
+            fold_values, signs, rest = FoldExpectation.apply(a, b, distance)  # type: ignore[no-untyped-call]
             f = side.fold**2
-            own, other, values, slopes = own + f * a, other + f * b, values + f * folded, slopes + f * signs
-            apart = apart + f * (distance - 2 * rest)
-        return (own, other, values, slopes), torch.where(distance > 0, apart, 0.0)
+            own, other, values, slopes = own + f * a, other + f * b, values + f * fold_values, slopes + f * signs
+            next_distance = next_distance + f * (distance - 2 * rest)
+        return (own, other, values, slopes), torch.where(distance > 0, next_distance, 0.0)

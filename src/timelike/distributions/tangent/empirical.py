@@ -57,13 +57,13 @@ class ParameterJacobian:
     def groups(self, n_outputs: int) -> list[list[str]]:
         """Parameters whose derivatives of one item fit into a block together; a larger one stands alone."""
         groups: list[list[str]] = [[]]
-        held = 0
+        n_parameters = 0
         for name, value in self.trainable.items():
-            if held and (held + value.numel()) * n_outputs > _MAX_KEPT_DERIVATIVES:
+            if n_parameters and (n_parameters + value.numel()) * n_outputs > _MAX_KEPT_DERIVATIVES:
                 groups.append([])
-                held = 0
+                n_parameters = 0
             groups[-1].append(name)
-            held += value.numel()
+            n_parameters += value.numel()
         return groups
 
     def items_per_block(self, group: list[str], n_outputs: int) -> int:
@@ -104,8 +104,8 @@ class ParameterJacobian:
             ]
             return torch.cat([torch.stack(one).flatten() for one in zip(*rows, strict=True)])
 
-    def _call_module(self, trained: dict[str, Tensor], x: Tensor) -> Any:
-        return functional_call(self.module, (trained, self.fixed), (x,))
+    def _call_module(self, parameters: dict[str, Tensor], x: Tensor) -> Any:
+        return functional_call(self.module, (parameters, self.fixed), (x,))
 
 
 def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block_size: int | None = None) -> Any:

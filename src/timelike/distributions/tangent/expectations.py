@@ -58,15 +58,15 @@ def validate_activation(function: Callable[[Tensor], Any]) -> float:
             f"activation={name} gives values that depend on the batch: expected a function of single numbers"
         )
     ends, _ = _evaluate(function, torch.from_numpy(edges))
-    risen = (slopes.reshape(-1, 16) @ torch.from_numpy(weights)) * half
-    off = (risen - ends.diff()).abs()
+    rises = (slopes.reshape(-1, 16) @ torch.from_numpy(weights)) * half
+    errors = (rises - ends.diff()).abs()
     if not slopes.any() and not ends.diff().any():
         raise ValueError(f"activation={name} is constant between −3 and 3: its units would have nothing to tell")
-    if off.max() > 1e-2 * max(1.0, float(values.abs().max())) * half:
-        where = middles[int(off.argmax())]
+    if errors.max() > 1e-2 * max(1.0, float(values.abs().max())) * half:
+        where = middles[int(errors.argmax())]
         raise ValueError(
             f"activation={name} has no derivative near {where:.2g}: there it rises by "
-            f"{float(ends.diff()[off.argmax()]):.3g}, and by its derivative by {float(risen[off.argmax()]):.3g}; "
+            f"{float(ends.diff()[errors.argmax()]):.3g}, and by its derivative by {float(rises[errors.argmax()]):.3g}; "
             "expected a continuous function with its own derivative, such as torch.tanh for torch.sign"
         )
     return _derivative_jump(function)
@@ -128,18 +128,18 @@ class ActivationExpectation(abc.ABC):
         return None
 
     @abc.abstractmethod
-    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
+    def diagonal(self, a: Tensor, tables: Any) -> TensorPair:
         """Of u = v: of variances (item,)."""
 
     @abc.abstractmethod
-    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[Any, Any]) -> TensorPair:
         """Of variances (item of x,) and (item of y,) and covariances (item of x, item of y)."""
 
-    def slope_derivative(self, a: Tensor, known: Any) -> Tensor:
+    def slope_derivative(self, a: Tensor, tables: Any) -> Tensor:
         """The derivative of E[φ′(u)²] by the variance, without gradients."""
         with torch.enable_grad():
             leaf = a.detach().requires_grad_()
-            (derivative,) = torch.autograd.grad(self.diagonal(leaf, known)[1].sum(), leaf, allow_unused=True)
+            (derivative,) = torch.autograd.grad(self.diagonal(leaf, tables)[1].sum(), leaf, allow_unused=True)
         return torch.zeros_like(a) if derivative is None else derivative
 
 
@@ -149,11 +149,11 @@ class SlopeExpectation(ActivationExpectation):
     def __init__(self, slope: float) -> None:
         self.fold, self.line = (1 - slope) / 2, (1 + slope) / 2
 
-    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
+    def diagonal(self, a: Tensor, tables: Any) -> TensorPair:
         """Those of a line."""
         return self.line**2 * a, self.line**2 + 0 * a
 
-    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[Any, Any]) -> TensorPair:
         """Those of a line."""
         return self.line**2 * c, self.line**2 + 0 * c
 
@@ -165,11 +165,11 @@ class ClosedFormExpectation(ActivationExpectation):
     def moments(self, a: Tensor, b: Tensor, c: Tensor) -> TensorPair:
         """Both expectations."""
 
-    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
+    def diagonal(self, a: Tensor, tables: Any) -> TensorPair:
         """With c = a = b."""
         return self.moments(a, a, a)
 
-    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[Any, Any]) -> TensorPair:
         """Row against column."""
         return self.moments(a[:, None], b, c)
 
@@ -228,30 +228,30 @@ class HermiteExpectation(ActivationExpectation):
     def precompute(self, variances: Tensor) -> list[HermiteTable]:
         """The coefficients of the smooth part; and those of the fold, where there is one."""
         with torch.no_grad():
-            given = variances.detach()
-            tables = [tabulate_coefficients(self._smooth_part, given)]
-            self._warn_if_truncated(tables[0], given)
-            return [*tables, tabulate_coefficients(self._fold_part, given)] if self.fold else tables
+            detached_variances = variances.detach()
+            tables = [tabulate_coefficients(self._smooth_part, detached_variances)]
+            self._warn_if_truncated(tables[0], detached_variances)
+            return [*tables, tabulate_coefficients(self._fold_part, detached_variances)] if self.fold else tables
 
-    def diagonal(self, a: Tensor, known: list[HermiteTable]) -> TensorPair:
+    def diagonal(self, a: Tensor, tables: list[HermiteTable]) -> TensorPair:
         """The series at ρ = 1."""
-        smooth, folds = known[0], known[1:]
-        found = [diagonal_moments(smooth)] + [diagonal_moments(smooth, fold) for fold in folds for _ in range(2)]
-        found_sums = HermiteMoments(*(torch.stack(one).sum(0) for one in zip(*found, strict=True)))
-        values, slopes = _HermiteDiagonal.apply(a, found_sums)  # type: ignore[no-untyped-call]
+        smooth, folds = tables[0], tables[1:]
+        moments = [diagonal_moments(smooth)] + [diagonal_moments(smooth, fold) for fold in folds for _ in range(2)]
+        moment_sums = HermiteMoments(*(torch.stack(one).sum(0) for one in zip(*moments, strict=True)))
+        values, slopes = _HermiteDiagonal.apply(a, moment_sums)  # type: ignore[no-untyped-call]
         return values, slopes
 
-    def slope_derivative(self, a: Tensor, known: list[HermiteTable]) -> Tensor:
+    def slope_derivative(self, a: Tensor, tables: list[HermiteTable]) -> Tensor:
         """By its own series."""
-        return diagonal_moments(known[0]).slopes_derivative + sum(
-            2 * diagonal_moments(known[0], fold).slopes_derivative for fold in known[1:]
+        return diagonal_moments(tables[0]).slopes_derivative + sum(
+            2 * diagonal_moments(tables[0], fold).slopes_derivative for fold in tables[1:]
         )
 
     def cross_moments(
-        self, a: Tensor, b: Tensor, c: Tensor, known: tuple[list[HermiteTable], list[HermiteTable]]
+        self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[list[HermiteTable], list[HermiteTable]]
     ) -> TensorPair:
         """The series of the smooth part with itself, and with the fold."""
-        (x, *folds_x), (y, *folds_y) = known
+        (x, *folds_x), (y, *folds_y) = tables
         pairs = [(x, y)] + [(x, fold) for fold in folds_y] + [(fold, y) for fold in folds_x]
         values, slopes = HermiteCross.apply(a, b, c, pairs)  # type: ignore[no-untyped-call]
         return values, slopes
@@ -270,24 +270,24 @@ class HermiteExpectation(ActivationExpectation):
         if slopes <= _MAX_SILENT_LOSS:
             return
         name = getattr(self.function, "__name__", repr(self.function))
-        told = (
+        message = (
             f"activation={name}: of units whose input has a variance up to {float(variances.max()):.3g} quadrature "
             f"loses {max(values, 0.0):.1e} of E[φ²] and {slopes:.1e} of E[φ′²]"
         )
         if not slopes <= _MAX_LOSS:
             raise ValueError(
-                f"{told}: too steep, or not smooth; use smaller inputs or weight, or a name such as 'relu'"
+                f"{message}: too steep, or not smooth; use smaller inputs or weight, or a name such as 'relu'"
             )
-        warnings.warn(f"{told}, where points nearly coincide; it is less for others", stacklevel=2)
+        warnings.warn(f"{message}, where points nearly coincide; it is less for others", stacklevel=2)
 
 
 class _HermiteDiagonal(torch.autograd.Function):
     """E[φ²] and E[φ′²], with derivatives by the variance."""
 
     @staticmethod
-    def forward(ctx: Any, a: Tensor, found: HermiteMoments) -> TensorPair:
-        ctx.save_for_backward(found.values_derivative, found.slopes_derivative)
-        return found.values, found.slopes
+    def forward(ctx: Any, a: Tensor, moments: HermiteMoments) -> TensorPair:
+        ctx.save_for_backward(moments.values_derivative, moments.slopes_derivative)
+        return moments.values, moments.slopes
 
     @staticmethod
     @once_differentiable
@@ -328,14 +328,14 @@ class FoldExpectation(torch.autograd.Function):
         steep = safe_inverse(turns) / math.pi  # −½ of the derivative of the signs' mean by c
         agree = 1 - 2 / math.pi * theta
 
-        def by(own: Tensor, other: Tensor) -> Tensor:
+        def gradient_by(own: Tensor, other: Tensor) -> Tensor:
             leaning = (other.sqrt() * safe_inverse(own.sqrt())) * sine / math.pi
-            turned = steep * (own - other + distance) * safe_inverse(own) / 2
-            gradient: Tensor = values * (leaning + agree / 2) + signs * turned + rest * (leaning - theta / math.pi)
+            sign_slopes = steep * (own - other + distance) * safe_inverse(own) / 2
+            gradient: Tensor = values * (leaning + agree / 2) + signs * sign_slopes + rest * (leaning - theta / math.pi)
             return gradient
 
         by_distance = -values * agree / 2 - signs * steep + rest * theta / math.pi
-        return by(a, b).sum(1), by(b, a).sum(0), by_distance
+        return gradient_by(a, b).sum(1), gradient_by(b, a).sum(0), by_distance
 
 
 def _sine_minus_cosine_term(theta: Tensor, sine: Tensor) -> Tensor:

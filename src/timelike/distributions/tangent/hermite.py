@@ -84,8 +84,8 @@ def tabulate_coefficients(function: Callable[[Tensor], tuple[Tensor, Tensor]], v
     for begin in range(0, max(1, len(roots)), at_once):
         some = roots[begin : begin + at_once]
         values, slopes = function(some[:, None] * z)
-        found = values @ hermite_projection()[:, :SERIES_ORDER], slopes @ hermite_projection()
-        parts.append((*found, values.square() @ mass, slopes.square() @ mass))
+        coefficients = values @ hermite_projection()[:, :SERIES_ORDER], slopes @ hermite_projection()
+        parts.append((*coefficients, values.square() @ mass, slopes.square() @ mass))
     values, slopes, power, steepness = (torch.cat(one) for one in zip(*parts, strict=True))
     return HermiteTable(values, slopes, roots, (_truncation_loss(power, values), _truncation_loss(steepness, slopes)))
 
@@ -105,7 +105,7 @@ def diagonal_moments(table: HermiteTable, other: HermiteTable | None = None) -> 
     """The series at ρ = 1 and equal variances; of two tables of the same variances that of the product of both."""
     other = table if other is None else other
     over = safe_inverse(table.roots)
-    curved = (differentiate_coefficients(table.slopes, 1) * differentiate_coefficients(other.slopes, 1)).sum(
+    curvature = (differentiate_coefficients(table.slopes, 1) * differentiate_coefficients(other.slopes, 1)).sum(
         1
     ) * over**2
     return HermiteMoments(
@@ -113,7 +113,7 @@ def diagonal_moments(table: HermiteTable, other: HermiteTable | None = None) -> 
         slopes=(table.slopes * other.slopes).sum(1),
         values_derivative=(_derivative_series(table, other, 1) + _derivative_series(other, table, 1)) / 2
         + (table.slopes * other.slopes).sum(1),
-        slopes_derivative=(_derivative_series(table, other, 2) + _derivative_series(other, table, 2)) / 2 + curved,
+        slopes_derivative=(_derivative_series(table, other, 2) + _derivative_series(other, table, 2)) / 2 + curvature,
     )
 
 
@@ -157,10 +157,10 @@ class HermiteCross(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, values: Tensor, slopes: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        dot, first, second, dot_first, dot_second, curved = ctx.saved_tensors
+        dot, first, second, dot_first, dot_second, curvature = ctx.saved_tensors
         by_a = (values * first + slopes * dot_first).sum(1)
         by_b = (values * second + slopes * dot_second).sum(0)
-        return by_a, by_b, values * dot + slopes * curved, None
+        return by_a, by_b, values * dot + slopes * curvature, None
 
 
 def _series_derivatives(rho: Tensor, over: Tensor, pairs: list[tuple[HermiteTable, HermiteTable]]) -> list[Tensor]:

@@ -83,10 +83,10 @@ class WideNetworkKernel(Kernel):
 
     def __repr__(self) -> str:
         """With functions by their names: where they are in memory says nothing."""
-        written = super().__repr__()
+        text = super().__repr__()
         for function in filter(callable, activation_branches(self.activation)):
-            written = written.replace(repr(function), getattr(function, "__name__", repr(function)))
-        return written
+            text = text.replace(repr(function), getattr(function, "__name__", repr(function)))
+        return text
 
     @property
     def _native_network(self) -> tangent.WideNetwork | None:
@@ -117,8 +117,8 @@ class WideNetworkKernel(Kernel):
         if network is None:
             return super()._weighted_sums(x, y, weights)
         rows, others = (np.ascontiguousarray(side.reshape(len(side), -1), np.float64) for side in (x, y))
-        shares = np.ascontiguousarray(weights, np.float64)
-        values, gradients = tangent.weighted_sums(rows, others, shares, network, threads=thread_count())
+        item_weights = np.ascontiguousarray(weights, np.float64)
+        values, gradients = tangent.weighted_sums(rows, others, item_weights, network, threads=thread_count())
         return values, gradients.reshape(x.shape)
 
     def _quadrature_matrix(self, x: Any, y: Any | None) -> Matrix:

@@ -99,7 +99,7 @@ class ClassifierTest:
             sides, observed, null, how = self._test_ridge(samples, units, rng)
         else:
             sides, observed, null, how = self._test_classifier(samples, units, rng)
-        enumerated = sides.n_allocations - 1 <= self.n_permutations
+        is_enumerated = sides.n_allocations - 1 <= self.n_permutations
         return TestResult(
             observed,
             permutation_p_value(null, observed),
@@ -107,15 +107,15 @@ class ClassifierTest:
             how,
             (len(samples[0]), len(samples[1])),
             sides.n_allocations,
-            enumerated,
+            is_enumerated,
             units.unit_name,
             statistic_name="AUC",
         )
 
     def _allocations(self, units: ExchangeableUnits, rng: np.random.Generator) -> tuple[Allocations, Allocations]:
         """The observed allocation, and the permuted ones, of items."""
-        drawn = make_allocations(units, self.n_permutations, rng)
-        return units.items(units.in_x[None]), units.items(drawn)
+        permuted_units = make_allocations(units, self.n_permutations, rng)
+        return units.items(units.in_x[None]), units.items(permuted_units)
 
     # --- ridge, refitted for every permutation ------------------------------------------------------------------------
 
@@ -129,8 +129,8 @@ class ClassifierTest:
             "give fewer of them, or a classifier",
         )
         smoother = held_out_smoother(vectors, assign_folds(units, self.n_folds, rng), self.regularization)
-        observed, drawn = self._allocations(units, rng)
-        values = [refitted_auc(smoother, some) for some in (observed, drawn)]
+        observed, permuted = self._allocations(units, rng)
+        values = [refitted_auc(smoother, some) for some in (observed, permuted)]
         return units, float(values[0][0]), values[1], f"ridge regression on {how}"
 
     # --- any classifier, on a half that it has not seen ---------------------------------------------------------------
@@ -146,14 +146,16 @@ class ClassifierTest:
                 "X or Y has too few items, or groups, for two halves: expected two of each; use classifier=None"
             )
         n_x = int(labels[rest].sum())
-        held = exchangeable_units(n_x, len(rest) - n_x, _held_out_groups(units.unit_of[rest], labels[rest], units))
-        refuse_unexchangeable(held)
+        held_out_units = exchangeable_units(
+            n_x, len(rest) - n_x, _held_out_groups(units.unit_of[rest], labels[rest], units)
+        )
+        refuse_unexchangeable(held_out_units)
         model = clone(self.classifier).fit(_classifier_input(sample[learn]), labels[learn])
         order = np.argsort(1 - labels[rest], kind="stable")  # X first, as an exchange has it
         scores = _predict_scores(model, _classifier_input(sample[rest[order]]))
-        observed, drawn = self._allocations(held, rng)
-        values = [allocation_auc(np.broadcast_to(scores, some.shape), some) for some in (observed, drawn)]
-        return held, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a half that it has not seen"
+        observed, permuted = self._allocations(held_out_units, rng)
+        values = [allocation_auc(np.broadcast_to(scores, some.shape), some) for some in (observed, permuted)]
+        return held_out_units, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a half that it has not seen"
 
 
 def standardized_features(sample: Sample, rng: np.random.Generator) -> tuple[Floats, str]:
@@ -194,16 +196,16 @@ def held_out_smoother(vectors: Floats, fold: NDArray[np.int64], regularization: 
     training labels is the smaller, the more of a fold are of X, and would tell the wrong way.
     """
     inner = vectors @ vectors.T / max(vectors.shape[1], 1)
-    found: Floats = np.zeros(inner.shape)
+    smoother: Floats = np.zeros(inner.shape)
     for one in np.unique(fold):
         inside, rest = np.flatnonzero(fold == one), np.flatnonzero(fold != one)
         among, to = inner[np.ix_(rest, rest)], inner[np.ix_(inside, rest)]
         middle = among.mean(axis=0)
-        centred = among - middle - middle[:, None] + middle.mean()
-        asked = to - to.mean(axis=1, keepdims=True) - middle + middle.mean()
-        solved = np.linalg.solve(centred + regularization * np.eye(len(rest)), asked.T).T
-        found[np.ix_(inside, rest)] = solved - solved.mean(axis=1, keepdims=True)
-    return found
+        centred_gram = among - middle - middle[:, None] + middle.mean()
+        centred_products = to - to.mean(axis=1, keepdims=True) - middle + middle.mean()
+        coefficients = np.linalg.solve(centred_gram + regularization * np.eye(len(rest)), centred_products.T).T
+        smoother[np.ix_(inside, rest)] = coefficients - coefficients.mean(axis=1, keepdims=True)
+    return smoother
 
 
 def refitted_auc(smoother: Floats, sides: Allocations) -> Floats:
@@ -218,9 +220,9 @@ def allocation_auc(scores: Floats, sides: Allocations) -> Floats:
     array([0.625])
     """
     largest = np.abs(scores).max(axis=1, keepdims=True)
-    rounded = np.round(scores / np.where(largest > 0, largest, 1.0), _SCORE_DIGITS)
+    rounded_scores = np.round(scores / np.where(largest > 0, largest, 1.0), _SCORE_DIGITS)
     n_x = sides.sum(axis=1)
-    ranks = (rankdata(rounded, axis=1) * sides).sum(axis=1)
+    ranks = (rankdata(rounded_scores, axis=1) * sides).sum(axis=1)
     return np.asarray((ranks - n_x * (n_x + 1) / 2) / (n_x * (sides.shape[1] - n_x)))
 
 
@@ -247,5 +249,5 @@ def _held_out_groups(
     """The groups of held-out items, X first: both parts of a group have one name."""
     partner = np.arange(units.n_units)
     partner[units.pairs[:, 1]] = units.pairs[:, 0]
-    named = partner[unit_of]
-    return named[labels == 1], named[labels == 0]
+    groups = partner[unit_of]
+    return groups[labels == 1], groups[labels == 0]

@@ -147,8 +147,8 @@ def differences(
     >>> rng = np.random.default_rng(1)
     >>> X, Y = rng.standard_normal((2, 30, 20, 2))
     >>> Y[:, :, 1] *= 3
-    >>> found = differences(X, Y, random_state=0)
-    >>> [(one.name, one.p_value) for one in found.channels if one.p_value < 0.05]
+    >>> result = differences(X, Y, random_state=0)
+    >>> [(one.name, one.p_value) for one in result.channels if one.p_value < 0.05]
     [('channel 1', 0.002)]
     """
     chosen = None if kernel is None else as_kernel(kernel)
@@ -164,17 +164,19 @@ def differences(
     channel_names = list(X.channel_names or Y.channel_names or _default_channel_names(X.frame[0]))
     test = channel_test(chosen, n_permutations, int(rng.integers(2**31)))
     assert Y.ids is not None
-    found = explain_differences((X, Y), matrix, units, ready, Y.ids.astype(str).tolist(), channel_names, test)
-    return restore_positions(found, y_positions)
+    result = explain_differences((X, Y), matrix, units, ready, Y.ids.astype(str).tolist(), channel_names, test)
+    return restore_positions(result, y_positions)
 
 
-def restore_positions(found: Differences, y_positions: NDArray[np.int64]) -> Differences:
+def restore_positions(result: Differences, y_positions: NDArray[np.int64]) -> Differences:
     """With the positions that items of the second sample had before some were drawn."""
 
-    def moved(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
+    def with_original_positions(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
         return tuple(replace(one, position=int(y_positions[one.position])) for one in some)
 
-    return replace(found, sequences=moved(found.sequences), outliers=moved(found.outliers))
+    return replace(
+        result, sequences=with_original_positions(result.sequences), outliers=with_original_positions(result.outliers)
+    )
 
 
 def channel_test(kernel: Kernel | None, n_permutations: int, seed: int) -> TwoSample:
@@ -194,8 +196,8 @@ def explain_differences(
 ) -> Differences:
     """The differences of two samples, from the matrix of both; `names` are of the items of the second."""
     n, m = map(len, samples)
-    witness, typical, share, separation = _witness_scores(matrix, n, units.group_of)
-    every = [UnusualSequence(str(names[i]), i, float(witness[n + i]), float(share[n + i])) for i in range(m)]
+    witness, typical, fraction, separation = _witness_scores(matrix, n, units.group_of)
+    every = [UnusualSequence(str(names[i]), i, float(witness[n + i]), float(fraction[n + i])) for i in range(m)]
     far = [] if units.has_lone_unit else np.flatnonzero(typical[n:] < _outlier_fence(typical[:n])).tolist()
     outliers = sorted((every[i] for i in far), key=lambda one: typical[n + one.position])
     channels, notes = _test_channels(samples, units, channel_names, test)
@@ -235,11 +237,11 @@ def _witness_scores(matrix: Matrix, n: int, units: NDArray[np.int64]) -> tuple[F
         # without itself nothing is left of one item: it is judged by the other sample alone
         rest = np.zeros_like(rest)
     witness, typical = first - rest, np.sort(first[:n])
-    share = (np.searchsorted(typical, first, side="right") + 1) / (n + 1)
+    fraction = (np.searchsorted(typical, first, side="right") + 1) / (n + 1)
     ours = np.sort(witness[:n])
     below, until = (np.searchsorted(ours, witness[n:], side=side) for side in ("left", "right"))
     # left out, an item makes its own sample look less like it, so that where nothing differs it may be below a half
-    return witness, first, np.minimum(share, 1.0), max(0.5, float(1 - ((below + until) / 2).mean() / n))
+    return witness, first, np.minimum(fraction, 1.0), max(0.5, float(1 - ((below + until) / 2).mean() / n))
 
 
 def _effect_interval(matrix: Matrix, n: int, units: ExchangeableUnits) -> Interval:
@@ -249,8 +251,8 @@ def _effect_interval(matrix: Matrix, n: int, units: ExchangeableUnits) -> Interv
     does.
     """
     whole_matrix = statistic_from_matrix(matrix, units)
-    drawn = units.sample_allocations(_N_NULL_PERMUTATIONS, np.random.default_rng(0))
-    value, *null = whole_matrix.statistics(units.items(np.concatenate([units.in_x[None], drawn]))).tolist()
+    allocations = units.sample_allocations(_N_NULL_PERMUTATIONS, np.random.default_rng(0))
+    value, *null = whole_matrix.statistics(units.items(np.concatenate([units.in_x[None], allocations]))).tolist()
     if units.has_lone_unit:  # how much such units vary, one does not tell
         return Interval(value, -np.inf, np.inf)
     freedom = len(units.unpaired) + len(units.pairs) - (1 if not len(units.unpaired) else 2)
@@ -272,20 +274,20 @@ def _test_channels(
         return (), ["channels are compared once there are two sequences"]
     # without validation: the samples were checked whole, and a channel by itself may repeat itself, as a counter does
     results = [test._test_samples(_select_channel(samples, i), units) for i in range(frame[0])]
-    raised = score.holm_correction([result.p_value for result in results])
-    listed = [
+    p_values = score.holm_correction([result.p_value for result in results])
+    channels = [
         ChannelDifference(str(name), float(p), _mean_mmd(result))
-        for name, p, result in zip(names, raised, results, strict=True)
+        for name, p, result in zip(names, p_values, results, strict=True)
     ]
     floors = {units.smallest_p: units.unit_name, 1 / (test.n_permutations + 1): "permutations"}
-    least = min(1.0, len(listed) * max(floors))
-    floor = f"of {len(listed)} channels none can have a p-value below {least:.2g}: too few {floors[max(floors)]}"
-    return tuple(sorted(listed, key=lambda result: (result.p_value, -result.effect))), [floor] if least > 0.05 else []
+    least = min(1.0, len(channels) * max(floors))
+    floor = f"of {len(channels)} channels none can have a p-value below {least:.2g}: too few {floors[max(floors)]}"
+    return tuple(sorted(channels, key=lambda result: (result.p_value, -result.effect))), [floor] if least > 0.05 else []
 
 
-def _mean_mmd(found: TestResult) -> float:
+def _mean_mmd(result: TestResult) -> float:
     """MMD²; of the default kernels, of which the larger counts in the test, that of their mean."""
-    return float(np.mean([part.statistic for part in found.parts])) if found.parts else found.statistic
+    return float(np.mean([part.statistic for part in result.parts])) if result.parts else result.statistic
 
 
 def _select_channel(samples: tuple[Sequences, Sequences], channel: int) -> tuple[Sequences, Sequences]:

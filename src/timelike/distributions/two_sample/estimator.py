@@ -165,8 +165,8 @@ class TwoSample:
     ) -> Iterator[tuple[Kernel, MMDStatistic]]:
         """Every kernel of every width, with the similarities of all pairs; one at a time, as they are large."""
         sample, factors, biased = pool_samples(samples), self.scales or (1.0,), self.estimator == "biased"
-        for given in self._candidate_kernels(samples):
-            kernel = given.center_on(sample)
+        for candidate in self._candidate_kernels(samples):
+            kernel = candidate.center_on(sample)
             if len(sample) ** 2 <= kernel_base.MAX_MATRIX_ENTRIES:
                 resolved = (
                     [kernel.resolve_with_matrix(sample, rng)]
@@ -237,13 +237,13 @@ class TwoSample:
         limit, null = decisive_exceedances(self.stop_above, len(sides)), np.empty(0)
         # a matrix that is made in blocks is made anew for every look, so there is one
         at_once = len(sides) if statistic.matrix is None else _BLOCK_PERMUTATIONS
-        decided = None
+        decision = None
         for begin in range(0, len(sides), at_once):
             each.append(statistic.kernel_statistics(units.items(sides[begin : begin + at_once])))
             null = np.concatenate([null, snap_ties(statistic.combine(each[-1]), observed, statistic.tie_tolerance)])
-            if (decided := sequential_p_value(null, observed, limit)) is not None:
+            if (decision := sequential_p_value(null, observed, limit)) is not None:
                 break
-        p_value, n_drawn = (permutation_p_value(null, observed), len(null)) if decided is None else decided
+        p_value, n_drawn = (permutation_p_value(null, observed), len(null)) if decision is None else decision
         outcome = KernelOutcome(kernel, observed, null[:n_drawn], p_value, statistic.is_constant)
         return outcome, np.concatenate(each, axis=1)[:, : n_drawn + 1]
 
@@ -273,13 +273,13 @@ def _make_result(
     units: ExchangeableUnits,
     samples: Sequence[Sample],
     notes: tuple[str, ...],
-    enumerated: bool,
+    is_enumerated: bool,
 ) -> TestResult:
     """Of one kernel, or of the least rank among several."""
     facts: dict[str, Any] = {
         "sizes": (len(samples[0]), len(samples[1])),
         "n_allocations": units.n_allocations,
-        "is_enumerated": enumerated,
+        "is_enumerated": is_enumerated,
         "unit": units.unit_name,
         "notes": notes,
     }

@@ -81,9 +81,9 @@ class ExchangeableUnits:
         if len(self.unpaired):
             sides[:, self.unpaired] = rng.permuted(sides[:, self.unpaired], axis=1)
         if len(self.pairs):
-            swapped = rng.random((n_allocations, len(self.pairs))) < 0.5
-            sides[:, self.pairs[:, 0]] = ~swapped
-            sides[:, self.pairs[:, 1]] = swapped
+            is_swapped = rng.random((n_allocations, len(self.pairs))) < 0.5
+            sides[:, self.pairs[:, 0]] = ~is_swapped
+            sides[:, self.pairs[:, 1]] = is_swapped
         return sides
 
     def all_allocations(self) -> Allocations:
@@ -180,8 +180,8 @@ def sequential_p_value(null: Floats, observed: float, exceedances: int) -> tuple
     >>> sequential_p_value(np.array([5.0, 1.0, 6.0, 7.0]), 2.0, 2)
     (0.6666666666666666, 3)
     """
-    decided = np.flatnonzero(np.cumsum(null >= observed) >= exceedances)
-    return (exceedances / int(decided[0] + 1), int(decided[0] + 1)) if len(decided) else None
+    decisive_draws = np.flatnonzero(np.cumsum(null >= observed) >= exceedances)
+    return (exceedances / int(decisive_draws[0] + 1), int(decisive_draws[0] + 1)) if len(decisive_draws) else None
 
 
 def least_ranks(statistics: Floats) -> Floats:

@@ -111,8 +111,8 @@ def power(
     >>> import numpy as np
     >>> from timelike.distributions import RBF, power
     >>> rng = np.random.default_rng(0)
-    >>> found = power(rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 0.4, RBF(), random_state=0)
-    >>> 40 < found.n_required < 120, found.probability(10) < found.probability(100)
+    >>> plan = power(rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 0.4, RBF(), random_state=0)
+    >>> 40 < plan.n_required < 120, plan.probability(10) < plan.probability(100)
     (True, True)
     """
     level, target = (_check_fraction(value, name) for value, name in ((level, "level"), (target, "target")))
@@ -138,8 +138,8 @@ def power(
     both = pool_samples((X, Y))
     kernels = default_kernels((X, Y)) if test.kernel is None else (test.kernel,)
     matrices = [kernel.center_on(both).resolve_with_matrix(both, rng).matrix for kernel in kernels]
-    drawn = units.items(units.sample_allocations(n_permutations, rng))
-    plans = [_estimate_power(matrix, len(X), units, drawn, level, target, len(kernels)) for matrix in matrices]
+    allocations = units.items(units.sample_allocations(n_permutations, rng))
+    plans = [_estimate_power(matrix, len(X), units, allocations, level, target, len(kernels)) for matrix in matrices]
     return min(plans, key=lambda plan: (plan.n_required or math.inf, plan.n_required_range[0] or math.inf))
 
 

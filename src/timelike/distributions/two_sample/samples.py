@@ -44,8 +44,8 @@ def validate_groups(
             "carry, or False for none"
         )
     first, second = (
-        validate_per_item(given, f"groups[{i}]", len(sample))
-        for i, (given, sample) in enumerate(zip(groups, (X, Y), strict=True))
+        validate_per_item(labels, f"groups[{i}]", len(sample))
+        for i, (labels, sample) in enumerate(zip(groups, (X, Y), strict=True))
     )
     if first is None or second is None:
         raise ValueError("groups has None for one sample: expected the groups of both, or groups=False")
@@ -86,17 +86,17 @@ class SharedSteps(NamedTuple):
 
 def refuse_overlap(samples: Sequence[Sample], names: list[str], unit_of: Ints, source: str) -> None:
     """An error for items of different units that share time steps; `source` says what would be given whole."""
-    shared = _find_shared_memory(samples, unit_of) or _find_shared_values(samples, unit_of)
-    if shared is None:
+    overlap = _find_shared_memory(samples, unit_of) or _find_shared_values(samples, unit_of)
+    if overlap is None:
         return
     ends = np.cumsum([len(sample) for sample in samples])
-    first, second = (_item_name(item, ends, names) for item in shared[:2])
-    if shared.steps == 0:
+    first, second = (_item_name(item, ends, names) for item in overlap[:2])
+    if overlap.steps == 0:
         raise ValueError(
             f"{first} and {second} are one and the same item: an item can be in one sample once; give other items"
         )
     raise ValueError(
-        f"{first} and {second} share {shared.steps} time steps: overlapping windows of one stream are not "
+        f"{first} and {second} share {overlap.steps} time steps: overlapping windows of one stream are not "
         "exchangeable, and p-values would be far too small. Cut windows that do not overlap (step >= size), and give "
         f"{source} of windows so that whole recordings, or blocks longer than the memory of the signal, change sides"
     )
@@ -152,8 +152,8 @@ def _find_shared_memory(samples: Sequence[Sample], unit_of: Ints) -> SharedSteps
     for item in np.argsort(starts, kind="stable").tolist():
         if holder >= 0 and starts[item] < reach and unit_of[item] != unit_of[holder]:
             same = starts[item] == starts[holder] and ends[item] == reach
-            shared = 0 if same else int((min(reach, ends[item]) - starts[item]) // width[item])
-            return SharedSteps(min(holder, item), max(holder, item), shared)
+            n_shared = 0 if same else int((min(reach, ends[item]) - starts[item]) // width[item])
+            return SharedSteps(min(holder, item), max(holder, item), n_shared)
         if ends[item] > reach:
             reach, holder = int(ends[item]), item
     return None
@@ -167,11 +167,11 @@ def _find_shared_values(samples: Sequence[Sample], unit_of: Ints) -> SharedSteps
     starts = np.cumsum(lengths) - lengths
     codes = _hash_steps(values)
     for place, holder, guest in _candidate_overlaps(codes, starts, lengths)[:_MAX_CANDIDATES]:
-        shared = min(int(starts[holder] + lengths[holder]) - place, int(lengths[guest]))
-        ours, theirs = slice(place, place + shared), slice(int(starts[guest]), int(starts[guest]) + shared)
-        apart = unit_of[guest] != unit_of[holder] and shared >= _MIN_OVERLAP
+        n_shared = min(int(starts[holder] + lengths[holder]) - place, int(lengths[guest]))
+        ours, theirs = slice(place, place + n_shared), slice(int(starts[guest]), int(starts[guest]) + n_shared)
+        apart = unit_of[guest] != unit_of[holder] and n_shared >= _MIN_OVERLAP
         if apart and np.array_equal(codes[ours], codes[theirs]) and _is_irregular(codes[ours], values[ours]):
-            return SharedSteps(min(holder, guest), max(holder, guest), shared)
+            return SharedSteps(min(holder, guest), max(holder, guest), n_shared)
     return None
 
 
@@ -261,16 +261,16 @@ def subsample_pair(X: Sample, Y: Sample, units: ExchangeableUnits, rng: np.rando
         return SubsampledPair(X, Y, units, np.arange(len(Y)))
     group, n = units.group_of, len(X)
     limits = [max(most // 2, most - len(Y)), max(most // 2, most - len(X))]
-    kept = np.zeros(len(group), bool)
+    is_selected = np.zeros(len(group), bool)
     for side, limit in zip((slice(0, n), slice(n, None)), limits, strict=True):
         names = rng.permutation(np.unique(group[side]))
         ends = np.cumsum(np.bincount(group[side], minlength=group.max() + 1)[names])
-        kept[side] = np.isin(group[side], names[: max(2, int(np.searchsorted(ends, limit, side="right")))])
+        is_selected[side] = np.isin(group[side], names[: max(2, int(np.searchsorted(ends, limit, side="right")))])
     if len(units.pairs):  # a part without the other one would no longer change places with it
-        kept &= np.isin(group, np.intersect1d(group[:n][kept[:n]], group[n:][kept[n:]])) | ~np.isin(
-            group, np.intersect1d(group[:n], group[n:])
-        )
-    of_x, of_y = np.flatnonzero(kept[:n]), np.flatnonzero(kept[n:])
+        is_selected &= np.isin(
+            group, np.intersect1d(group[:n][is_selected[:n]], group[n:][is_selected[n:]])
+        ) | ~np.isin(group, np.intersect1d(group[:n], group[n:]))
+    of_x, of_y = np.flatnonzero(is_selected[:n]), np.flatnonzero(is_selected[n:])
     return SubsampledPair(
         X[of_x], Y[of_y], exchangeable_units(len(of_x), len(of_y), (group[:n][of_x], group[n:][of_y])), of_y
     )

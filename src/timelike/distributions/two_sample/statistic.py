@@ -170,21 +170,21 @@ def statistic_from_matrix(
 
 
 def statistic_from_blocks(
-    kernel: Kernel, known: Any, units: ExchangeableUnits, *, biased: bool = False, report: ProgressCallback = None
+    kernel: Kernel, items: Any, units: ExchangeableUnits, *, biased: bool = False, report: ProgressCallback = None
 ) -> MMDStatistic:
     """Of a matrix that is too large for memory: half of it is made in strips, for its range, its sums and every use."""
-    n_items, own, group = len(known), np.empty(len(known)), units.group_of
-    grouped = units.n_units < n_items and not biased
-    made = _report_blocks(kernel, known, report, 4 if grouped else 3)
+    n_items, own, group = len(items), np.empty(len(items)), units.group_of
+    has_groups = units.n_units < n_items and not biased
+    iterate_matrix = _report_blocks(kernel, items, report, 4 if has_groups else 3)
     low, high = math.inf, -math.inf
-    for rows, strip in made():
+    for rows, strip in iterate_matrix():
         own[rows] = np.diagonal(strip, rows.start)
         np.fill_diagonal(strip[:, rows], strip[-1, 0])  # a pair of different items
         low, high = min(low, float(strip.min())), max(high, float(strip.max()))
     middle, unit = _rounding_grid(np.array([low, high]), own if biased or units.has_lone_unit else own[:0], n_items)
 
     def strips() -> RowBlocks:
-        for rows, strip in made():
+        for rows, strip in iterate_matrix():
             rounded = _zero_upper(_round_to_grid(strip, middle, unit), rows)
             if not biased:
                 rounded[group[rows, None] == group[: rows.stop]] = 0.0
@@ -192,8 +192,8 @@ def statistic_from_blocks(
 
     mine, to_all = _round_to_grid(own, middle, unit), np.zeros(n_items)
     inside = _sum_per_unit(mine, units.unit_of, units)
-    if grouped:
-        for rows, strip in made():
+    if has_groups:
+        for rows, strip in iterate_matrix():
             inside += 2 * _within_unit_sums(_zero_upper(_round_to_grid(strip, middle, unit), rows), rows, units)
     squares = 0.0
     for rows, strip in strips():
@@ -210,19 +210,19 @@ def _zero_upper(strip: Matrix, rows: slice) -> Matrix:
     return strip
 
 
-def _report_blocks(kernel: Kernel, known: Any, report: ProgressCallback, passes: int) -> Callable[[], RowBlocks]:
+def _report_blocks(kernel: Kernel, items: Any, report: ProgressCallback, passes: int) -> Callable[[], RowBlocks]:
     """A function that iterates over the blocks of a matrix, and reports progress over `passes` such iterations."""
-    done, total = 0.0, passes * len(known) ** 2 / 2
+    done, total = 0.0, passes * len(items) ** 2 / 2
 
-    def made() -> RowBlocks:
+    def iterate_matrix() -> RowBlocks:
         nonlocal done
-        for rows, strip in iterate_lower_blocks(kernel, known):
+        for rows, strip in iterate_lower_blocks(kernel, items):
             yield rows, strip
             done += (rows.stop**2 - rows.start**2) / 2
             if report is not None:
                 report(int(min(done, total)), int(total))
 
-    return made
+    return iterate_matrix
 
 
 def _within_unit_sums(strip: Matrix, rows: slice, units: ExchangeableUnits) -> Floats:
