@@ -22,10 +22,10 @@ N_ALTERNATIONS = 8  # of projections onto budget and band, before the rest is sc
 
 @dataclass(frozen=True)
 class Ball:
-    """Where a batch may be moved to.
+    """The region in which an attack may move a batch.
 
     `center` (item, time, *frame) is the data; `low` and `high`, of the same shape, are the corners of its box; padding
-    cannot move. `unit` has the shape of a frame: what a budget of 1 means in every channel. A length of the l2 norm is
+    cannot move. `unit` has the shape of a frame: the size of a budget of 1 in every channel. A length of the l2 norm is
     ‖d / unit‖ over all steps and channels of a sequence.
     """
 
@@ -60,7 +60,7 @@ class Ball:
         return self._round_to_dtype(self._scale_into_ball(offset))  # scaling keeps the frequencies
 
     def map_from_unit_ball(self, noise: Tensor) -> Tensor:
-        """The point of the ball that a point of the unit ball stands for."""
+        """The point of the ball that corresponds to a point of the unit ball."""
         return self.project(self.center.double() + self.radius * self.unit * noise)
 
     @property

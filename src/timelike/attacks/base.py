@@ -75,7 +75,7 @@ class Attack(abc.ABC):
         transfer_from: Any = None,
         random_state: RandomState = None,
     ) -> Any:
-        """X with its values moved, in the type in which it was given; integers become floating point numbers.
+        """X with its values moved, in its original type; integers become floating point numbers.
 
         The result is the strongest of the data itself and of every step from every start: one that is answered wrongly,
         and among these the one with the largest loss. The result for an item is independent of the batch: random
@@ -159,13 +159,13 @@ class Attack(abc.ABC):
         )
 
     def _channel_units(self, frame: tuple[int, ...], scaler: ChannelScaler | None) -> Tensor:
-        """What a budget of 1 means in every channel, in the shape of a frame."""
+        """The size of a budget of 1 in every channel, in the shape of a frame."""
         if self.per_channel is None:
             return torch.ones(frame, dtype=torch.float64)
         if self.per_channel == "deviation":
             if scaler is None:
                 raise ValueError(
-                    "per_channel='deviation': this model does not standardize, so no deviations are known; give them "
+                    "per_channel='deviation': this model does not standardize, so there are no deviations; give them "
                     "as a tuple, one for each channel"
                 )
             return torch.from_numpy(np.array(scaler.scale, dtype=np.float64))
@@ -266,12 +266,12 @@ def restore_type(original: Any, sequences: Sequences) -> Any:
 
 
 def _refuse_other_classes(target: AttackTarget, source: AttackTarget | None) -> None:
-    """Raise an error if both models know their classes and these differ."""
+    """Raise an error if the classes of both models are known and differ."""
     if source is None or source.classes is None or target.classes is None:
         return
     theirs, ours = source.classes.tolist(), target.classes.tolist()
     if theirs != ours:
-        raise ValueError(f"transfer_from knows the classes {theirs!r:.80} and model {ours!r:.80}: expected the same")
+        raise ValueError(f"transfer_from has the classes {theirs!r:.80} and model {ours!r:.80}: expected the same")
 
 
 def _check_bounds(bounds: Any) -> None:

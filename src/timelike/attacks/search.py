@@ -51,7 +51,7 @@ def attack_losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
     others = logits.masked_fill(own, -torch.inf)
     if name == "margin":
         return others.amax(dim=1) - logits[own]
-    # log(1 + Σ_others e^z / e^z_y): torch's own takes softmax − 1, of which nothing but rounding is left when it is 1
+    # log(1 + Σ_others e^z / e^z_y): the gradient of torch's cross-entropy is softmax − 1, only rounding near 1
     return F.softplus(others.logsumexp(dim=1) - logits[own])
 
 

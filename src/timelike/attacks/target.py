@@ -53,7 +53,7 @@ class AttackTarget:
 
 
 def make_target(model: Any, head: Head | None, name: str = "model") -> AttackTarget:
-    """A model as an attack sees it; modules in double precision, so that answers are independent of the batch."""
+    """A model as the target of an attack; modules in double precision, so that answers are independent of the batch."""
     if head is not None:
         check_choice(head, "head", get_args(Head))
     network = getattr(model, "network_", None)
@@ -89,12 +89,12 @@ def _fitted_target(model: Any, network: Any, head: Head) -> AttackTarget:
     """
     if not hasattr(model.encoder_, "network_"):
         raise TypeError(
-            f"{type(model.encoder_).__name__} has no torch module, so there are no gradients that an attack could "
-            "follow: expected a model whose encoder is a network"
+            f"{type(model.encoder_).__name__} has no torch module, so there are no gradients for an attack "
+            "to follow: expected a model whose encoder is a network"
         )
     if head != "similarity" and model.classes_changed_:
         raise ValueError(
-            f"head={head!r}: the dense head knows the classes of fit only, and classes were enrolled or forgotten "
+            f"head={head!r}: the dense head has the classes of fit only, and classes were enrolled or forgotten "
             "since; use head='similarity'"
         )
     exact_network, standardize = double_precision_copy(network), _make_standardizer(model)
@@ -132,7 +132,7 @@ def _make_standardizer(model: Any) -> LogitsFunction:
 
 
 def _pool_time(time_pool: TimePool | None, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Means over stretches of time, if the encoder takes these, with gradients, and their lengths."""
+    """Means over intervals of time, if the encoder pools time, with gradients, and their lengths."""
     if time_pool is None or bool((torch.from_numpy(time_pool.lengths(lengths.numpy())) == lengths).all()):
         return x, lengths
     frames = torch.from_numpy(time_pool.lengths(lengths.numpy()))
@@ -180,6 +180,7 @@ def _class_positions(labels: NDArray[Any], classes: NDArray[Any], name: str) -> 
     unknown = [label for label in labels.tolist() if label not in codes_by_label]
     if unknown:
         raise ValueError(
-            f"y holds {format_value(unknown[0])}, which is no class of this {name}: it knows {classes.tolist()!r:.80}"
+            f"y holds {format_value(unknown[0])}, which is no class of this {name}: expected one of "
+            f"{classes.tolist()!r:.80}"
         )
     return np.array([codes_by_label[label] for label in labels.tolist()], dtype=np.int64)

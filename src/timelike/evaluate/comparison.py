@@ -56,52 +56,54 @@ def compare(
     checkpoint: str | Path | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Compare methods on one collection by nested cross-validation, or on an official split: which one to use here?
+    """Compare methods on one collection by nested cross-validation, or on an official split.
 
-    Every method is fitted on the training part of each fold alone, and chooses there whatever it chooses (a window, a
-    penalty, when to stop). They run one after the other, the cheapest first; what does not fit into the budget, or
-    fails on these data, is a row that says so.
+    Every method is fitted on the training part of each fold alone, including its own model selection (a window, a
+    penalty, when to stop). Methods run one after the other, the cheapest first; a method that exceeds the budget, or
+    fails on these data, is a row with the reason.
 
     Parameters
     ----------
     X, y
         Sequences and their classes, or numbers with `metric="mse"`; y may be left out where X carries labels.
     methods : None, list, dict or one of their entries
-        None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
+        None for the default methods: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
         statistics + forest, Rocket + ridge, Discriminant, Fused (DTW and Discriminant), T-Loss + head, SiameseGRU,
         Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
         all sequences brought to the median length of the training part. An entry is one of these names, a public name
         (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
-        `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
+        `fit` and `predict`. A dict gives them names. Fitted models are used unchanged.
     groups : array, False or None
-        What must not be on both sides (subjects); None takes the groups that X carries.
+        Groups that must not be on both sides (subjects); None uses the groups of X.
     test : (X, y), optional
-        An official split: X is learned from, `test` is tested. Without it, cross-validation.
+        An official split: X is the training part, `test` the test part. Without it, cross-validation.
     cv : int, splitter or list of (train, test), optional
-        Folds; 5, or fewer where there are fewer groups or members of a class. Folds are stratified.
+        Folds, stratified; by default 5, or fewer if there are fewer groups or members of a class.
     metric : {"accuracy", "map", "eer", "mse"}, or several
-        Accuracy; mean average precision of test sequences as queries among those learned from; equal error rate of
-        all pairs of test sequences; mean squared error. Of several, found in one fit, the first decides what is best.
+        Accuracy; mean average precision of test sequences as queries among those learned from; equal error rate of all
+        pairs of test sequences; mean squared error. Several are computed in one fit, and the first decides which method
+        is best.
     prepare : transformer or list of them, optional
-        In front of every method, fitted on the training part of each fold: `timelike.prepare.Standardize()`, or any
-        transformer from sequences to as many. Values that are still missing are interpolated for methods that cannot
-        take them, and the row says so; those that can (DTW by name, with `missing="ignore"`) leave them out.
+        Steps before every method, fitted on the training part of each fold: `timelike.prepare.Standardize()`, or any
+        transformer that keeps the number of sequences. Values that are still missing are interpolated for methods that
+        cannot take them, with a remark in the row; those that can (DTW by name, with `missing="ignore"`) leave them
+        out.
     budget : float, optional
-        Minutes. Methods that can (`max_time`) train within what is left. None runs everything, and says how long that
-        will take.
+        Minutes. Methods with `max_time` train within the remaining time. None runs everything and prints the estimated
+        time.
     random_state : int, Generator or None
-        Repeats the folds, and the methods that draw.
+        Seed of the folds and of random methods.
     checkpoint : path, optional
-        A folder that keeps each finished (method, fold); the same call with it goes on where it ended.
+        A folder that stores each finished (method, fold); the same call with it resumes there.
     progress : bool or None
-        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds. Unless False,
-        the start says how long everything will take, if that is worth knowing.
+        Whether to show a bar; None shows it on a terminal if it takes over two seconds. Unless False, the estimated
+        time of a long comparison is printed at the start.
 
     Returns
     -------
     Comparison
-        `print` it, or ask for `table()`, `best()`, `differences()`, `plot()` and `to_json()`. Ctrl-C, pressed once,
-        gives what is finished by then.
+        `print` it, or call `table()`, `best()`, `differences()`, `plot()` and `to_json()`. Ctrl-C, pressed once,
+        returns the finished part.
 
     Examples
     --------
@@ -172,14 +174,14 @@ class Comparison:
     # --- the best ---------------------------------------------------------------------------------------------------
 
     def ranked_rows(self, name: str | None = None) -> list[ComparisonRow]:
-        """Rows that finished, the best first; of equals the cheaper one."""
+        """Finished rows, the best first; ties in order of cost."""
         score_name = self._check_score(name)
         done = [row for row in self.rows if row.state == "finished" and score_name in row.scores]
         sign = -1 if HIGHER_IS_BETTER[score_name] else 1
         return sorted(done, key=lambda row: sign * row.scores[score_name].mean)
 
     def best(self) -> Any:
-        """The best method, fitted on everything: an estimator that predicts, or a metric where only distances count.
+        """The best method, fitted on everything: an estimator that predicts, or a metric if only distances are scored.
 
         It trains without a time limit, whatever the budget was. Preparation steps are part of it, in a scikit-learn
         Pipeline; a metric takes sequences that are already prepared.
@@ -242,7 +244,7 @@ class Comparison:
             rounding = 1e-12 * max(np.abs(a.values(name)).max(), np.abs(b.values(name)).max())
             if np.ptp(fold_differences) > rounding or not fold_differences.any():
                 return score.corrected_t_test(fold_differences, self.overlap)
-            # folds all differ by the same, so a t-test would be certain: signs of folds or the items of all decide
+            # equal differences in all folds would make a t-test certain: use the signs of folds, or all items
             if name == "eer":
                 return float(min(1.0, 2.0 ** (1 - len(a.folds))))
         elif name == "eer":
@@ -250,7 +252,7 @@ class Comparison:
         first, second = (np.concatenate([fold.items[name] for fold in row.folds]) for row in (a, b))
         if name == "accuracy" and self.groups is None:
             return score.mcnemar_test(first > 0, second > 0)
-        return score.permutation_test(first, second, groups=self.groups, random_state=0)  # a group is one witness
+        return score.permutation_test(first, second, groups=self.groups, random_state=0)  # a group counts once
 
     # --- showing ----------------------------------------------------------------------------------------------------
 
@@ -300,7 +302,7 @@ class Comparison:
         return [how, *test_lines, *(f"Note: {note}." for note in self.notes)]
 
     def plot(self, name: str | None = None) -> Figure:
-        """Scores with their intervals, the best above; folds as dots."""
+        """Scores with their intervals, the best at the top; folds as dots."""
         score_name, rows = self._check_score(name), self.ranked_rows(name)
         if not rows:
             raise ValueError(f"no method has finished, so there is nothing to draw: {self._failure_reasons()}")
@@ -323,7 +325,7 @@ class Comparison:
         *,
         post_hoc: PostHoc = "wilcoxon",
     ) -> Ranking:
-        """Several data sets, {name: comparison}, in one: mean ranks, Friedman's test, a critical-difference diagram.
+        """Rank methods over data sets, {name: comparison}: mean ranks, Friedman's test, a critical-difference diagram.
 
         Methods without a score on every set are left out, and listed as `excluded`.
         """
@@ -334,17 +336,17 @@ class Comparison:
     # --- JSON -------------------------------------------------------------------------------------------------------
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Everything but the data and the methods themselves; written to a file where one is named."""
+        """Everything but the data and the methods as JSON; also written to a file if a path is given."""
         rows = [row.to_dict() for row in self.rows]
         names = ("scores", "design", "overlap", "groups", "notes", "seconds")
         return write_json({"format": _FORMAT, "rows": rows} | {name: getattr(self, name) for name in names}, path)
 
     @classmethod
     def from_json(cls, source: str | Path) -> Comparison:
-        """What `to_json` gave, or the file that it wrote; one that was edited into something else is refused."""
+        """Read the text of `to_json`, or its file; invalid content is an error."""
         tree = read_json(source)
         if not isinstance(tree, dict) or tree.get("format") != _FORMAT:
-            raise ValueError(f"source is no comparison of this timelike: expected the format {_FORMAT!r}")
+            raise ValueError(f"source is no comparison of this version of timelike: expected the format {_FORMAT!r}")
         fields = read_fields(
             tree,
             "source",
@@ -373,7 +375,7 @@ def _format_score(row: ComparisonRow, name: str) -> str:
 
 
 def score_format(name: str) -> str:
-    """How a score is written: shares by three decimals, errors in the targets' own unit by four significant digits."""
+    """The format of a score: three decimals for rates, four significant digits for errors."""
     return ".4g" if name == "mse" else ".3f"
 
 

@@ -109,7 +109,7 @@ def _score_distances(
         distances = metric.pairwise(X_test, X_train)
         items = score.average_precision(distances, problem.y[test], problem.y[train])
         if np.isnan(items).all():
-            result.missing_scores["map"] = "no test sequence has one of its class among those learned from"
+            result.missing_scores["map"] = "no test sequence has one of its class in the training part"
         else:
             result.items["map"], result.values["map"] = items.tolist(), float(np.nanmean(items))
     if "eer" in problem.scores:
@@ -122,7 +122,7 @@ def _score_distances(
 def _score_pairs(
     result: FoldResult, distances: NDArray[Any], problem: ComparisonProblem, test: NDArray[Any], fold: int
 ) -> None:
-    """Of all pairs of test sequences; the draws depend on the fold alone, so that methods can be compared by them."""
+    """The equal error rate of all test pairs; resamples depend on the fold alone, so that methods are comparable."""
     labels = problem.y[test]
     pair_distances, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
     if same.all() or not same.any():
@@ -141,7 +141,7 @@ def _score_pairs(
 
 
 def _peak_memory(*, reset: bool = False) -> int | None:
-    """Bytes held at most since the last reset, or now with `reset`; None where the system does not tell."""
+    """Peak bytes since the last reset, or current bytes with `reset`; None if the system does not report them."""
     with suppress(OSError, StopIteration, ValueError):
         if reset:
             _RESET_FILE.write_text("5")
@@ -152,9 +152,9 @@ def _peak_memory(*, reset: bool = False) -> int | None:
 
 
 def validate_predictions(answer: Any, ids: NDArray[Any], *, is_regression: bool) -> NDArray[Any]:
-    """What `predict` gave for the sequences called `ids`, as (item,); an error that names what is wrong with it.
+    """Validate the predictions for the sequences with these `ids`, as (item,).
 
-    A column (item, 1), which many regressors give, is the same. Any other shape is an error, since NumPy would
+    A column (item, 1), which many regressors return, is accepted. Any other shape is an error, since NumPy would
     broadcast it against the truth.
 
     >>> validate_predictions([[1.0], [2.0]], np.array(["a", "b"]), is_regression=True)
@@ -171,7 +171,7 @@ def validate_predictions(answer: Any, ids: NDArray[Any], *, is_regression: bool)
 
 
 def _to_label_array(answer: Any) -> NDArray[Any]:
-    """Classes as they came; an array of objects keeps numbers and text apart."""
+    """Classes without conversion; an array of objects may mix numbers and text."""
     if hasattr(answer, "detach"):
         answer = answer.detach().cpu().numpy()
     return np.asarray(answer)

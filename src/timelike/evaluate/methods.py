@@ -1,4 +1,4 @@
-"""Methods of a comparison: made from a name, a metric, an encoder or an estimator, and the preparation steps before."""
+"""Methods of a comparison, from a name, a metric, an encoder or an estimator, and their preparation steps."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def _make_default(name: str) -> Any:
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """A name, and what is fitted under it: an estimator that predicts, or a metric where only distances are needed."""
+    """A method and its name: an estimator that predicts, or a metric if only distances are needed."""
 
     name: str
     model: Any
     prepare: tuple[Any, ...] = ()
-    """Transformers that the caller put before every method."""
+    """Transformers before every method, from the argument `prepare`."""
     steps: tuple[Any, ...] = ()
     """Transformers of its own, after them."""
 
     def make_model(self, seed: int, seconds: float | None) -> Any:
-        """An unfitted copy, with a seed and a time limit where it has none of its own.
+        """An unfitted copy, with a seed and a time limit unless it has its own.
 
-        Parts that are fitted already stay as they are.
+        Parts that are already fitted are unchanged.
         """
         if not hasattr(self.model, "get_params"):
             return self.model
@@ -59,7 +59,7 @@ class ComparedMethod:
 
     @property
     def accepts_time_limit(self) -> bool:
-        """Whether it can be told how long it may train."""
+        """Whether its training time can be limited."""
         parameters = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
         return any(
             value is None and name.rpartition("__")[2] == "max_time" and self._may_change(name, parameters)
@@ -76,7 +76,7 @@ class ComparedMethod:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether it, or a part of it, came fitted and is used as it is."""
+        """Whether it, or a part of it, is already fitted and used unchanged."""
         if isinstance(self.model, Metric):
             return components.is_fitted(self.model)
         parts = self.model.get_params(deep=False).values() if hasattr(self.model, "get_params") else ()
@@ -96,7 +96,7 @@ def _describe_options(model: Any) -> str:
     return f"{type(model).__name__}({options})" if parameters else repr(model)
 
 
-# what is tried when nothing is named, the cheapest first; each class is found by its public name when it is made
+# the default methods, the cheapest first; each class is looked up by its public name when it is created
 DEFAULT_CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "1-NN Euclidean": lambda: _find_class("Neighbors")("euclidean"),
     # a slanted band is the usual one for equal lengths, and admits a path between any others
@@ -116,7 +116,7 @@ DEFAULT_CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "CoupledGRU": partial(_make_default, "CoupledGRU"),
     "TAP": partial(_make_default, "TAP"),
 }
-DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # learned metrics are not among them: they need classes
+DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # without learned metrics, which need classes
     "1-NN Euclidean": lambda: _find_class("NeighborsRegressor")("euclidean"),
     "1-NN DTW": lambda: _find_class("NeighborsRegressor")("dtw"),
     "1-NN MSM": lambda: _find_class("NeighborsRegressor")("msm"),
@@ -127,7 +127,7 @@ DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # learned metrics are not 
 
 
 _RESAMPLED_SUFFIX = ", resampled"
-"""After one of the usual names: with all sequences brought to the median length of the training part."""
+"""Suffix of a name: all sequences are resampled to the median length of the training part."""
 _RESAMPLED_METHODS = ("1-NN Euclidean", "1-NN MSM", "Rocket + ridge", "Discriminant")
 
 
@@ -165,7 +165,7 @@ def _entries_by_name(methods: Any, numeric: bool, X: Sequences) -> dict[str, Met
 
 
 def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
-    """Names of what is tried when nothing is named; where lengths differ, also of sequences of one length."""
+    """Names of the default methods; if lengths differ, also of methods on resampled sequences."""
     names = list(DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS)
     if not ragged:
         return names
@@ -174,7 +174,7 @@ def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
 
 
 def _parse_entry(one: Any, numeric: bool, X: Sequences) -> tuple[str, MethodEntry]:
-    """What to call it, and the method behind a word: one of the usual names, a public class, or a metric."""
+    """The name and the method of an entry; a word is a default name, a public class, or a metric."""
     if not isinstance(one, str):
         return _display_name(one), (one, ())
     word, is_resampled = one.removesuffix(_RESAMPLED_SUFFIX), one.endswith(_RESAMPLED_SUFFIX)
@@ -198,7 +198,7 @@ def _model_from_word(word: str, entry: str, numeric: bool) -> Any:
 
 
 def _ignore_missing(model: Any) -> Any:
-    """With the option that leaves out missing values, where it, or the metric inside, has it."""
+    """The model with the option that skips missing values, if it, or its metric, has it."""
     if isinstance(model, WarpingDistance):
         return replace(model, missing="ignore")
     inner = model.get_params(deep=False).get("metric") if hasattr(model, "get_params") else None
@@ -219,7 +219,7 @@ def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
     if isinstance(inside, Metric):
         if not answers:
             return inside
-        # vectors that were learned from classes are made for distances; a head is for those that were not
+        # vectors learned from classes are compared by distances; others get a head
         plain = isinstance(inside, Encoder) and not inside.__sklearn_tags__().target_tags.required
         names = ("EmbeddingClassifier", "EmbeddingRegressor") if plain else ("Neighbors", "NeighborsRegressor")
         return registry.find_class(names[numeric])(one)
@@ -236,7 +236,7 @@ def find_metric(model: Any) -> Metric | None:
     if isinstance(model, Metric):
         return model
     metric = getattr(model, "metric", None)
-    if callable(metric):  # a verb of `Prototypes`, whose encoder is not all it compares by
+    if callable(metric):  # a method of `Prototypes`, which compares by more than its encoder
         return find_metric(metric())
     for inner in ("metric_", "encoder_", "best_estimator_"):
         if hasattr(model, inner):
@@ -273,7 +273,7 @@ def takes_missing(model: Any) -> bool:
 
 
 class PreparedParts(NamedTuple):
-    """Fitted steps, and sequences as they left them; whether missing values were interpolated on the way."""
+    """Fitted steps, the transformed sequences, and whether missing values were interpolated."""
 
     steps: tuple[Any, ...]
     parts: tuple[Sequences, ...]
@@ -306,7 +306,7 @@ def _apply_steps(
 
 
 def _restore_metadata(transformed: Sequences, part: Sequences, step: Any) -> Sequences:
-    """What a step made, with the ids and groups of what it was given."""
+    """The output of a step, with the ids and groups of its input."""
     if len(transformed) != len(part):
         raise ValueError(
             f"prepare: {step!r:.80} makes {len(transformed)} sequences of {len(part)}: expected one of each; for "

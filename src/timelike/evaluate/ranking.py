@@ -37,7 +37,7 @@ class Ranking:
 
     @property
     def mean_ranks(self) -> NDArray[np.float64]:
-        """Of every method, 1 for the best."""
+        """The mean rank of every method; 1 is best everywhere."""
         return np.asarray(score.method_ranks(self.scores, higher_is_better=self.higher_is_better).mean(axis=0))
 
     @property
@@ -53,7 +53,7 @@ class Ranking:
 
     @property
     def critical_difference(self) -> float:
-        """By how much mean ranks must differ for Nemenyi's test."""
+        """The smallest significant difference of mean ranks by Nemenyi's test."""
         return score.critical_difference(len(self.methods), len(self.data_sets))
 
     def table(self) -> str:
@@ -101,7 +101,7 @@ def rank_comparisons(
         else {f"set {i + 1}": one for i, one in enumerate(comparisons)}
     )
     if len(comparisons_by_name) < 2:
-        raise ValueError(f"comparisons holds {len(comparisons_by_name)}: expected those of two data sets or more")
+        raise ValueError(f"comparisons holds {len(comparisons_by_name)}: expected comparisons of two data sets or more")
     score_name = next(iter(comparisons_by_name.values())).scores[0] if metric is None else metric
     method_scores: list[Mapping[str, float]] = []
     for name, one in comparisons_by_name.items():
@@ -118,7 +118,7 @@ def rank_comparisons(
 def rank_table(
     scores: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True, post_hoc: PostHoc = "wilcoxon"
 ) -> Ranking:
-    """A `Ranking` from plain numbers, {data set: {method: score}}: methods that every data set has.
+    """A `Ranking` from plain numbers, {data set: {method: score}}: with the methods that every data set has.
 
     >>> print(rank_table({"a": {"x": 0.9, "y": 0.8}, "b": {"x": 0.7, "y": 0.6}}).table())
     | method | mean rank | mean score | best on |

@@ -30,26 +30,26 @@ Floats = list[float]
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What a method did on one fold."""
+    """The result of a method on one fold."""
 
     values: dict[str, float] = field(default_factory=dict)
     """The score of the fold, by score."""
     items: dict[str, Floats] = field(default_factory=dict)
-    """A number for each test sequence, of which the score is the mean; nan where it does not count."""
+    """A number for each test sequence, whose mean is the score; nan if it does not count."""
     draws: dict[str, Floats] = field(default_factory=dict)
-    """The score when the test sequences are drawn anew, where it is no mean: the same draws for every method."""
+    """Resampled values of a score that is no mean: the same resamples for every method."""
     missing_scores: dict[str, str] = field(default_factory=dict)
-    """Why there is no such score."""
+    """Reasons of missing scores, by score."""
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
     fit_cpu_seconds: float = 0.0
-    """Of all processors together, whatever else ran on them."""
+    """CPU time of this process, on all processors."""
     memory: int | None = None
     """Peak bytes of fitting and predicting, beyond those in use before; None where the system does not report it."""
     warnings: tuple[str, ...] = ()
-    """The first lines of the warnings that the method gave."""
+    """The first lines of the method's warnings."""
     interpolated: bool = False
-    """Whether missing values were filled in, since the method cannot take them."""
+    """Whether missing values were interpolated, because the method cannot take them."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, which has no nan."""
@@ -60,7 +60,7 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A method: its scores with 95 % intervals, what it did on every fold, and how far it came."""
+    """A method: its scores with 95 % intervals, its results on every fold, and its state."""
 
     method: str
     state: str
@@ -133,14 +133,14 @@ def _score_interval(folds: list[FoldResult], name: str, problem: ComparisonProbl
 
 
 def _narrowest_interval(mean: float, folds: list[FoldResult], name: str, problem: ComparisonProblem) -> Interval:
-    """Wilson's of as many independent items as were tested, or groups: folds without any error do not vary."""
+    """Wilson's interval for the number of tested items or groups: folds without errors do not vary."""
     tested_rows = np.unique(np.concatenate([test for _, test in problem.folds[: len(folds)]]))
     n = len(tested_rows) if problem.X.groups is None else len(np.unique(problem.X.groups[tested_rows]))
     if name == "accuracy":
         return score.wilson_interval(mean, n)
-    # a score that is no share of correct predictions varies less than a share
+    # a score that is no rate of correct predictions varies less than a rate
     fold_values = [fold.draws[name] if name == "eer" else fold.items[name] for fold in folds]
-    # draws vary as the rate of one fold does, and the mean over folds less, by as much as the corrected t-test says
+    # resamples vary like the rate of one fold; the mean over folds varies less, as in the corrected t-test
     factor = 1 / n if name != "eer" else 1.0 if len(folds) == 1 else 1 / len(folds) + problem.overlap
     variances = [factor * np.nanvar(each) for each in fold_values if len(each)]
     return score.wilson_interval(mean, n, variance=float(np.mean(variances)) if variances else None)
@@ -150,7 +150,7 @@ def _narrowest_interval(mean: float, folds: list[FoldResult], name: str, problem
 
 
 def score_dict_parser(check: Parser) -> Parser:
-    """An object whose names are scores."""
+    """A parser of an object whose keys are scores."""
 
     def parse(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict) or not set(value) <= set(HIGHER_IS_BETTER):
@@ -209,7 +209,7 @@ def _parse_interval(tree: Any, where: str) -> Interval:
 def refuse_incomparable_rows(
     rows: tuple[ComparisonRow, ...], scores: tuple[str, ...], groups: tuple[str, ...] | None
 ) -> None:
-    """An error where finished rows are not of the same scores, folds and items, and could not be compared."""
+    """Raise an error unless finished rows have the same scores, folds and items, so that they can be compared."""
     done = [row for row in rows if row.state == "finished"]
     for row in done:
         if not set(row.scores) <= set(scores):

@@ -103,7 +103,7 @@ class ClassScorer:
 
 
 def make_members(vectors: Floats, codes: NDArray[np.int64], n_classes: int, n_prototypes: int) -> Members:
-    """The examples of all classes, each of which is to have so many prototypes."""
+    """The examples of all classes, each with `n_prototypes` prototypes."""
     order = canonical_order(vectors, codes)
     return Members(vectors[order], codes[order], np.full(n_classes, n_prototypes, np.int64))
 
@@ -117,7 +117,7 @@ def first_prototypes(
         centers = [cluster_centers(members.class_vectors(k), int(members.counts[k])) for k in range(n_classes)]
         return np.concatenate(centers), np.repeat(np.arange(n_classes), [len(some) for some in centers])
     means = np.stack([cluster_centers(members.class_vectors(k), 1)[0] for k in range(n_classes)])
-    # a short training may not have shown all classes: these have their exact means
+    # a short training may not have seen all classes: the others use their exact means
     has_average = network.seen_classes.numpy() | (averaging == "gradient")
     return np.where(has_average[:, None], network.averages.detach().numpy(), means), np.arange(n_classes)
 
@@ -134,8 +134,8 @@ def canonical_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.in
 def cluster_centers(vectors: Floats, count: int) -> Floats:
     """The mean of vectors, or the means of up to `count` clusters of them by k-means.
 
-    Sums are in double precision and in the order given. The initial centers are the vector nearest to the mean, then
-    the one farthest from those before: nothing is random. Fewer distinct vectors make fewer clusters.
+    Sums are in double precision and in the order of the vectors. The initial centers are the vector nearest to the
+    mean, then the one farthest from those before: nothing is random. Fewer distinct vectors make fewer clusters.
 
     >>> cluster_centers(np.float32([[0, 0], [0, 1], [4, 4], [4, 5]]), 2)
     array([[0. , 0.5],
@@ -209,7 +209,7 @@ def _add_members(members: Members, new_positions: Ids, codes: Ids, vectors: Floa
 def _update_prototypes(
     table: ClassTable, new_positions: Ids, members: Members, changed_classes: Ids
 ) -> tuple[Floats, Ids]:
-    """Prototypes of all classes and their owners: recomputed for the touched classes, the others unchanged."""
+    """Prototypes of all classes and their owners: recomputed for the changed classes, the others unchanged."""
     owners = new_positions[table.owners]
     is_unchanged = ~np.isin(owners, changed_classes)
     new = [
@@ -254,7 +254,7 @@ def adapt_prototypes(
         scores = similarity.matrix(current, points).T
         empty = scores.new_full((len(points), int(table.owners.max()) + 1), -torch.inf)
         loss = F.cross_entropy(empty.scatter_reduce(1, owners, scores, "amax"), targets)
-        own.grad = torch.autograd.grad(loss, own)[0]  # which leaves none in the network
+        own.grad = torch.autograd.grad(loss, own)[0]  # leaves no gradients in the network
         optimizer.step()
     adapted_prototypes: Floats = prototypes.masked_scatter(moving[:, None], own).detach().numpy()
     if not np.isfinite(adapted_prototypes).all():
@@ -267,7 +267,8 @@ def refuse_mixed_labels(labels: Labels, classes: Labels, name: str) -> None:
     if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):  # as text, 1 would be "1"
         first_class, first_label = classes.tolist()[0], labels.tolist()[0]
         raise TypeError(
-            f"{name}: {first_label!r} is given, and the classes so far are like {first_class!r}: expected the same kind"
+            f"{name}: {first_label!r} is of another type than the existing classes, such as {first_class!r}: expected "
+            "the same type"
         )
 
 
@@ -279,7 +280,9 @@ def match_label_dtype(labels: Labels, classes: Labels, name: str) -> Labels:
     converted_labels = labels.astype(classes.dtype)
     if (converted_labels != labels).any():
         odd = labels[converted_labels != labels].tolist()[0]
-        raise TypeError(f"{name}: {odd!r} is given, and the classes so far are {classes.dtype} numbers: expected such")
+        raise TypeError(
+            f"{name}: {odd!r} does not fit the existing classes, which are {classes.dtype}: expected such numbers"
+        )
     return converted_labels
 
 
@@ -291,7 +294,7 @@ def encode_labels(labels: Labels, classes: Labels, owner: str) -> NDArray[np.int
     if len(missing):
         raise ValueError(
             f"y holds {format_value(missing.tolist()[0])}, which is no class of this {owner}: enroll it, or give such "
-            "examples as unknown"
+            "examples as `unknown`"
         )
     return places.astype(np.int64)
 

@@ -107,7 +107,7 @@ def _with_seed(encoder: Any, random_state: RandomState) -> Any:
 
 
 def concatenate_vectors(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Vectors of several encoders as one of length 1, the first with half the share of any other; one stays unchanged.
+    """Vectors of several encoders as one of length 1, the first with half the weight of any other; one stays unchanged.
 
     >>> concatenate_vectors([np.float32([[3, 4]]), np.float32([[0, 2]])]).round(3)
     array([[0.346, 0.462, 0.   , 0.816]], dtype=float32)
@@ -125,10 +125,10 @@ def concatenate_vectors(vectors: list[NDArray[np.float32]]) -> NDArray[np.float3
 
 
 def first_vector_length(count: int) -> float:
-    """The length of the first of so many concatenated vectors: 1 if it is the only one.
+    """The length of the first of `count` concatenated vectors: 1 if it is the only one.
 
-    It belongs to the trained encoder and has half the share of the others: with a larger share it would dominate among
-    the trained classes, and enrolled classes would be taken for one of them (decision 0039).
+    It belongs to the trained encoder and has half the weight of the others: with a larger weight it would dominate
+    among the trained classes, and enrolled classes would be mistaken for one of them (decision 0039).
 
     >>> round(first_vector_length(3) ** 2, 3)
     0.2
@@ -158,7 +158,7 @@ def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = No
 
 
 def encoder_fingerprint(network: nn.Module | None, scaler: Any) -> str | int:
-    """A fingerprint of the weights of an encoder, unless they are drawn anew (None), and of its standardization."""
+    """A fingerprint of the weights of an encoder, unless they are reinitialized (None), and of its standardization."""
     arrays = [] if network is None else [weight.detach().numpy() for weight in network.state_dict().values()]
     arrays += [] if scaler is None else list(scaler)
     return fingerprint(*(np.ascontiguousarray(one) for one in arrays))

@@ -27,7 +27,7 @@ class MetricViolations:
     """Mean of 1 − σ(S(x, x)), the distance of a sequence from itself."""
     max_self_distance: float
     violation_rate: float
-    """Share of triples with d(x, z) > d(x, y) + d(y, z)."""
+    """Fraction of triples with d(x, z) > d(x, y) + d(y, z)."""
     mean_excess: float
     """Mean of d(x, z) − d(x, y) − d(y, z) over these triples, 0 if there are none."""
     max_excess: float
@@ -70,6 +70,6 @@ def _sample_triples(n_items: int, n_triples: int, rng: np.random.Generator) -> t
     x = rng.integers(0, n_items, n_triples)
     y = (x + rng.integers(1, n_items, n_triples)) % n_items
     z = rng.integers(0, n_items - 2, n_triples)
-    for used_ids in np.sort([x, y], axis=0):  # step over what is taken, the smaller first
+    for used_ids in np.sort([x, y], axis=0):  # skip used ids, the smaller first
         z += z >= used_ids
     return x, y, z

@@ -20,7 +20,7 @@ HEADS: tuple[Head, ...] = ("similarity", "dense", "both")
 
 
 class PrototypeNetwork(nn.Module):
-    """An encoder E, a similarity S, a vector for every class, and a dense layer that knows the trained classes only.
+    """An encoder E, a similarity S, a vector for every class, and a dense layer for the trained classes only.
 
     `averages` are the prototypes of Algorithm 1, which training updates; `prototypes`, of the classes `owners`, are
     those of predictions: some classes may have several, and enrolling and forgetting classes changes them.
@@ -122,12 +122,12 @@ def build_network(
 ) -> PrototypeNetwork:
     """The network of an encoder, with a similarity, the cosine if None, a dense head and averages.
 
-    One that is not new gets weights that were saved.
+    `is_new` is False if saved weights will be loaded.
     """
     similarity: AnySimilarity = CosineSimilarity()
     if similarity_fn is not None:
         similarity = similarity_fn.build_module(n_features)
-    elif is_new:  # only drawn: the random numbers of all that follows are the same with every similarity
+    elif is_new:  # created only to consume random numbers, so that all later ones are the same with every similarity
         LearnedSimilarity().build_module(n_features)
     return PrototypeNetwork(
         encoder, similarity, n_features, n_classes, dense=dense, learns_averages=averaging == "gradient"

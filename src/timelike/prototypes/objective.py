@@ -26,14 +26,14 @@ from ..train.optimizers import make_optimizer
 from .network import AdditiveMarginHead, PrototypeNetwork
 
 _MIN_DIFFERENT_PAIRS = 256  # smallest number of pairs of two classes that a batch compares, if it has as many
-_MIN_GAIN = 0.1  # share of the range between chance and 1
-_N_CHECKED_EXAMPLES = 512  # examples that training is judged by
+_MIN_GAIN = 0.1  # fraction of the range between chance and 1
+_N_CHECKED_EXAMPLES = 512  # examples used to judge the training
 BatchPerturbation = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
 HeadLogits = Callable[[Tensor, Tensor], Tensor | Sequence[Tensor]]
 
 
 class Adversary(Protocol):
-    """What training against attacks needs of one; the attacks of `timelike.attacks` have it."""
+    """The interface of attacks for adversarial training; the attacks of `timelike.attacks` implement it."""
 
     def perturb(
         self,
@@ -73,7 +73,7 @@ class FrameNoise:
 
 
 def make_perturbation(sequences: Sequences, *, standardized: bool) -> BatchPerturbation | None:
-    """What is done to batches before a step: noise for single frames, warps and noise for longer sequences."""
+    """The perturbation of batches before a step: noise for single frames, warps and noise for longer sequences."""
     if int(sequences.lengths.max()) == 1:
         return FrameNoise() if standardized else None  # noise needs a unit
     return Perturbation() if standardized else Perturbation(jitter=0.0)
@@ -126,7 +126,7 @@ class PrototypeObjective(Objective):
         return count_epoch_batches(self.codes, self.recipe.n_per_class, self.n_batch_classes)
 
     def optimizers(self) -> Optimizer:
-        """That of the trainer, over what is not frozen."""
+        """The optimizer of the trainer, for all weights that are not frozen."""
         return make_optimizer([weight for weight in self.module.parameters() if weight.requires_grad], self.trainer)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
@@ -270,7 +270,7 @@ class PrototypeObjective(Objective):
             return None
         return (
             f"its network, by the class averages that training keeps, recognizes {accuracy:.0%} of the examples that "
-            f"it learned from, and always the largest class would be {chance:.0%}. `predict` uses exact means, and "
-            "extra encoders if there are any: it may answer better, but not by what was trained; "
-            "change trainer.learning_rate, give it more steps, or look whether classes can be told apart"
+            f"it learned from, and always predicting the largest class {chance:.0%}. `predict` uses exact means, and "
+            "extra encoders if there are any: it may be better, but not because of the training; "
+            "change trainer.learning_rate, use more steps, or check whether classes can be distinguished"
         )

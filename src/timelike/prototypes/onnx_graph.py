@@ -50,8 +50,8 @@ def _add_vectors(graph: OnnxGraph, model: Prototypes) -> str:
 def _add_encoder(graph: OnnxGraph, encoder: Any) -> str:
     if isinstance(encoder, encoder_adapter.ModuleEncoder):
         raise TypeError(
-            f"encoder is a {type(encoder.network_).__name__} of your own, which has no ONNX graph here: write it with "
-            "torch.onnx, or take an encoder of the library"
+            f"encoder is a custom {type(encoder.network_).__name__}, which has no ONNX graph here: export it with "
+            "torch.onnx, or use an encoder of the library"
         )
     return add_encoder(graph, encoder, "x")
 

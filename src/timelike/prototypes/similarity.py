@@ -1,4 +1,4 @@
-"""How alike two vectors are: `Similarity`, a perceptron of both; `CosineSimilarity`; and `FusedSimilarity`, their mean.
+"""Similarity of two vectors: `Similarity`, a perceptron of both; `CosineSimilarity`; and `FusedSimilarity`, their mean.
 
 With gradients they compute tensors, without gradients arrays: `scores`, `top_k` and `group_maxima`, block by block. The
 first layer of the perceptron is computed once per vector, and a compiled kernel does the rest of every pair.
@@ -35,7 +35,7 @@ Array = NDArray[Any]
 Ids = NDArray[np.int64]
 SimilarityKind = Literal["learned", "cosine", "fused"]
 
-_MAX_SIDE_UNITS = 1 << 21  # hidden units of a block of vectors: at 512 of them 4 096 vectors, some 25 MB
+_MAX_SIDE_UNITS = 1 << 21  # hidden units of a block of vectors: 4 096 vectors of 512 units, some 25 MB
 MAX_SIMILARITIES = 1 << 20  # similarities in memory at a time, a few times in double precision
 _INITIAL_SCALE = 10.0  # of cosines in a softmax, before training
 _SCALE_BOUNDS = (0.1, 1000.0)  # of s, which stays finite if the cosines of all pairs nearly coincide
@@ -89,7 +89,7 @@ class SideActivations(NamedTuple):
 
 
 class Similarity(nn.Module):
-    """How alike two vectors are, S(u, v) = w·φ(W[u; v] + b) + c, with φ the leaky ReLU; σ(S) ≥ ½ is "the same".
+    """The similarity of two vectors, S(u, v) = w·φ(W[u; v] + b) + c, with φ the leaky ReLU; σ(S) ≥ ½ is "the same".
 
     W[u; v] = W₁u + W₂v, so the first layer is a product per vector, and only the activation is computed per pair.
     S(u, v) is not S(v, u), and S(u, u) is not the largest of all: it is a learned similarity, not a distance. In
@@ -102,7 +102,7 @@ class Similarity(nn.Module):
     hidden : int
         Units of the hidden layer.
     dropout : float
-        Share of the hidden units that is dropped in training.
+        Fraction of the hidden units that is dropped in training.
     slope : float
         Slope of φ below 0.
     symmetrize : bool
@@ -129,7 +129,7 @@ class Similarity(nn.Module):
         self.symmetrize = check_bool(symmetrize, "symmetrize")
         rate = check_float(dropout, "dropout", 0)
         if rate >= 1:
-            raise ValueError(f"dropout={dropout}: expected a share of at least 0 and below 1")
+            raise ValueError(f"dropout={dropout}: expected a fraction of at least 0 and below 1")
         self.first = nn.Linear(2 * self.n_features, check_int(hidden, "hidden", 1))
         self.dropout = nn.Dropout(rate)
         self.last = nn.Linear(self.first.out_features, 1)
@@ -271,8 +271,8 @@ class Similarity(nn.Module):
         array = validate_array(side, name)
         if array.ndim != 2 or array.shape[1] != self.n_features:
             raise ValueError(
-                f"{name} has shape {array.shape}: expected (item, {self.n_features}), the features that this "
-                "Similarity was made for"
+                f"{name} has shape {array.shape}: expected (item, {self.n_features}), the number of features of "
+                "this Similarity"
             )
         return array.astype(np.float64 if array.dtype == np.float64 else np.float32, copy=False)
 
@@ -282,8 +282,8 @@ class Similarity(nn.Module):
             raise TypeError(f"{name} is {what}: expected a tensor of floating point numbers (…, feature)")
         if not side.ndim or side.shape[-1] != self.n_features:
             raise ValueError(
-                f"{name} has shape {tuple(side.shape)}: expected (…, {self.n_features}), the features that this "
-                "Similarity was made for"
+                f"{name} has shape {tuple(side.shape)}: expected (…, {self.n_features}), the number of features of "
+                "this Similarity"
             )
         return match_weights(self, side, name)
 
@@ -297,7 +297,7 @@ class LearnedSimilarity:
     hidden : int
         Hidden units of the perceptron.
     dropout : float
-        Share of the hidden units that is dropped in training.
+        Fraction of the hidden units that is dropped in training.
     symmetrize : bool
         Whether it is symmetric, S(x, y) = S(y, x), by the mean of both orders.
     with_cosine : bool
@@ -327,7 +327,7 @@ class LearnedSimilarity:
         return "fused" if self.with_cosine else "learned"
 
     def build_module(self, n_features: int) -> Similarity | FusedSimilarity:
-        """A new module for vectors of so many features."""
+        """A new module for vectors of `n_features` features."""
         learned = Similarity(n_features, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
         return FusedSimilarity(learned) if self.with_cosine else learned
 

@@ -44,10 +44,10 @@ class SimilarityMetric(FittedMetric):
 
         S̄(x, y) = (S(E(x), E(y)) + S(E(y), E(x))) / 2
 
-    is the mean of both orders, so that d is symmetric; d < ½ if x and y are more likely of one class than not, which
-    need not be a known one. Everything that takes a metric can use it: `Neighbors`, `Verifier`, `Fused`, clustering.
-    It lacks other properties of a distance: a sequence need not be at 0 from itself, and the triangle inequality may be
-    violated. `metric_violations(X)` measures both.
+    is the mean of both orders, so that d is symmetric; d < ½ if x and y are more likely of one class than not, known or
+    not. Everything that takes a metric can use it: `Neighbors`, `Verifier`, `Fused`, clustering. It lacks other
+    properties of a distance: a sequence need not be at 0 from itself, and the triangle inequality may be violated.
+    `metric_violations(X)` measures both.
 
     `prototypes.metric()` returns that of a fitted model.
 
@@ -165,7 +165,7 @@ class SimilarityMetric(FittedMetric):
         """
         sequences = self._validate_predict_input(X)
         if len(sequences) < 3:
-            raise ValueError(f"X holds {len(sequences)} sequences: expected three at least, for triples")
+            raise ValueError(f"X holds {len(sequences)} sequences: expected at least three, for triples")
         threads = check_n_jobs(None)
         vectors = self._precompute_items(sequences, threads)
         scores = self._pair_scores(vectors, vectors, threads)
@@ -174,10 +174,10 @@ class SimilarityMetric(FittedMetric):
     def kernel(self, X: Any, Y: Any = None, *, psd: PsdCorrection | None = "clip") -> GramMatrix:
         """σ(S̄) of X with itself, or with a gallery Y, as a positive semidefinite kernel: `matrix` (len X, len Y).
 
-        σ(S̄) need not be one. With `psd="clip"` its negative eigenvalues are set to 0, and the result says how many
-        there were and their share of the trace. With Y, rows are projected onto the remaining eigenvectors of Y with
-        itself: train on `kernel(Y)` and predict with `kernel(X, Y)`, where an item of Y has the same numbers as in
-        `kernel(Y)`. With `psd=None` the similarities are unchanged.
+        σ(S̄) need not be one. With `psd="clip"` its negative eigenvalues are set to 0, and the result has their number
+        and their fraction of the trace. With Y, rows are projected onto the remaining eigenvectors of Y with itself:
+        train on `kernel(Y)` and predict with `kernel(X, Y)`, where an item of Y has the same numbers as in `kernel(Y)`.
+        With `psd=None` the similarities are unchanged.
 
         >>> import numpy as np
         >>> import timelike as tl

@@ -59,7 +59,7 @@ class Recognition(NamedTuple):
 
 
 class PrototypeStream:
-    """Takes one sample at a time; at some of them it looks, and decides if it can. A decision is final.
+    """Takes one sample at a time; at some of them it decides if it is certain. A decision is final.
 
     `recognize` maps vectors (item, feature) to classes; `inner` is the stream of the encoder.
     """
@@ -91,7 +91,7 @@ class PrototypeStream:
     def finish(self) -> Recognition:
         """The final decision, when no further sample comes: a class, or None for a sequence that is like no class."""
         if self._vector is None:
-            raise ValueError("the stream has seen no sample: push() some before finish()")
+            raise ValueError("the stream has no samples: push() some before finish()")
         if not self.recognition.is_certain:
             recognition = self._recognize()
             is_unknown = recognition.novelty > self._bounds.novelty
@@ -114,7 +114,7 @@ def calibrate_bounds(
     error_rate: float,
     inference: str,
 ) -> RecognitionBounds:
-    """Bounds from what was recognized in prefixes at every look; items beyond `codes` are of no class."""
+    """Bounds from the recognized prefixes at every look; items beyond `codes` are of no class."""
     n_unknown = len(recognized[0].labels) - len(codes)
     truth = np.append(codes, np.full(n_unknown, -1))
     right = np.stack([np.searchsorted(classes, one.labels) == truth for one in recognized])

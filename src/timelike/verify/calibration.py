@@ -127,7 +127,7 @@ def _prepare_cohort(
 
 
 class CalibrationResult(NamedTuple):
-    """Thresholds by number of examples, the promised rate, shares of wrongly decided pairs, and numbers of pairs."""
+    """Thresholds by number of examples, the promised rate, fractions of wrongly decided pairs, and numbers of pairs."""
 
     thresholds: dict[int, float]
     promised_rate: float

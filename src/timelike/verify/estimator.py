@@ -61,8 +61,8 @@ class Verifier(Model):
     of score normalization in multilingual speaker recognition", 2017). A deviation is at least a hundredth of that of
     all scores, so that copies in a cohort do no harm.
 
-    Use it for claims such as "this is Anna": thresholds come from pairs of identities that the metric need not know. If
-    all identities are known beforehand and every query is one of them, a classifier is better. A metric that
+    Use it for claims such as "this is Anna": thresholds come from pairs of identities that need not be known to the
+    metric. If all identities are known beforehand and every query is one of them, a classifier is better. A metric that
     learned classes with a network often recognizes only these: for strangers, try `Discriminant(classes="open")`, or
     `Fused` of it and an elastic distance.
 
@@ -85,11 +85,11 @@ class Verifier(Model):
         The lowest score that is accepted; `thresholds_` has one threshold for each number of examples.
     promised_rate_ : float
         The largest probability with which a pair of two new identities is accepted: `false_accept`, or, with too few
-        identities, 1 / (n + 1) for n pairs without a common identity, plus the share of calibration pairs accepted.
+        identities, 1 / (n + 1) for n pairs without a common identity, plus the fraction of calibration pairs accepted.
         Exact for one draw of such pairs; for the threshold that 60 % of many draws keep, `false_accept` / 0.6 is
         proven, and simulations keep `false_accept`.
     false_accept_, false_reject_ : float
-        Shares of the calibration pairs that the threshold decides wrongly; `n_impostors_` and `n_genuine_` are the
+        Fractions of the calibration pairs that the threshold decides wrongly; `n_impostors_` and `n_genuine_` are the
         numbers of pairs, `n_identities_` that of identities.
     enrolled_ : dict
         The examples of every identity.
@@ -179,9 +179,9 @@ class Verifier(Model):
     ) -> Self:
         """Set the threshold by pairs of sequences that the metric was not trained on; y, or X's labels, are identities.
 
-        Every pair of two identities is an impostor pair. At the threshold, two new identities like these are taken for
-        one with a probability of at most `false_accept`. What counts is the number of identities, not that of pairs:
-        m identities make m / 2 pairs without a common identity, of which at most `false_accept` (m / 2 + 1) − 1 are
+        Every pair of two identities is an impostor pair. At the threshold, two new identities like these are mistaken
+        for one with a probability of at most `false_accept`. The number of identities matters, not that of pairs: m
+        identities make m / 2 pairs without a common identity, of which at most `false_accept` (m / 2 + 1) − 1 are
         accepted (decision 0057). That is exact for one draw of such pairs. The threshold is one that 60 % of many draws
         keep: `false_accept` / 0.6 is proven for it, and simulations keep `false_accept`. Impostors with equal scores
         are accepted all or none.
@@ -192,14 +192,14 @@ class Verifier(Model):
         another `Verifier` with identities of that kind alone.
 
         Fewer than 2 / `false_accept` − 2 identities, 198 for 0.01, cannot promise it: the threshold then keeps the rate
-        for every two identities of X by themselves, and a `CalibrationWarning` says what is promised instead, as
-        `promised_rate_` does.
+        for every two identities of X by themselves, and a `CalibrationWarning` and `promised_rate_` state the rate that
+        is promised instead.
 
-        Several examples of one identity score otherwise than one, so there is a threshold for every number of them
+        Several examples of one identity score differently from one, so there is a threshold for every number of them
         (1, 2, 3, 5, 8, … as far as X has them for enough identities). In between, and beyond, the rate holds too: the
-        nearest of several examples is accepted by the threshold of the next larger number, a mean vector is that of the
-        next smaller number of examples, and of more examples than the largest number so many are compared, always the
-        same. Scores by `aggregation="mean"` have the threshold of the next smaller number.
+        nearest of several examples is accepted by the threshold of the next larger number, a mean vector uses the next
+        smaller number of examples, and beyond the largest number a fixed choice of that many is compared. Scores by
+        `aggregation="mean"` have the threshold of the next smaller number.
 
         Parameters
         ----------
@@ -236,12 +236,12 @@ class Verifier(Model):
         """Sequences ready for trials against each other; stores the cohort."""
         self.__dict__.pop("cohort_", None)
         if self.normalize is not None:
-            # a copy, as what the caller does to the arrays later must not move a score
+            # a copy, so that later changes to the caller's arrays do not change a score
             self.cohort_ = (
                 sequences.replace(labels=labels) if cohort is None else self._validate_cohort(cohort)
             ).copy()
         elif cohort is not None:
-            raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
+            raise ValueError("cohort has no effect with normalize=None: use normalize='as-norm', or no cohort")
         pair_filter = make_pair_filter(within, across, len(sequences))
         collection = prepare_trials(
             self._make_scorer(), sequences, labels, self._scoring_options(), pair_filter, getattr(self, "cohort_", None)
@@ -265,7 +265,7 @@ class Verifier(Model):
         return make_decision(scores[(0 if one else slice(None)), (0 if other else slice(None))], threshold)
 
     def scores(self, X: Any, Y: Any = None) -> Floats:
-        """Scores of all pairs, (len X, len Y), of X with itself if Y is None: −d, normalized if `normalize` says so."""
+        """Scores of all pairs, (len X, len Y), of X with itself if Y is None: −d, normalized if `normalize` is set."""
         now = self._snapshot()
         first = now._validate_predict_input(X)
         return now._pair_scores(first, first if Y is None else now._validate_one_or_many(Y, "Y")[0])
@@ -286,7 +286,7 @@ class Verifier(Model):
         """Evaluate on pairs of other sequences: EER, minDCF, DET and ROC curves, and errors at the threshold.
 
         Intervals are bootstrapped over subjects: over identities, or over `groups` (item,) where these are given.
-        `prior` is the share of genuine claims that minDCF assumes; `within` and `across` are those of `calibrate`.
+        `prior` is the fraction of genuine claims that minDCF assumes; `within` and `across` are those of `calibrate`.
 
         >>> import numpy as np
         >>> import timelike as tl
@@ -346,7 +346,7 @@ class Verifier(Model):
 
         The result does not depend on the order of identities, nor on whether examples come at once or in parts. If
         there are more examples than calibration had per identity, only that many are compared, unless
-        `aggregation="mean"`, and a `CalibrationWarning` says so: with all of them, more impostors than `false_accept`
+        `aggregation="mean"`, with a `CalibrationWarning`: with all of them, more impostors than `false_accept`
         would be accepted.
         """
         refuse_swapped_arguments(X, _ENROLL_CALL)
@@ -538,7 +538,7 @@ class Verifier(Model):
         metric = metric_names.resolve_metric(self.metric)
         if self.aggregation == "center" and not has_vectors(metric):
             raise ValueError(
-                f"aggregation='center': {type(metric).__name__} makes no vectors, and so no mean of them; use 'mean' "
+                f"aggregation='center': {type(metric).__name__} has no vectors, and so no mean of them; use 'mean' "
                 "or 'nearest', or an encoder"
             )
 
@@ -586,7 +586,7 @@ class Verifier(Model):
         return sequences, is_single
 
     def _takes_missing(self) -> bool:
-        """If the metric does."""
+        """Whether the metric takes missing values."""
         return metric_names.takes_missing(self)
 
     def _scoring_options(self) -> ScoringOptions:
@@ -608,7 +608,8 @@ class Verifier(Model):
                 f"{name}={value!r}" for name, value in zip(ScoringOptions._fields, self.scoring_options_, strict=True)
             )
             raise ValueError(
-                f"the threshold is one of {calibrated_options}, and options are others now: calibrate(X, y) again"
+                f"the threshold was calibrated with {calibrated_options}, and options have changed: calibrate(X, y) "
+                "again"
             )
         return self.thresholds_[
             example_usage(self.thresholds_, n_examples, self._scoring_options().aggregation).n_calibrated
@@ -626,8 +627,7 @@ class Verifier(Model):
         if "scoring_options_" in attributes and (self.scoring_options_[1] is None) == ("cohort_" in attributes):
             word = "missing" if self.scoring_options_[1] else "there"
             raise ValueError(
-                f"cohort_ is {word}, and scoring_options_ says that scores are normalized by "
-                f"{self.scoring_options_[1]!r}"
+                f"cohort_ is {word}, but the normalization in scoring_options_ is {self.scoring_options_[1]!r}"
             )
 
     def _derive_attributes(self) -> None:

@@ -33,7 +33,7 @@ class Scorer:
         self.metric, self.vectors = metric, vectors or isinstance(metric, Encoder)
 
     def precompute(self, sequences: Sequences) -> PrecomputedExamples:
-        """What can be computed from each sequence alone."""
+        """Precompute everything that depends on each sequence alone."""
         if self.vectors and not isinstance(self.metric, Encoder):
             value = self.metric.encode(sequences).astype(np.float64)  # type: ignore[attr-defined]
         else:

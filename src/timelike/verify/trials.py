@@ -40,7 +40,7 @@ class PairFilter(NamedTuple):
 
 
 def make_pair_filter(within: Any, across: Any, n_items: int) -> PairFilter:
-    """The filter for the entries that a caller gives, one for each sequence."""
+    """The filter for the arguments `within` and `across`, one entry for each sequence."""
     return PairFilter(
         *(_encode_entries(entries, name, n_items) for entries, name in ((within, "within"), (across, "across")))
     )
@@ -92,6 +92,6 @@ def refuse_one_kind(trials: Trials, classes: NDArray[Any], pair_filter: PairFilt
         )
     if not trials.genuine.any():
         raise ValueError(
-            f"y holds no pair of one identity{filter_note}: how many of these would be rejected is not known; give "
+            f"y holds no pair of one identity{filter_note}: their rejection rate is unknown; give "
             "some identity two sequences or more"
         )

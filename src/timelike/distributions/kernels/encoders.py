@@ -1,4 +1,4 @@
-"""`EncoderKernel`: a kernel over the vectors of an encoder."""
+"""`EncoderKernel`: a kernel of the vectors of an encoder."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class EncoderKernel(Kernel):
-    """A kernel of vectors over those of an encoder: k(E(x), E(y)).
+    """A kernel of vectors, applied to those of an encoder: k(E(x), E(y)).
 
-    A torch module takes (item, time, channel) to vectors (item, feature), in its precision. Arrays and sequences are
-    given to it in evaluation mode, and its own mode is put back; tensors with gradients in the mode it is in.
+    A torch module maps (item, time, channel) to vectors (item, feature), in its precision. For arrays and sequences it
+    runs in evaluation mode, and its mode is restored; for tensors with gradients it runs in its current mode.
 
     Parameters
     ----------
     encoder : Encoder or torch module
-        Any encoder, or other model with vectors (`Discriminant`). One that is fitted is used as it is, and must not
-        have been fitted to the samples it compares. Any other is fitted to the pooled sample, without labels and in
-        random order, so that it cannot tell which sequence belongs to which sample. Tensors need a torch module, or an
-        encoder that has one.
+        Any encoder, or other model with vectors (`Discriminant`). A fitted one is used unchanged, and must not have
+        been fitted to the compared samples. Any other is fitted to the pooled sample, without labels and in random
+        order, so that it cannot distinguish the samples. Tensors need a torch module, or an encoder that has one.
     kernel : Kernel
-        Of vectors.
+        The kernel of vectors.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class EncoderKernel(Kernel):
 
     @property
     def indefinite_reason(self) -> str:
-        """As the kernel of vectors is."""
+        """The reason of the kernel of vectors."""
         return self.kernel.indefinite_reason
 
     @property
@@ -93,7 +92,7 @@ class EncoderKernel(Kernel):
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With a fitted encoder, and the kernel of vectors resolved by its vectors."""
         kernel = self._fit_encoder(sample, rng)
-        if not self.kernel.has_open_options:  # so that nothing need be encoded
+        if not self.kernel.has_open_options:  # nothing needs to be encoded
             return kernel
         return replace(kernel, kernel=self.kernel.resolve(kernel._precompute_items(sample, "x"), rng))
 
@@ -179,7 +178,7 @@ class EncoderKernel(Kernel):
 
 
 def _is_module(encoder: Any) -> bool:
-    torch = sys.modules.get("torch")  # without which there is no module
+    torch = sys.modules.get("torch")  # if torch is not imported, it is no module
     return torch is not None and isinstance(encoder, torch.nn.Module)
 
 
@@ -213,7 +212,7 @@ def _to_tensor(values: Any) -> Tensor:
 
 @contextmanager
 def _evaluation_mode(module: Any) -> Iterator[None]:
-    """A module in evaluation mode, and afterwards in the mode it was in: its averages are the caller's."""
+    """Set a module to evaluation mode and restore its mode: the caller's running averages must not change."""
     training = module.training
     module.eval()
     try:

@@ -29,7 +29,7 @@ _NAMED_ACTIVATIONS = {
     "sine": SineExpectation,
     "gelu": GELUExpectation,
 }
-_NEAR_RATIO = 1e-8  # of a + b: below, D of the next layer is taken from its expansion, and not as a difference
+_NEAR_RATIO = 1e-8  # of a + b: below, D of the next layer is computed from its expansion, not as a difference
 
 
 def kernel_matrix(x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
@@ -43,7 +43,7 @@ def kernel_matrix(x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
 
 
 class _KernelMatrixFunction(torch.autograd.Function):
-    """Derivatives of every pair are kept: four numbers and a bit for each, and no table of differences."""
+    """The kernel with gradients; it saves four derivatives and one bit per pair, and no table of differences."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
@@ -62,7 +62,7 @@ class _KernelMatrixFunction(torch.autograd.Function):
 
 
 class _KernelGradients(torch.autograd.Function):
-    """The gradients of a matrix, which have none of their own."""
+    """The gradients of the matrix, which have no gradients of their own."""
 
     @staticmethod
     def forward(
@@ -88,8 +88,8 @@ class _KernelGradients(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *_: Tensor) -> tuple[None, ...]:
         raise RuntimeError(
-            "a kernel of a wide network was differentiated twice: its gradients are in closed form and have none of "
-            "their own; take differences of gradients, or a kernel such as RBF"
+            "a kernel of a wide network was differentiated twice: its closed-form gradients have no gradients of "
+            "their own; use differences of gradients, or a kernel such as RBF"
         )
 
 
@@ -123,7 +123,7 @@ def recursion_matrix(x: Tensor, y: Tensor, network: NetworkOptions) -> Tensor:
 
 
 def refuse_non_activations(activation: Activation) -> None:
-    """An error for functions that are no activations, so that they are refused where they are given."""
+    """Raise an error for functions that are no activations, when the kernel is created."""
     for one in activation_branches(activation):
         if not isinstance(one, str):
             HermiteExpectation(one)
@@ -132,7 +132,7 @@ def refuse_non_activations(activation: Activation) -> None:
 class LayerCovariances(NamedTuple):
     """Of the inputs of a layer: variances (item,) of both sides, covariances (item, item), and D = a + b − 2c.
 
-    D is None where nothing has a fold: smooth kernels need no distances.
+    D is None if no activation has a fold: smooth kernels need no distances.
     """
 
     a: Tensor
@@ -152,7 +152,7 @@ class KernelRecursion:
         self.depth, self.bias, self.weight, self.tangent = depth, bias**2, weight**2, tangent
 
     def matrix(self, x: Tensor, y: Tensor) -> Tensor:
-        """Of tensors (item, feature) in double precision, with gradients."""
+        """The matrix of tensors (item, feature) in double precision, with gradients."""
         layer = self._input_layer(x, y)
         theta = layer.c
         for last in [False] * (self.depth - 1) + [True]:

@@ -1,7 +1,7 @@
-"""Expectations of activations, which kernels of wide networks are made of, in closed form or by quadrature.
+"""Expectations of activations, for kernels of wide networks, in closed form or by quadrature.
 
-Every one is a smooth function and a fold: φ(z) = s(z) + f |z|. The product of the fold with
-itself has a cusp where points meet, and is left to `FoldExpectation`; an activation has the rest, which is smooth.
+Every activation is the sum of a smooth function and a fold: φ(z) = s(z) + f |z|. The product of the fold with itself
+has a cusp where points meet; `FoldExpectation` computes it, and the classes of activations the smooth rest.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from torch.autograd.function import once_differentiable
 from ...native.tangent.fallback_layers import SIGMOID_SCALE
 from .hermite import HermiteCross, HermiteMoments, HermiteTable, diagonal_moments, safe_inverse, tabulate_coefficients
 
-_TEST_RANGE = 3.0  # between −3 and 3 a function is tried
+_TEST_RANGE = 3.0  # functions are tested between −3 and 3
 TensorPair = tuple[Tensor, Tensor]
-_MAX_SILENT_LOSS, _MAX_LOSS = 1e-3, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
-_OPPOSITE_ANGLE = 1e-7  # from π: nearer angles are noise, as D has lost what tells points from opposite ones
+_MAX_SILENT_LOSS, _MAX_LOSS = 1e-3, 0.1  # fractions of E[φ′²] that may be lost without a warning, and at most
+_OPPOSITE_ANGLE = 1e-7  # from π: closer angles are noise, because D cannot resolve nearly opposite points
 
 
 def values_and_slopes(function: Callable[[Tensor], Any], z: Tensor) -> tuple[Tensor, Tensor]:
@@ -41,7 +41,7 @@ def values_and_slopes(function: Callable[[Tensor], Any], z: Tensor) -> tuple[Ten
 
 
 def validate_activation(function: Callable[[Tensor], Any]) -> float:
-    """How much the derivative jumps at 0; an error for a function that is no activation.
+    """The jump of the derivative at 0; an error for a function that is no activation.
 
     >>> validate_activation(torch.tanh), validate_activation(torch.relu)
     (0.0, 1.0)
@@ -61,24 +61,25 @@ def validate_activation(function: Callable[[Tensor], Any]) -> float:
     rises = (slopes.reshape(-1, 16) @ torch.from_numpy(weights)) * half
     errors = (rises - ends.diff()).abs()
     if not slopes.any() and not ends.diff().any():
-        raise ValueError(f"activation={name} is constant between −3 and 3: its units would have nothing to tell")
+        raise ValueError(f"activation={name} is constant between −3 and 3: its units would carry no information")
     if errors.max() > 1e-2 * max(1.0, float(values.abs().max())) * half:
         where = middles[int(errors.argmax())]
         raise ValueError(
-            f"activation={name} has no derivative near {where:.2g}: there it rises by "
-            f"{float(ends.diff()[errors.argmax()]):.3g}, and by its derivative by {float(rises[errors.argmax()]):.3g}; "
+            f"activation={name} has no derivative near {where:.2g}: it rises there by "
+            f"{float(ends.diff()[errors.argmax()]):.3g}, but its derivative integrates to "
+            f"{float(rises[errors.argmax()]):.3g}; "
             "expected a continuous function with its own derivative, such as torch.tanh for torch.sign"
         )
     return _derivative_jump(function)
 
 
 def function_name(function: Any) -> str:
-    """What to call it in a message."""
+    """The name of a function in messages."""
     return str(getattr(function, "__name__", repr(function)))
 
 
 def _evaluate(function: Callable[[Tensor], Any], points: Tensor) -> tuple[Tensor, Tensor]:
-    """Values and derivatives, with whatever goes wrong in the function told as that of an activation."""
+    """Values and derivatives; errors of the function are reported as errors of the activation."""
     try:
         return values_and_slopes(function, points)
     except (ValueError, TypeError) as error:
@@ -110,7 +111,7 @@ def _refuse_non_tensor(function: Any, outputs: Any, z: Tensor) -> None:
 
 
 def _derivative_jump(function: Callable[[Tensor], Any]) -> float:
-    """φ′(0+) − φ′(0−), from two steps away so that a bend does not count."""
+    """φ′(0+) − φ′(0−), extrapolated from two points so that curvature does not count."""
     steps = torch.tensor([1e-7, 2e-7], dtype=torch.float64)
     _, slopes = _evaluate(function, torch.cat([steps, -steps]))
     near, far = (slopes[:2] - slopes[2:]).tolist()
@@ -124,16 +125,16 @@ class ActivationExpectation(abc.ABC):
     fold: float = 0.0
 
     def precompute(self, variances: Tensor) -> Any:
-        """What is needed of the points of one side, besides their variances (item,)."""
+        """Tables for the points of one side, beyond their variances (item,)."""
         return None
 
     @abc.abstractmethod
     def diagonal(self, a: Tensor, tables: Any) -> TensorPair:
-        """Of u = v: of variances (item,)."""
+        """Both expectations for u = v, from variances (item,)."""
 
     @abc.abstractmethod
     def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[Any, Any]) -> TensorPair:
-        """Of variances (item of x,) and (item of y,) and covariances (item of x, item of y)."""
+        """Both expectations, from variances (item of x,) and (item of y,) and covariances (item of x, item of y)."""
 
     def slope_derivative(self, a: Tensor, tables: Any) -> Tensor:
         """The derivative of E[φ′(u)²] by the variance, without gradients."""
@@ -144,7 +145,7 @@ class ActivationExpectation(abc.ABC):
 
 
 class SlopeExpectation(ActivationExpectation):
-    """z above 0 and s z below it: (1 + s)/2 · z + (1 − s)/2 · |z|. Its odd and its even part have nothing in common."""
+    """z above 0 and s z below it: (1 + s)/2 · z + (1 − s)/2 · |z|. Its odd and even parts are orthogonal."""
 
     def __init__(self, slope: float) -> None:
         self.fold, self.line = (1 - slope) / 2, (1 + slope) / 2
@@ -159,7 +160,7 @@ class SlopeExpectation(ActivationExpectation):
 
 
 class ClosedFormExpectation(ActivationExpectation):
-    """A smooth activation in closed form; a subclass has it of variances and covariances that broadcast."""
+    """A smooth activation in closed form; a subclass computes it from broadcast variances and covariances."""
 
     @abc.abstractmethod
     def moments(self, a: Tensor, b: Tensor, c: Tensor) -> TensorPair:
@@ -181,7 +182,7 @@ class SineExpectation(ClosedFormExpectation):
         """Half the difference, and half the sum."""
         negative = c < 0
         m = torch.where(negative, -c, c)
-        near, less = (-(a + b - 2 * m) / 2).exp(), torch.expm1(-2 * m)  # their difference would be lost for small c
+        near, less = (-(a + b - 2 * m) / 2).exp(), torch.expm1(-2 * m)  # a plain difference would cancel for small c
         return near * torch.where(negative, less, -less) / 2, near * (2 + less) / 2
 
 
@@ -218,7 +219,7 @@ class GELUExpectation(ClosedFormExpectation):
 
 
 class HermiteExpectation(ActivationExpectation):
-    """Any function of torch with a derivative, by quadrature; a fold at 0 is found, and taken out."""
+    """Any function of torch with a derivative, by quadrature; a fold at 0 is detected and treated separately."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
 
@@ -226,7 +227,7 @@ class HermiteExpectation(ActivationExpectation):
         self.fold = validate_activation(function) / 2
 
     def precompute(self, variances: Tensor) -> list[HermiteTable]:
-        """The coefficients of the smooth part; and those of the fold, where there is one."""
+        """The coefficients of the smooth part, and those of the fold if there is one."""
         with torch.no_grad():
             detached_variances = variances.detach()
             tables = [tabulate_coefficients(self._smooth_part, detached_variances)]
@@ -265,7 +266,7 @@ class HermiteExpectation(ActivationExpectation):
         return self.fold * z.abs(), self.fold * z.sign()
 
     def _warn_if_truncated(self, table: HermiteTable, variances: Tensor) -> None:
-        """A warning where the series are cut off too early, and an error where they mean nothing."""
+        """Warn if the truncated series lose accuracy; an error if they are useless."""
         values, slopes = table.truncation_loss
         if slopes <= _MAX_SILENT_LOSS:
             return
@@ -299,10 +300,10 @@ class _HermiteDiagonal(torch.autograd.Function):
 class FoldExpectation(torch.autograd.Function):
     """E[|u| |v|], E[sign u sign v] and E[|u| |v|] − c, of variances a, b and D = a + b − 2c.
 
-    With θ the angle between u and v they are 2/π √(ab) (sin θ + (π/2 − θ) cos θ), 1 − 2θ/π and
-    2/π √(ab) (sin θ − θ cos θ) (Cho and Saul, "Kernel methods for deep
-    learning", 2009). θ comes from D, which is exact where points nearly meet; where they do, or are opposite to each
-    other, and it has no derivative, that is taken to be 0, the middle of those around it.
+    With θ the angle between u and v they are 2/π √(ab) (sin θ + (π/2 − θ) cos θ), 1 − 2θ/π and 2/π √(ab) (sin θ − θ cos
+    θ) (Cho and Saul, "Kernel methods for deep learning", 2009). θ is computed from D, which is accurate where points
+    nearly meet. Where points coincide or are opposite, θ has no derivative; it is defined as 0 there, the mean of those
+    around it.
     """
 
     @staticmethod
@@ -339,7 +340,7 @@ class FoldExpectation(torch.autograd.Function):
 
 
 def _sine_minus_cosine_term(theta: Tensor, sine: Tensor) -> Tensor:
-    """sin θ − θ cos θ, by its series where that would be lost."""
+    """sin θ − θ cos θ, by its series where the difference would cancel."""
     square = theta**2
     small = theta * square * (1 / 3 - square * (1 / 30 - square * (1 / 840 - square * (1 / 45360 - square / 3991680))))
     return torch.where(theta < 0.3, small, sine - theta * theta.cos())

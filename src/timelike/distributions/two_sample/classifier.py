@@ -1,4 +1,4 @@
-"""`ClassifierTest`: two samples differ if a classifier can tell them apart on items that it has not seen."""
+"""`ClassifierTest`: two samples differ if a classifier distinguishes them on held-out items."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _SCORE_DIGITS = 12  # scores that agree in this many digits count as ties
 
 @dataclass(frozen=True)
 class ClassifierTest:
-    """Whether two collections differ, by how well a classifier tells them apart (Lopez-Paz and Oquab, 2017).
+    """Whether two collections differ, by how well a classifier distinguishes them (Lopez-Paz and Oquab, 2017).
 
-    The statistic is the AUC of scores of items that the classifier has not learned from: ½ where nothing differs, up
-    to 1. The p-value is that of permutations, and exact, as in `TwoSample`.
+    The statistic is the AUC of scores of held-out items: ½ for equal distributions, up to 1. The p-value is that of
+    permutations, and exact, as in `TwoSample`.
 
-    By default the classifier is a ridge regression on features, of `Rocket` for sequences, in five folds that are drawn
-    without a look at the samples. Its held-out scores are linear in the labels, so that it is refitted for every
-    permutation by one product of matrices, and all items count. Any other classifier learns from one half of the items
-    and scores the other half, whose sides are permuted.
+    By default the classifier is a ridge regression on features, of `Rocket` for sequences, in five random folds,
+    independent of the samples. Its held-out scores are linear in the labels, so that one matrix product refits it for
+    every permutation, and all items count. Any other classifier learns from one half of the items and scores the other
+    half, whose sides are permuted.
 
-    Use it where a difference is in few of many features, which a kernel of all of them drowns, or where an AUC says
-    more to you than an MMD²; in few dimensions `TwoSample` sees more kinds of differences.
+    Use it if a difference is in few of many features, where a kernel of all of them has little power, or if an AUC is
+    easier to interpret than an MMD²; in few dimensions `TwoSample` detects more kinds of differences.
 
     Parameters
     ----------
     classifier : estimator, optional
-        With `fit(X, y)` and `decision_function` or `predict_proba`, of scikit-learn or of this library. It is given
-        what came: vectors as an array, sequences as `Sequences`.
+        With `fit(X, y)` and `decision_function` or `predict_proba`, of scikit-learn or of this library. Its input is an
+        array for vectors and `Sequences` for sequences.
     n_permutations : int
     n_folds : int
-        Of the ridge regression.
+        Number of folds of the ridge regression.
     regularization : float
         λ of the ridge regression, in units of the mean squared length of the standardized features.
     random_state : int, Generator or None
@@ -133,7 +133,7 @@ class ClassifierTest:
         values = [refitted_auc(smoother, some) for some in (observed, permuted)]
         return units, float(values[0][0]), values[1], f"ridge regression on {how}"
 
-    # --- any classifier, on a half that it has not seen ---------------------------------------------------------------
+    # --- any classifier, on a held-out half -----------------------------------------------------------------------
 
     def _test_classifier(
         self, samples: Sequence[Sample], units: ExchangeableUnits, rng: np.random.Generator
@@ -155,11 +155,11 @@ class ClassifierTest:
         scores = _predict_scores(model, _classifier_input(sample[rest[order]]))
         observed, permuted = self._allocations(held_out_units, rng)
         values = [allocation_auc(np.broadcast_to(scores, some.shape), some) for some in (observed, permuted)]
-        return held_out_units, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a half that it has not seen"
+        return held_out_units, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a held-out half"
 
 
 def standardized_features(sample: Sample, rng: np.random.Generator) -> tuple[Floats, str]:
-    """Vectors as they are, and those of `Rocket` for sequences, brought to deviation 1; and what they are called."""
+    """Standardized features and their name: vectors themselves, or those of `Rocket` for sequences."""
     if is_vector_sample(sample):
         vectors, how = as_vectors(sample, "X and Y"), "vectors"
     else:
@@ -174,9 +174,9 @@ def standardized_features(sample: Sample, rng: np.random.Generator) -> tuple[Flo
 def assign_folds(
     units: ExchangeableUnits, n_folds: int, rng: np.random.Generator, *, stratify: bool = False
 ) -> NDArray[np.int64]:
-    """The fold of every item, drawn: whole units, and both parts of a group in one.
+    """A random fold for every item: whole units, and both parts of a group in one fold.
 
-    The sides are looked at only where the test does not permute what was learned from.
+    Stratify by sides only if the test does not permute the training items.
     """
     partner = np.arange(units.n_units)
     partner[units.pairs[:, 1]] = units.pairs[:, 0]
@@ -190,10 +190,10 @@ def assign_folds(
 
 
 def held_out_smoother(vectors: Floats, fold: NDArray[np.int64], regularization: float) -> Floats:
-    """A with A y the scores of every item by a ridge regression that was fitted to the other folds' labels y.
+    """A such that A y are the scores of all items by a ridge regression fitted to the labels y of the other folds.
 
     Features and labels are centred on the training part, and the intercept is left out of the score: the mean of the
-    training labels is the smaller, the more of a fold are of X, and would tell the wrong way.
+    training labels is smaller if a fold has more of X, which would bias scores the wrong way.
     """
     inner = vectors @ vectors.T / max(vectors.shape[1], 1)
     smoother: Floats = np.zeros(inner.shape)
@@ -239,7 +239,7 @@ def _predict_scores(model: Any, items: Any) -> Floats:
 
 
 def _classifier_input(sample: Sample) -> Any:
-    """What a classifier is given: vectors as scikit-learn has them."""
+    """The input of a classifier: an array for vectors, otherwise sequences."""
     return as_vectors(sample, "X and Y") if is_vector_sample(sample) else sample
 
 
