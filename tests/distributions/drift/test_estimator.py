@@ -165,7 +165,9 @@ def test_groups_are_met_once():
         drift.update(vectors(2))
     drift.update(vectors(3, 1), groups=["e", "e", "f"])
     before = trace(drift)[0]
-    with pytest.raises(ValueError, match="the group 'f' of batch was in an earlier batch.*TwoSample with groups in both"):
+    with pytest.raises(
+        ValueError, match="the group 'f' of batch was in an earlier batch.*TwoSample with groups in both"
+    ):
         drift.update(vectors(2, 2), groups=["g", "f"])
     with pytest.raises(ValueError, match="'a' of batch was in an earlier batch"):
         drift.update(vectors(2, 2), groups=["a", "g"])
