@@ -434,7 +434,7 @@ def test_what_cannot_be_attacked_is_refused_in_words(curved):
         FGSM(0.1).attack(curved, X, y, head="dense")
     with pytest.raises(ValueError, match="2 channels: expected one for each"):
         FGSM(0.1, per_channel=(1.0, 1.0, 1.0)).attack(curved, X, y)
-    with pytest.raises(ValueError, match="no deviations are known"):
+    with pytest.raises(ValueError, match="there are no deviations"):
         FGSM(0.1, per_channel="deviation").attack(curved, X, y)
     with pytest.raises(ValueError, match="logits"):
         FGSM(0.1).attack(lambda x, lengths: x.sum((1, 2)), X, y)
@@ -582,7 +582,7 @@ def test_training_against_an_adversary_leaves_what_the_adversary_can_turn():
 def test_a_model_of_other_classes_lends_no_gradients(recognized):
     model, X = recognized
     other = copy.deepcopy(model).forget("c")
-    with pytest.raises(ValueError, match="transfer_from knows the classes"):
+    with pytest.raises(ValueError, match="transfer_from has the classes"):
         FGSM(0.1).attack(model, X, transfer_from=other)
 
 

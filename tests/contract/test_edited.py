@@ -114,7 +114,7 @@ def test_a_tree_with_a_cycle_is_refused(case):
             "scoring_options_ is missing: it is learned together with thresholds_",
         ),
         ("Verifier, enrolled", "thresholds_", "thresholds_ is missing: it is learned together with"),
-        ("Verifier, normalized", "cohort_", "cohort_ is missing, and scoring_options_ says"),
+        ("Verifier, normalized", "cohort_", "cohort_ is missing, but the normalization in scoring_options_"),
         (
             "Ridge, calibrated",
             "shorter_calibrations_",

@@ -95,7 +95,7 @@ def test_pictures_are_shown_as_they_lie_in_their_vectors():
             r"fake has shape \(6, 1\): expected \(item, 2\)",
         ),
         (lambda: plots.plot_landscapes(FAKE, REAL, {}), "at least one"),
-        (lambda: plots.plot_landscapes(FAKE, REAL, {"a": RBF(), "b": {"c": RBF()}}), "side by side"),
+        (lambda: plots.plot_landscapes(FAKE, REAL, {"a": RBF(), "b": {"c": RBF()}}), "mixes rows and single"),
         (lambda: plots.plot_landscapes(FAKE, REAL, {"a": RBF()}, size=1), "size=1"),
         (lambda: plots.plot_landscapes(FAKE, REAL, {"a": RBF()}, margin=-1.0), "margin=-1.0"),
         (lambda: plots.plot_dirac_fields({"a": RBF(width=1.0)}, dimension=1), "dimension=1"),

@@ -102,7 +102,7 @@ def test_a_metric_that_came_fitted_is_used_as_it_is_and_said_to_be():
     X, others = waves(), waves(8, seed=3)
     encoder = tl.encode.StatisticsEncoder().fit(others)
     found = compared(X, {"given": encoder}, metric="map", cv=2)
-    assert "came fitted" in found.rows[0].reason
+    assert "already fitted" in found.rows[0].reason
     assert found.best() is encoder
 
 

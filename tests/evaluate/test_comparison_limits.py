@@ -50,7 +50,7 @@ def test_methods_that_can_be_limited_train_within_the_budget():
 def test_a_method_that_is_not_done_when_the_budget_is_spent_is_ended():
     found = compared(waves(), {"quick": tl.Euclidean(), "endless": Euclidean()}, budget=0.3 / 60, cv=2)
     row = next(row for row in found.rows if row.method == "endless")
-    assert (row.state, row.reason) == ("skipped", "not in the budget: it ended while it was at work")
+    assert (row.state, row.reason) == ("skipped", "not in the budget: the budget ended during this fold")
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
@@ -133,7 +133,7 @@ def test_a_class_with_one_member_is_learned_from_but_never_tested():
     X = waves(13).replace(groups=None)
     y = np.append(X.labels[:12], "rare")
     found = compared(X, ["dtw"], y=y, cv=3)
-    assert "never tested, as classes with one member: 'rare'" in str(found)
+    assert "classes with one member are trained on but never tested: 'rare'" in str(found)
     assert sum(len(fold.items["accuracy"]) for fold in found.rows[0].folds) == 12
 
 
@@ -354,7 +354,7 @@ def test_unequal_lengths_are_also_tried_at_one_length():
 def test_classes_that_only_the_test_part_has_are_counted_and_said():
     X, test = waves().replace(groups=None), waves(8, seed=1).replace(groups=None)
     found = compared(X, ["dtw"], test=(test, [*test.labels[:6], "new", "new"]), metric=("accuracy", "map"))
-    assert "2 of 8 test sequences are of classes that the training part has not, such as 'new'" in str(found)
+    assert "2 of 8 test sequences are of classes that are not in the training part, such as 'new'" in str(found)
     assert found.rows[0].folds[0].items["accuracy"][6:] == [0.0, 0.0]
     assert np.isnan(found.rows[0].folds[0].items["map"][6:]).all()
 

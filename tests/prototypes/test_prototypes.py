@@ -301,7 +301,7 @@ class TestClassesThatComeAndGo:
         assert changed.predict(waves(seed=7)).shape == (32,)
         for change in (lambda: changed.enroll(waves(classes=(3,))), lambda: changed.forget("every 3")):
             change()
-            with pytest.raises(ValueError, match="dense head knows the 4 classes of fit"):
+            with pytest.raises(ValueError, match="dense head has the 4 classes of fit"):
                 changed.predict(waves())
             assert len(changed.set_params(inference="similarity").predict(waves())) == 32
             changed.set_params(inference="both")

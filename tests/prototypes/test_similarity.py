@@ -194,7 +194,7 @@ def test_it_is_listed_among_the_modules():
 def test_what_does_not_fit_is_refused_in_words():
     s, (u, v) = similarity(), vectors(3, 4)
     tensors = torch.tensor(u), torch.tensor(v)
-    with pytest.raises(ValueError, match=r"v has shape \(4, 3\): expected \(…, 5\), the features"):
+    with pytest.raises(ValueError, match=r"v has shape \(4, 3\): expected \(…, 5\), the number of features"):
         s(tensors[0], tensors[1][:, :3])
     with pytest.raises(ValueError, match=r"^v is float64 and this Similarity float32: .*double\(\) .*v\.float\(\)"):
         s(tensors[0], tensors[1].double())

@@ -152,7 +152,7 @@ def test_triples_are_of_three_different_items_in_all_orders():
 
 
 def test_three_sequences_are_needed(model, data):
-    with pytest.raises(ValueError, match="X holds 2 sequences: expected three at least"):
+    with pytest.raises(ValueError, match="X holds 2 sequences: expected at least three"):
         model.metric().metric_violations(data[0][:2])
 
 

@@ -122,7 +122,7 @@ def test_a_decision_is_made_at_a_look_and_stands(people, gates):
 def test_the_end_decides_what_looks_left_open(people, gates):
     gate = gates["causal"].enroll(people[:1], "new", extend=True)
     stream = gate.stream("new")
-    with pytest.raises(ValueError, match="seen no sample"):
+    with pytest.raises(ValueError, match="has no samples"):
         stream.finish()
     decision = stream.push(people[0][0])
     assert not decision.is_certain

@@ -98,7 +98,7 @@ class TestThreshold:
         metric = tl.Discriminant(tl.Rocket(n_features=60, random_state=0), random_state=0)
         for given in (metric, tl.Fused(["dtw", metric])):
             words = (
-                r"y holds 'c': 1 of the 3 identities are called like classes .* If these are the same identities, it .* "
+                r"y holds 'c': 1 of the 3 identities have the names of classes .* If these are the same identities, it .* "
                 r"If they are others with the same names"
             )
             with pytest.warns(CalibrationWarning, match=words):
@@ -463,7 +463,7 @@ class TestBadInput:
             (["a"] * 47 + [1], {}, "y mixes numbers and text"),
             (np.arange(48) // 8, {"false_accept": 0.0}, "false_accept=0.0: expected"),
             (np.arange(48) // 8, {"false_accept": 1.0}, "false_accept=1.0: expected a share between 0 and 1"),
-            (np.arange(48) // 8, {"cohort": np.zeros((3, 4, 2))}, "cohort is given and normalize=None"),
+            (np.arange(48) // 8, {"cohort": np.zeros((3, 4, 2))}, "cohort has no effect with normalize=None"),
         ],
     )
     def test_a_calibration_that_cannot_be_changes_nothing(self, people, labels, more, words):
@@ -505,7 +505,7 @@ class TestBadInput:
             gate.identify(people[0])
 
     def test_a_mean_vector_needs_vectors(self, people):
-        with pytest.raises(ValueError, match="aggregation='center': DTW makes no vectors"):
+        with pytest.raises(ValueError, match="aggregation='center': DTW has no vectors"):
             tl.Verifier("dtw", aggregation="center").calibrate(people)
 
     def test_a_threshold_is_no_threshold_of_other_options(self, people, tmp_path):

@@ -22,10 +22,10 @@ N_ALTERNATIONS = 8  # of projections onto budget and band, before the rest is sc
 
 @dataclass(frozen=True)
 class Ball:
-    """Where a batch may be moved to.
+    """The region in which an attack may move a batch.
 
     `center` (item, time, *frame) is the data; `low` and `high`, of the same shape, are the corners of its box; padding
-    cannot move. `unit` has the shape of a frame: what a budget of 1 means in every channel. A length of the l2 norm is
+    cannot move. `unit` has the shape of a frame: the size of a budget of 1 in every channel. A length of the l2 norm is
     ‖d / unit‖ over all steps and channels of a sequence.
     """
 
@@ -52,15 +52,15 @@ class Ball:
 
     def project(self, point: Tensor) -> Tensor:
         """The point, or one near it that keeps to budget, bounds and band."""
-        moved = torch.where(self._step_mask, point.double() - self.center.double(), 0.0)
+        offset = torch.where(self._step_mask, point.double() - self.center.double(), 0.0)
         if self.band is None or self.band >= 1:
-            return self._round_to_dtype(self._project_to_box(moved))
+            return self._round_to_dtype(self._project_to_box(offset))
         for _ in range(N_ALTERNATIONS):
-            moved = self._low_pass(self._project_to_box(moved))
-        return self._round_to_dtype(self._scale_into_ball(moved))  # scaling keeps the frequencies
+            offset = self._low_pass(self._project_to_box(offset))
+        return self._round_to_dtype(self._scale_into_ball(offset))  # scaling keeps the frequencies
 
     def map_from_unit_ball(self, noise: Tensor) -> Tensor:
-        """The point of the ball that a point of the unit ball stands for."""
+        """The point of the ball that corresponds to a point of the unit ball."""
         return self.project(self.center.double() + self.radius * self.unit * noise)
 
     @property
@@ -69,47 +69,47 @@ class Ball:
         steps = valid_mask(self.lengths, self.center.shape[1], self.center.device)
         return steps.reshape(*steps.shape, *[1] * (self.center.ndim - 2))
 
-    def _project_to_box(self, moved: Tensor) -> Tensor:
+    def _project_to_box(self, offset: Tensor) -> Tensor:
         """Into the ball of the norm, then into the box."""
         if self.norm == "l2":
-            length = _item_norms(moved / self.unit)
-            moved = moved * (self.radius / length.clamp(min=torch.finfo(length.dtype).tiny)).clamp(max=1.0)
+            length = _item_norms(offset / self.unit)
+            offset = offset * (self.radius / length.clamp(min=torch.finfo(length.dtype).tiny)).clamp(max=1.0)
         center = self.center.double()
-        return torch.maximum(torch.minimum(moved, self.high.double() - center), self.low.double() - center)
+        return torch.maximum(torch.minimum(offset, self.high.double() - center), self.low.double() - center)
 
-    def _low_pass(self, moved: Tensor) -> Tensor:
+    def _low_pass(self, offset: Tensor) -> Tensor:
         """The lowest frequencies of every sequence's own length, the mean included."""
         assert self.band is not None
-        found = torch.zeros_like(moved)
+        low_frequencies = torch.zeros_like(offset)
         for length in sorted(set(self.lengths.tolist())):
             items = self.lengths == length
-            waves = torch.fft.rfft(moved[items, :length], dim=1)
+            waves = torch.fft.rfft(offset[items, :length], dim=1)
             waves[:, 1 + math.floor(self.band * (length // 2)) :] = 0
-            found[items, :length] = torch.fft.irfft(waves, n=length, dim=1)
-        return found
+            low_frequencies[items, :length] = torch.fft.irfft(waves, n=length, dim=1)
+        return low_frequencies
 
-    def _scale_into_ball(self, moved: Tensor) -> Tensor:
+    def _scale_into_ball(self, offset: Tensor) -> Tensor:
         """The largest multiple, of at most 1, that is in the ball and in the box."""
         center = self.center.double()
-        room = torch.where(moved > 0, self.high.double() - center, self.low.double() - center)
-        fits = torch.where(moved == 0, 1.0, room / torch.where(moved == 0, 1.0, moved)).flatten(1).amin(1)
+        room = torch.where(offset > 0, self.high.double() - center, self.low.double() - center)
+        fits = torch.where(offset == 0, 1.0, room / torch.where(offset == 0, 1.0, offset)).flatten(1).amin(1)
         if self.norm == "l2":
-            length = _item_norms(moved / self.unit).flatten()
+            length = _item_norms(offset / self.unit).flatten()
             fits = torch.minimum(fits, self.radius / length.clamp(min=torch.finfo(length.dtype).tiny))
-        return moved * fits.clamp(max=1.0).reshape(-1, *[1] * (moved.ndim - 1))
+        return offset * fits.clamp(max=1.0).reshape(-1, *[1] * (offset.ndim - 1))
 
-    def _round_to_dtype(self, moved: Tensor) -> Tensor:
+    def _round_to_dtype(self, offset: Tensor) -> Tensor:
         """The point in the dtype of the data, which rounding must not move out of the ball."""
-        point = self._clip_to_box(self.center.double() + moved)
+        point = self._clip_to_box(self.center.double() + offset)
         if self.norm == "linf":
             return point
         for _ in range(N_ALTERNATIONS):
             length = _item_norms((point.double() - self.center.double()) / self.unit)
             if not (length > self.radius).any():
                 return point
-            shrunk = torch.where(length > self.radius, (1 - 1e-6) * self.radius / length, 1.0)
-            moved = moved * shrunk
-            point = self._clip_to_box(self.center.double() + moved)
+            factors = torch.where(length > self.radius, (1 - 1e-6) * self.radius / length, 1.0)
+            offset = offset * factors
+            point = self._clip_to_box(self.center.double() + offset)
         return torch.where(length > self.radius, self.center, point)  # a budget below what the dtype can resolve
 
     def _clip_to_box(self, point: Tensor) -> Tensor:
@@ -160,26 +160,26 @@ def make_ball(
 def _box_corners(center: Tensor, reach: Tensor) -> tuple[Tensor, Tensor]:
     """The outermost numbers of the dtype within the reach."""
     exact = center.double()
-    found = []
+    corners = []
     for side in (-1, 1):
         corner = (exact + side * reach).to(center.dtype)
         outside = (corner.double() - exact).abs() > reach
-        found.append(torch.where(outside, torch.nextafter(corner, center), corner))
-    return found[0], found[1]
+        corners.append(torch.where(outside, torch.nextafter(corner, center), corner))
+    return corners[0], corners[1]
 
 
 def sample_noise(
     rngs: Sequence[np.random.Generator], lengths: Tensor, shape: tuple[int, ...] | torch.Size, norm: Norm
 ) -> Tensor:
     """A point of the unit ball for every item, (item, time, *frame), each by its own generator; padding is 0."""
-    found = np.zeros(shape)
+    noise = np.zeros(shape)
     for item, (rng, length) in enumerate(zip(rngs, lengths.tolist(), strict=True)):
         if norm == "linf":
-            found[item, :length] = rng.uniform(-1, 1, (length, *shape[2:]))
+            noise[item, :length] = rng.uniform(-1, 1, (length, *shape[2:]))
         else:
-            way = rng.standard_normal((length, *shape[2:]))
-            found[item, :length] = rng.uniform() * way / np.linalg.norm(way)
-    return torch.from_numpy(found)
+            direction = rng.standard_normal((length, *shape[2:]))
+            noise[item, :length] = rng.uniform() * direction / np.linalg.norm(direction)
+    return torch.from_numpy(noise)
 
 
 def item_generators(sequences: Sequences, seed: int, run: int) -> list[np.random.Generator]:
@@ -193,5 +193,5 @@ def _hash_values(values: NDArray[Any]) -> int:
 
 def _item_norms(values: Tensor) -> Tensor:
     """Euclidean length of every item, (item, 1, …)."""
-    found: Tensor = torch.linalg.vector_norm(values.flatten(1), dim=1).reshape(-1, *[1] * (values.ndim - 1))
-    return found
+    norms: Tensor = torch.linalg.vector_norm(values.flatten(1), dim=1).reshape(-1, *[1] * (values.ndim - 1))
+    return norms

@@ -75,7 +75,7 @@ class Attack(abc.ABC):
         transfer_from: Any = None,
         random_state: RandomState = None,
     ) -> Any:
-        """X with its values moved, in the type in which it was given; integers become floating point numbers.
+        """X with its values moved, in its original type; integers become floating point numbers.
 
         The result is the strongest of the data itself and of every step from every start: one that is answered wrongly,
         and among these the one with the largest loss. The result for an item is independent of the batch: random
@@ -95,15 +95,15 @@ class Attack(abc.ABC):
             The model whose gradients are followed; the attacked model only evaluates the points on the way.
         """
         sequences = validate_sequences(X)
-        found = self._run_batches(model, sequences, y, head, transfer_from, random_state, stop=False)
-        return restore_type(X, sequences._with_values(np.concatenate([point for point, _ in found])))
+        results = self._run_batches(model, sequences, y, head, transfer_from, random_state, stop=False)
+        return restore_type(X, sequences._with_values(np.concatenate([point for point, _ in results])))
 
     def _fooled_mask(
         self, model: Any, X: Any, y: Any, head: Head | None, transfer_from: Any, random_state: RandomState
     ) -> NDArray[np.bool_]:
         """Whether each item can be moved so that the answer is wrong, (item,), or is wrong already."""
-        found = self._run_batches(model, validate_sequences(X), y, head, transfer_from, random_state, stop=True)
-        return np.concatenate([fooled for _, fooled in found])
+        results = self._run_batches(model, validate_sequences(X), y, head, transfer_from, random_state, stop=True)
+        return np.concatenate([is_fooled for _, is_fooled in results])
 
     def _run_batches(
         self,
@@ -159,13 +159,13 @@ class Attack(abc.ABC):
         )
 
     def _channel_units(self, frame: tuple[int, ...], scaler: ChannelScaler | None) -> Tensor:
-        """What a budget of 1 means in every channel, in the shape of a frame."""
+        """The size of a budget of 1 in every channel, in the shape of a frame."""
         if self.per_channel is None:
             return torch.ones(frame, dtype=torch.float64)
         if self.per_channel == "deviation":
             if scaler is None:
                 raise ValueError(
-                    "per_channel='deviation': this model does not standardize, so no deviations are known; give them "
+                    "per_channel='deviation': this model does not standardize, so there are no deviations; give them "
                     "as a tuple, one for each channel"
                 )
             return torch.from_numpy(np.array(scaler.scale, dtype=np.float64))
@@ -254,24 +254,24 @@ class Attack(abc.ABC):
         return make_ball(x, lengths, unit, self.epsilon, norm=self._norm_and_steps[0], bounds=ends, band=self.band)  # type: ignore[arg-type]
 
 
-def restore_type(given: Any, moved: Sequences) -> Any:
+def restore_type(original: Any, sequences: Sequences) -> Any:
     """The moved sequences in the type of the input: `Sequences`, a tensor, an array or a list of arrays."""
-    if isinstance(given, Tensor):
-        return torch.from_numpy(moved.values.reshape(given.shape).copy())
-    if isinstance(given, np.ndarray) and given.dtype != object:
-        return moved.values.reshape(given.shape).copy()
-    if isinstance(given, list | tuple):
-        return [one.reshape(np.shape(old)).copy() for old, one in zip(given, moved, strict=True)]
-    return moved
+    if isinstance(original, Tensor):
+        return torch.from_numpy(sequences.values.reshape(original.shape).copy())
+    if isinstance(original, np.ndarray) and original.dtype != object:
+        return sequences.values.reshape(original.shape).copy()
+    if isinstance(original, list | tuple):
+        return [one.reshape(np.shape(old)).copy() for old, one in zip(original, sequences, strict=True)]
+    return sequences
 
 
 def _refuse_other_classes(target: AttackTarget, source: AttackTarget | None) -> None:
-    """Raise an error if both models know their classes and these differ."""
+    """Raise an error if the classes of both models are known and differ."""
     if source is None or source.classes is None or target.classes is None:
         return
     theirs, ours = source.classes.tolist(), target.classes.tolist()
     if theirs != ours:
-        raise ValueError(f"transfer_from knows the classes {theirs!r:.80} and model {ours!r:.80}: expected the same")
+        raise ValueError(f"transfer_from has the classes {theirs!r:.80} and model {ours!r:.80}: expected the same")
 
 
 def _check_bounds(bounds: Any) -> None:

@@ -18,20 +18,20 @@ FIRST_STEP_DIVISOR, DIVISOR_STEPS = 4, 5
 class FGSM(Attack):
     """The fast gradient sign method: x + ε sign(∇_x loss) (Goodfellow, Shlens and Szegedy, 2015).
 
-    One step from the data to the edge of the box; the best there is against a linear model.
+    One step from the data to the edge of the box; optimal against a linear model.
 
     Parameters
     ----------
     epsilon : float
         How far every value may be moved, in the units of the data.
     loss : {"cross-entropy", "margin"}
-        What is increased: the cross-entropy of the logits, or the margin of the best wrong class, whose gradient does
-        not vanish where the model is certain.
+        The loss that is increased: the cross-entropy of the logits, or the margin of the best wrong class, whose
+        gradient does not vanish where the model is certain.
     bounds : (low, high), optional
         The range of valid values, such as (0, 1) for pixels.
     band : float, optional
-        The share of frequencies over time, from the lowest, that may be changed, of each sequence's own length. Budget
-        and bounds hold too; data that lies on its bounds leaves such an attack little room.
+        The fraction of frequencies over time, from the lowest, that may be changed, for each sequence's own length.
+        Budget and bounds hold too; data that lies on its bounds leaves such an attack little room.
     per_channel : tuple of numbers or "deviation", optional
         The budget of each channel is `epsilon` times its number; "deviation" takes those of the training data of a
         fitted model that standardizes.

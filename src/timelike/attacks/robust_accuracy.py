@@ -24,7 +24,7 @@ _NORMAL_QUANTILE = 1.959964  # of 95 %
 class Robustness:
     """Which items are answered correctly, (item,), on clean data and under every attack; see `robustness`.
 
-    `accuracy(name)` is a share with its interval and `worst_case` the share that no attack has fooled.
+    `accuracy(name)` is an accuracy with its interval, and `worst_case` the fraction that no attack fools.
     """
 
     correct: dict[str, NDArray[np.bool_]]
@@ -42,7 +42,7 @@ class Robustness:
 
     @property
     def worst_case(self) -> Interval:
-        """The share of items that are answered correctly under every attack."""
+        """The fraction of items that are answered correctly under every attack."""
         return share_interval(np.logical_and.reduce(list(self.correct.values())))
 
     def rows(self) -> list[tuple[str, Interval]]:
@@ -82,7 +82,7 @@ def robustness(
     model, X, y, head
         As in `Attack.attack`.
     attacks : attacks, or attacks by name
-        Such as `suite(epsilon)` gives.
+        For example `suite(epsilon)`.
     transfer_from : model, name of a head, or several of these by name
         Every attack is repeated with the gradients of these.
 
@@ -98,12 +98,12 @@ def robustness(
     worst of all   33.33 [6.1 to 79.2]
     """
     sequences, seed = validate_sequences(X), int(check_random_state(random_state).integers(2**62))
-    known = _attacks_by_name(attacks)
-    if not known:
+    named_attacks = _attacks_by_name(attacks)
+    if not named_attacks:
         raise ValueError("attacks is empty: expected one or several, such as attacks.suite(0.1)")
     sources: dict[str, Any] = {"": None} | _sources_by_name(transfer_from)
     correct = {CLEAN_NAME: ~FGSM(0.0)._fooled_mask(model, sequences, y, head, None, seed)}
-    for name, attack in known.items():
+    for name, attack in named_attacks.items():
         for source, other in sources.items():
             correct[f"{name}{source}"] = ~attack._fooled_mask(model, sequences, y, head, other, seed)
     return Robustness(correct)
@@ -125,7 +125,7 @@ def suite(epsilon: float, *, steps: int = 40, restarts: int = 5, **options: Any)
 
 
 def share_interval(correct: NDArray[np.bool_]) -> Interval:
-    """The share of True with Wilson's interval (1927), whose width is positive at 0 and 1 too.
+    """The fraction of True with Wilson's interval (1927), whose width is positive at 0 and 1 too.
 
     >>> round(share_interval(np.zeros(100, bool)).high, 4)
     0.037
@@ -143,13 +143,13 @@ def share_interval(correct: NDArray[np.bool_]) -> Interval:
 def _attacks_by_name(attacks: Any) -> dict[str, Attack]:
     if isinstance(attacks, Attack):
         attacks = [attacks]
-    found = dict(attacks) if isinstance(attacks, Mapping) else {repr(attack): attack for attack in attacks}
-    for name, attack in found.items():
+    named_attacks = dict(attacks) if isinstance(attacks, Mapping) else {repr(attack): attack for attack in attacks}
+    for name, attack in named_attacks.items():
         if not isinstance(attack, Attack):
             raise TypeError(f"attacks has {name}, a {type(attack).__name__}: expected attacks, such as PGD(0.1)")
         if name in (CLEAN_NAME, WORST_NAME):
-            raise ValueError(f"attacks has one by the name {name!r}, which is taken: give it another")
-    return found
+            raise ValueError(f"attacks has the name {name!r}, which is reserved: use another name")
+    return named_attacks
 
 
 def _sources_by_name(transfer_from: Any) -> dict[str, Any]:

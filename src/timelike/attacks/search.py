@@ -41,17 +41,17 @@ def attack_losses(name: LossName, logits: Tensor, codes: Tensor) -> Tensor:
     >>> attack_losses("cross-entropy", logits, codes)
     tensor([0.1967])
     """
-    strange = codes[(codes < 0) | (codes >= logits.shape[1])]
-    if len(strange):
+    invalid_codes = codes[(codes < 0) | (codes >= logits.shape[1])]
+    if len(invalid_codes):
         raise ValueError(
-            f"y holds {int(strange[0])}, and the model gives logits of {logits.shape[1]} classes: expected columns of "
-            f"these, 0 to {logits.shape[1] - 1}"
+            f"y holds {int(invalid_codes[0])}, and the model gives logits of {logits.shape[1]} classes: expected "
+            f"columns of these, 0 to {logits.shape[1] - 1}"
         )
     own = F.one_hot(codes, logits.shape[1]).bool()
     others = logits.masked_fill(own, -torch.inf)
     if name == "margin":
         return others.amax(dim=1) - logits[own]
-    # log(1 + Σ_others e^z / e^z_y): torch's own takes softmax − 1, of which nothing but rounding is left when it is 1
+    # log(1 + Σ_others e^z / e^z_y): the gradient of torch's cross-entropy is softmax − 1, only rounding near 1
     return F.softplus(others.logsumexp(dim=1) - logits[own])
 
 
@@ -73,12 +73,14 @@ def make_evaluator(
     """An evaluator by the target; gradients are those of the source, if there is one."""
 
     def evaluate(point: Tensor, positions: Tensor, *, with_gradient: bool) -> BatchEvaluation:
-        known, own = lengths[positions], codes[positions]
-        found = evaluate_batch(lambda x: target(x, known), loss, point, own, with_gradient and source is None)
+        item_lengths, own = lengths[positions], codes[positions]
+        evaluation = evaluate_batch(
+            lambda x: target(x, item_lengths), loss, point, own, with_gradient and source is None
+        )
         if source is None or not with_gradient:
-            return found
-        other = evaluate_batch(lambda x: source(x, known), loss, point, own, True)
-        return found._replace(gradient=other.gradient)
+            return evaluation
+        other = evaluate_batch(lambda x: source(x, item_lengths), loss, point, own, True)
+        return evaluation._replace(gradient=other.gradient)
 
     return evaluate
 
@@ -91,9 +93,9 @@ def make_training_evaluator(
     def evaluate(point: Tensor, positions: Tensor, *, with_gradient: bool) -> BatchEvaluation:
         point = point.detach().requires_grad_(with_gradient)
         with torch.set_grad_enabled(with_gradient):
-            found = _sum_heads(logits_of(point, lengths[positions]), codes[positions], loss)
+            losses = _sum_heads(logits_of(point, lengths[positions]), codes[positions], loss)
         never = torch.zeros(len(point), dtype=torch.bool, device=point.device)
-        return BatchEvaluation(found.detach(), never, input_gradient(found, point) if with_gradient else None)
+        return BatchEvaluation(losses.detach(), never, input_gradient(losses, point) if with_gradient else None)
 
     return evaluate
 
@@ -119,16 +121,16 @@ def input_gradient(loss: Tensor, point: Tensor) -> Tensor:
 class StrongestPoints:
     """The strongest point so far of every item: a wrong answer beats a right one, then the larger loss."""
 
-    def __init__(self, point: Tensor, found: BatchEvaluation) -> None:
-        self.point, self.loss, self.fooled = point.clone(), found.loss.clone(), found.fooled.clone()
+    def __init__(self, point: Tensor, evaluation: BatchEvaluation) -> None:
+        self.point, self.loss, self.fooled = point.clone(), evaluation.loss.clone(), evaluation.fooled.clone()
 
-    def update(self, point: Tensor, found: BatchEvaluation, positions: Tensor) -> None:
+    def update(self, point: Tensor, evaluation: BatchEvaluation, positions: Tensor) -> None:
         """Replace points by stronger ones."""
         loss, fooled = self.loss[positions], self.fooled[positions]
-        better = (found.fooled & ~fooled) | ((found.fooled == fooled) & (found.loss > loss))
-        chosen = positions[better]
-        self.point[chosen], self.loss[chosen] = point[better], found.loss[better]
-        self.fooled[chosen] = found.fooled[better]
+        is_stronger = (evaluation.fooled & ~fooled) | ((evaluation.fooled == fooled) & (evaluation.loss > loss))
+        chosen = positions[is_stronger]
+        self.point[chosen], self.loss[chosen] = point[is_stronger], evaluation.loss[is_stronger]
+        self.fooled[chosen] = evaluation.fooled[is_stronger]
 
 
 def find_strongest(
@@ -158,14 +160,19 @@ def _ascend(
     stop: bool,
 ) -> None:
     for step in (*steps, None):
-        found = evaluate(point, positions, with_gradient=step is not None)
-        best.update(point, found, positions)
-        if step is None or found.gradient is None:
+        evaluation = evaluate(point, positions, with_gradient=step is not None)
+        best.update(point, evaluation, positions)
+        if step is None or evaluation.gradient is None:
             return
-        gradient = found.gradient
+        gradient = evaluation.gradient
         if stop:
-            going = ~found.fooled
-            if not going.any():
+            is_active = ~evaluation.fooled
+            if not is_active.any():
                 return
-            ball, point, positions, gradient = ball.take(going), point[going], positions[going], gradient[going]
+            ball, point, positions, gradient = (
+                ball.take(is_active),
+                point[is_active],
+                positions[is_active],
+                gradient[is_active],
+            )
         point = ball.project(point.double() + step * ball.direction(gradient))

@@ -35,25 +35,25 @@ class AttackTarget:
     frame: tuple[int, ...] | None = None
 
     def __call__(self, x: Tensor, lengths: Tensor) -> Tensor:
-        found = self.logits(x, lengths)
-        if not isinstance(found, Tensor) or found.ndim != 2 or len(found) != len(x) or found.shape[1] < 2:
-            shape = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        logits = self.logits(x, lengths)
+        if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(x) or logits.shape[1] < 2:
+            shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
             raise ValueError(f"{self.name} gave {shape}: expected logits ({len(x)}, class) of two classes or more")
-        return found
+        return logits
 
     def encode_labels(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
         """The true class of every sequence as a column of the logits."""
-        given = sequences.labels if y is None else y
-        if given is None:
+        targets = sequences.labels if y is None else y
+        if targets is None:
             raise ValueError("y is None and X has no labels: an attack needs the true classes; give y")
-        labels = validate_labels(given, "y", "class")
+        labels = validate_labels(targets, "y", "class")
         if labels.shape != (len(sequences),):
             raise ValueError(f"y has shape {labels.shape}: expected a class for each of {len(sequences)} sequences")
         return _validate_columns(labels) if self.classes is None else _class_positions(labels, self.classes, self.name)
 
 
 def make_target(model: Any, head: Head | None, name: str = "model") -> AttackTarget:
-    """A model as an attack sees it; modules in double precision, so that answers are independent of the batch."""
+    """A model as the target of an attack; modules in double precision, so that answers are independent of the batch."""
     if head is not None:
         check_choice(head, "head", get_args(Head))
     network = getattr(model, "network_", None)
@@ -62,9 +62,9 @@ def make_target(model: Any, head: Head | None, name: str = "model") -> AttackTar
     if isinstance(model, nn.Module) or (callable(model) and not hasattr(model, "get_params")):
         if head is not None:
             raise ValueError(f"head={head!r}: {name} is a {type(model).__name__}, which has one; use head=None")
-        called = double_precision_copy(model) if isinstance(model, nn.Module) else model
+        function = double_precision_copy(model) if isinstance(model, nn.Module) else model
         return AttackTarget(
-            _double_precision_logits(called) if isinstance(model, nn.Module) else called, type(model).__name__
+            _double_precision_logits(function) if isinstance(model, nn.Module) else function, type(model).__name__
         )
     raise TypeError(
         f"{name} is a {type(model).__name__}: expected a fitted Prototypes, or a torch module or function of "
@@ -89,12 +89,12 @@ def _fitted_target(model: Any, network: Any, head: Head) -> AttackTarget:
     """
     if not hasattr(model.encoder_, "network_"):
         raise TypeError(
-            f"{type(model.encoder_).__name__} has no torch module, so there are no gradients that an attack could "
-            "follow: expected a model whose encoder is a network"
+            f"{type(model.encoder_).__name__} has no torch module, so there are no gradients for an attack "
+            "to follow: expected a model whose encoder is a network"
         )
     if head != "similarity" and model.classes_changed_:
         raise ValueError(
-            f"head={head!r}: the dense head knows the classes of fit only, and classes were enrolled or forgotten "
+            f"head={head!r}: the dense head has the classes of fit only, and classes were enrolled or forgotten "
             "since; use head='similarity'"
         )
     exact_network, standardize = double_precision_copy(network), _make_standardizer(model)
@@ -103,16 +103,16 @@ def _fitted_target(model: Any, network: Any, head: Head) -> AttackTarget:
 
     def logits(x: Tensor, lengths: Tensor) -> Tensor:
         own = exact_network(*_pool_time(time_pool, standardize(x, lengths), lengths))
-        found = []
+        head_logits = []
         if head != "dense":
             whole = torch.cat(_split_vectors(model, own, x, lengths), dim=1) if has_extra_encoders else own
-            found.append(exact_network.score_vectors(whole, "similarity"))
+            head_logits.append(exact_network.score_vectors(whole, "similarity"))
         if head != "similarity":
-            found.append(exact_network.score_vectors(own, "dense"))
-        return torch.stack(found).mean(dim=0)
+            head_logits.append(exact_network.score_vectors(own, "dense"))
+        return torch.stack(head_logits).mean(dim=0)
 
-    known = None if model.scaler_ is None or (model.scaler_.scale == 1).all() else model.scaler_
-    return AttackTarget(logits, type(model).__name__, known, model.classes_, model.frame_)
+    scaler = None if model.scaler_ is None or (model.scaler_.scale == 1).all() else model.scaler_
+    return AttackTarget(logits, type(model).__name__, scaler, model.classes_, model.frame_)
 
 
 def _make_standardizer(model: Any) -> LogitsFunction:
@@ -132,15 +132,15 @@ def _make_standardizer(model: Any) -> LogitsFunction:
 
 
 def _pool_time(time_pool: TimePool | None, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Means over stretches of time, if the encoder takes these, with gradients, and their lengths."""
+    """Means over intervals of time, if the encoder pools time, with gradients, and their lengths."""
     if time_pool is None or bool((torch.from_numpy(time_pool.lengths(lengths.numpy())) == lengths).all()):
         return x, lengths
     frames = torch.from_numpy(time_pool.lengths(lengths.numpy()))
-    found = x.new_zeros(len(x), int(frames.max()), *x.shape[2:])
+    means = x.new_zeros(len(x), int(frames.max()), *x.shape[2:])
     for length in torch.unique(lengths).tolist():
-        shares, own = torch.from_numpy(time_pool.pooling_matrix(length)).to(x), lengths == length
-        found[own, : len(shares)] = torch.einsum("ft,nt...->nf...", shares, x[own, :length])
-    return found, frames
+        weights, own = torch.from_numpy(time_pool.pooling_matrix(length)).to(x), lengths == length
+        means[own, : len(weights)] = torch.einsum("ft,nt...->nf...", weights, x[own, :length])
+    return means, frames
 
 
 def _split_vectors(model: Any, own: Tensor, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -154,8 +154,8 @@ def _split_vectors(model: Any, own: Tensor, x: Tensor, lengths: Tensor) -> tuple
 
 def _double_precision_logits(module: nn.Module) -> LogitsFunction:
     def logits(x: Tensor, lengths: Tensor) -> Tensor:
-        found: Tensor = module(x.double(), lengths)
-        return found
+        outputs: Tensor = module(x.double(), lengths)
+        return outputs
 
     return logits
 
@@ -176,10 +176,11 @@ def _validate_columns(labels: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _class_positions(labels: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.int64]:
-    known = {label: code for code, label in enumerate(classes.tolist())}
-    unknown = [label for label in labels.tolist() if label not in known]
+    codes_by_label = {label: code for code, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in codes_by_label]
     if unknown:
         raise ValueError(
-            f"y holds {format_value(unknown[0])}, which is no class of this {name}: it knows {classes.tolist()!r:.80}"
+            f"y holds {format_value(unknown[0])}, which is no class of this {name}: expected one of "
+            f"{classes.tolist()!r:.80}"
         )
-    return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
+    return np.array([codes_by_label[label] for label in labels.tolist()], dtype=np.int64)

@@ -30,20 +30,20 @@ def plot_landscapes(
     margin: float = 0.15,
     dark: bool = False,
 ) -> Figure:
-    """What generated points in the plane are told: c_f as a landscape, −∇c_f as arrows at the points (figure 6.1).
+    """The cost c_f of generated points in the plane as a landscape, with −∇c_f as arrows (figure 6.1).
 
-    Generated points are discs, real ones crosses; the generator goes down, so arrows point to lower ground.
+    Generated points are discs, real ones crosses; the generator descends, so arrows point downhill.
 
     Parameters
     ----------
     fake, target : arrays (item, 2)
         Generated and real points.
     discriminators : dict, or dict of dicts
-        {column: discriminator or kernel}, or {row: {column: …}}. A kernel is taken for `IPM(kernel)`.
+        {column: discriminator or kernel}, or {row: {column: …}}. A kernel becomes `IPM(kernel)`.
     size : int
         Points along each side of the landscape.
     margin : float
-        Room around the points, as a share of their extent.
+        Margin around the points, as a fraction of their extent.
     dark : bool
         For a dark page.
 
@@ -78,10 +78,10 @@ def plot_particles(
     margin: float = 0.1,
     dark: bool = False,
 ) -> Figure:
-    """Particles over time, a row for each flow, over the landscape that they see then (figures 6.2 and 6.3).
+    """Particles over time, a row for each flow, on the landscape of their discriminator (figures 6.2 and 6.3).
 
     `flows` are {name: {step: particles (item, 2)}}, `discriminators` {name: discriminator} of the same names; without
-    them the ground is even.
+    them there is no landscape.
 
     >>> import numpy as np
     >>> from timelike import distributions as ds
@@ -111,8 +111,8 @@ def plot_dirac_fields(
     """How one generated point x moves towards one real point y = (1, 0), wherever x is (figures 6.6 and 6.7).
 
     x is on a grid of `size` × `size` over [−2, 2] × [0, 2]; in more dimensions the grid lies in the plane of x and y,
-    which −∇c_f(x) does not leave: kernels of networks depend on norms and the inner product alone. An arrow's colour is
-    its length beside the longest of the panel.
+    which −∇c_f(x) does not leave: kernels of networks depend on norms and the inner product alone. The colour of an
+    arrow is its length relative to the longest of the panel.
 
     >>> from timelike import distributions as ds
     >>> figure = ds.plot_dirac_fields({"RBF": ds.RBF(width=1.0)}, dimension=8, size=5)
@@ -127,7 +127,7 @@ def plot_dirac_fields(
 
 
 def dirac_moves(discriminator: Any, points: Any, dimension: int = 2) -> Floats:
-    """−∇c_f(x) in the plane of x and y = (1, 0), for each x of points (item, 2), the others being 0.
+    """−∇c_f(x) in the plane of x and y = (1, 0), for each x of points (item, 2), with other coordinates 0.
 
     >>> from timelike import distributions as ds
     >>> ds.dirac_moves(ds.RBF(width=1.0), [[0.0, 1.0]]).round(4)  # towards y
@@ -147,8 +147,8 @@ def plot_profiles(
 ) -> Figure:
     """c_f over a line, a panel for each row and a curve for each discriminator, the last one thick (figure 6.1).
 
-    Give finite widths first and the infinite one last, and see how the ones tend to the other. Points are given as
-    (item, 1); generated ones are triangles up, real ones triangles down.
+    Give finite widths first and the infinite one last to show the convergence. Points are (item, 1); generated ones are
+    triangles up, real ones triangles down.
 
     >>> from timelike import distributions as ds
     >>> figure = ds.plot_profiles([[0.0], [0.5]], [[2.0], [3.0]], {"IPM": {"RBF": ds.RBF(width=1.0)}}, size=9)
@@ -175,8 +175,8 @@ def plot_particle_images(groups: Mapping[str, Any], *, columns: int = 8, rows: i
     >>> figure = ds.plot_particle_images({"noise": np.zeros((4, 1024))}, columns=2, rows=2)
     """
     columns, rows = check_int(columns, "columns", 1), check_int(rows, "rows", 1)
-    shown = {name: _to_images(some, f"groups[{name!r}]")[: columns * rows] for name, some in groups.items()}
-    return draw.plot_mosaic(shown, columns=columns, dark=check_bool(dark, "dark"))
+    images = {name: _to_images(some, f"groups[{name!r}]")[: columns * rows] for name, some in groups.items()}
+    return draw.plot_mosaic(images, columns=columns, dark=check_bool(dark, "dark"))
 
 
 def grid_points(box: Box, size: int) -> Floats:
@@ -201,28 +201,28 @@ def _make_panel(
 
 
 def _check_table(discriminators: Mapping[str, Any]) -> Table:
-    """Rows of columns; columns alone are one row without a name."""
+    """Rows of columns; columns alone become one row without a name."""
     if not isinstance(discriminators, Mapping) or not discriminators:
         raise TypeError(f"discriminators={discriminators!r:.60}: expected {{name: discriminator}}, at least one")
-    nested = [isinstance(one, Mapping) for one in discriminators.values()]
-    if any(nested) and not all(nested):
-        raise TypeError("discriminators has rows and single ones side by side: expected {row: {column: …}} throughout")
-    return discriminators if all(nested) else {"": discriminators}
+    is_row = [isinstance(one, Mapping) for one in discriminators.values()]
+    if any(is_row) and not all(is_row):
+        raise TypeError("discriminators mixes rows and single discriminators: expected {row: {column: …}} throughout")
+    return discriminators if all(is_row) else {"": discriminators}
 
 
-def _validate_plane_points(given: Any, name: str) -> Floats:
-    return _validate_points(given, name, 2)
+def _validate_plane_points(value: Any, name: str) -> Floats:
+    return _validate_points(value, name, 2)
 
 
-def _validate_points(given: Any, name: str, dimension: int) -> Floats:
-    points = validate_array(given.to_numpy() if hasattr(given, "iloc") else given, name).astype(np.float64)
+def _validate_points(value: Any, name: str, dimension: int) -> Floats:
+    points = validate_array(value.to_numpy() if hasattr(value, "iloc") else value, name).astype(np.float64)
     if points.ndim != 2 or points.shape[1] != dimension or not len(points):
         raise ValueError(f"{name} has shape {points.shape}: expected (item, {dimension}), the dimensions of the figure")
     return points
 
 
 def _axis_limits(points: Floats, margin: float) -> Floats:
-    """The first and last number of every axis, (axis, 2), with room around them."""
+    """The limits of every axis, (axis, 2), with a margin."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = check_float(margin, "margin", 0.0) * np.maximum(high - low, 1e-9)
     return np.stack([low - room, high + room], axis=1)
@@ -235,8 +235,8 @@ def _square_box(margin: float, *samples: Floats) -> Box:
     return middle[0] - half, middle[0] + half, middle[1] - half, middle[1] + half
 
 
-def _to_images(some: Any, name: str) -> Floats:
-    vectors = np.asarray(some, np.float64)
+def _to_images(particles: Any, name: str) -> Floats:
+    vectors = np.asarray(particles, np.float64)
     side = round(vectors.shape[-1] ** 0.5) if vectors.ndim == 2 else 0
     if not side or side * side != vectors.shape[1]:
         raise ValueError(f"{name} has shape {vectors.shape}: expected (item, height · width) of square pictures")

@@ -15,7 +15,7 @@ Domain = Literal["vectors", "sequences"]
 """What a kernel compares. An array of two axes (item, feature) is vectors to the one and (item, time) to the other."""
 
 Sample = NDArray[Any] | Sequences
-"""A validated sample: vectors (item, feature) without infinities, in the dtype they came in, or sequences."""
+"""A validated sample: vectors (item, feature) without infinities, in their original dtype, or sequences."""
 
 
 def validate_sample(value: Any, name: str, domain: Domain | None = None) -> Sample:
@@ -76,7 +76,7 @@ def to_sequences(sample: Sample) -> Sequences:
 
 
 def refuse_other_frame(sample: Sample, frame: tuple[int, ...], name: str, other_name: str) -> None:
-    """An error for another number of channels than the other sample, or the reference, has."""
+    """Raise an error if the number of channels differs from that of the other sample, or the reference."""
     own = sample_frame(sample)
     if own == frame:
         return
@@ -89,7 +89,7 @@ def refuse_other_frame(sample: Sample, frame: tuple[int, ...], name: str, other_
 
 
 def refuse_other_channels(sample: Sequences, expected_names: Sequence[str] | None, name: str, other_name: str) -> None:
-    """An error for channels of other names, or in another order, where both samples name them."""
+    """Raise an error if both samples name their channels and names or order differ."""
     if (
         expected_names is not None
         and sample.channel_names is not None
@@ -103,7 +103,7 @@ def refuse_other_channels(sample: Sequences, expected_names: Sequence[str] | Non
 
 
 def refuse_missing(sample: Sample, who: str, name: str) -> None:
-    """An error that names the item where `who` would meet a missing value (nan)."""
+    """Raise an error that names the first item with a missing value (nan), which `who` cannot take."""
     if isinstance(sample, Sequences):
         sample.refuse_missing(who, name)
     elif np.isnan(sample).any():
@@ -111,24 +111,28 @@ def refuse_missing(sample: Sample, who: str, name: str) -> None:
 
 
 def as_vectors(sample: Sample, name: str) -> NDArray[np.float64]:
-    """Every item as one vector (item, time · channel) in double precision: all must be as long and complete."""
+    """Every item as one vector (item, time · channel) in double precision: equal lengths, no missing values."""
     refuse_non_vectors((sample, name))
     values = sample if isinstance(sample, np.ndarray) else sample.values.reshape(len(sample), -1)
     return np.ascontiguousarray(values, np.float64)
 
 
-def refuse_non_vectors(*given: tuple[Sample, str]) -> None:
-    """An error where items of samples are not all as long, or not complete, so that they are no vectors."""
-    if any(isinstance(sample, Sequences) for sample, _ in given):
-        _refuse_other_lengths(*given)
-    for sample, name in given:
+def refuse_non_vectors(*named_samples: tuple[Sample, str]) -> None:
+    """Raise an error unless items are vectors: of equal lengths and without missing values."""
+    if any(isinstance(sample, Sequences) for sample, _ in named_samples):
+        _refuse_other_lengths(*named_samples)
+    for sample, name in named_samples:
         refuse_missing(sample, "a kernel of vectors", name)
 
 
-def _refuse_other_lengths(*given: tuple[Sample, str]) -> None:
-    lengths = [length for sample, _ in given for length in _length_range(sample)]
+def _refuse_other_lengths(*named_samples: tuple[Sample, str]) -> None:
+    lengths = [length for sample, _ in named_samples for length in _length_range(sample)]
     if min(lengths) != max(lengths):
-        names, have = (given[0][1], "has") if len(given) == 1 else (" and ".join(name for _, name in given), "have")
+        names, have = (
+            (named_samples[0][1], "has")
+            if len(named_samples) == 1
+            else (" and ".join(name for _, name in named_samples), "have")
+        )
         raise ValueError(
             f"{names} {have} sequences of {min(lengths)} to {max(lengths)} steps, which a kernel of vectors cannot "
             "compare: use one of sequences, such as EncoderKernel(timelike.Rocket(), RBF()) or "
@@ -149,20 +153,20 @@ def as_dense_array(sample: Sample, name: str, domain: Domain | None = None) -> N
         return as_vectors(sample, name)
     if not sample.has_equal_lengths:
         raise ValueError(
-            f"{name} has sequences of {sample.lengths.min()} to {sample.lengths.max()} steps: expected one length, as "
-            "gradients are; use resample(length=...) first"
+            f"{name} has sequences of {sample.lengths.min()} to {sample.lengths.max()} steps: expected one length, for "
+            "gradients; use resample(length=...) first"
         )
     return np.ascontiguousarray(sample.values.reshape(sample.shape), np.float64)
 
 
 def drop_metadata(sample: Sequences, *, keep_times: bool = False) -> Sequences:
-    """The same without labels, groups and ids, and without times unless these are kept."""
+    """The sample without labels, groups, ids and names, and without times unless `keep_times`."""
     no_metadata = dict.fromkeys(("labels", "groups", "ids", "class_names", "channel_names"))
     return sample.replace(**no_metadata, **({} if keep_times or sample.times is None else {"times": None}))
 
 
 def pool_samples(samples: Sequence[Sample]) -> Sample:
-    """All items of several samples, one after the other; with times where all have them, in one kind of clock."""
+    """All items of several samples in order; with times if all have them, of one kind."""
     if all(isinstance(sample, np.ndarray) for sample in samples):
         return np.concatenate(samples)
     from ..sequences.concatenation import concatenate
@@ -176,12 +180,12 @@ def pool_samples(samples: Sequence[Sample]) -> Sample:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether it is one of torch, which is not imported for that."""
+    """Whether it is a torch tensor, without importing torch."""
     return hasattr(value, "detach")
 
 
 def refuse_unreadable_tensor(value: Any, name: str) -> None:
-    """An error for a tensor that has no numbers, or complex ones, whose imaginary part would be lost."""
+    """Raise an error for a tensor without numbers, or with complex ones, whose imaginary part would be lost."""
     if not is_tensor(value):
         return
     if value.is_meta:
@@ -212,5 +216,5 @@ def _validate_array_sample(value: Any, name: str) -> Sample:
     if array.ndim != 2 or not array.size:
         return as_sequences(array[:, None] if array.ndim == 2 and len(array) else array, name)
     if np.isinf(array).any():
-        as_sequences(array[:, None], name)  # which says where
+        as_sequences(array[:, None], name)  # raises an error with the position
     return read_only_view(array)

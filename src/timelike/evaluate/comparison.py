@@ -56,52 +56,54 @@ def compare(
     checkpoint: str | Path | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Compare methods on one collection by nested cross-validation, or on an official split: which one to use here?
+    """Compare methods on one collection by nested cross-validation, or on an official split.
 
-    Every method is fitted on the training part of each fold alone, and chooses there whatever it chooses (a window, a
-    penalty, when to stop). They run one after the other, the cheapest first; what does not fit into the budget, or
-    fails on these data, is a row that says so.
+    Every method is fitted on the training part of each fold alone, including its own model selection (a window, a
+    penalty, when to stop). Methods run one after the other, the cheapest first; a method that exceeds the budget, or
+    fails on these data, is a row with the reason.
 
     Parameters
     ----------
     X, y
         Sequences and their classes, or numbers with `metric="mse"`; y may be left out where X carries labels.
     methods : None, list, dict or one of their entries
-        None for the usual ones: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
+        None for the default methods: 1-NN Euclidean, 1-NN DTW with a window chosen on the training part, 1-NN MSM,
         statistics + forest, Rocket + ridge, Discriminant, Fused (DTW and Discriminant), T-Loss + head, SiameseGRU,
         Prototypes, CoupledGRU and TAP; where lengths differ, also some of them with `", resampled"` behind the name:
         all sequences brought to the median length of the training part. An entry is one of these names, a public name
         (`"MSM"`), a metric (1-NN, or its distances), an encoder (with a head, or its distances) or any estimator with
-        `fit` and `predict`. A dict gives them names. What came fitted is used as it is.
+        `fit` and `predict`. A dict gives them names. Fitted models are used unchanged.
     groups : array, False or None
-        What must not be on both sides (subjects); None takes the groups that X carries.
+        Groups that must not be on both sides (subjects); None uses the groups of X.
     test : (X, y), optional
-        An official split: X is learned from, `test` is tested. Without it, cross-validation.
+        An official split: X is the training part, `test` the test part. Without it, cross-validation.
     cv : int, splitter or list of (train, test), optional
-        Folds; 5, or fewer where there are fewer groups or members of a class. Folds are stratified.
+        Folds, stratified; by default 5, or fewer if there are fewer groups or members of a class.
     metric : {"accuracy", "map", "eer", "mse"}, or several
-        Accuracy; mean average precision of test sequences as queries among those learned from; equal error rate of
-        all pairs of test sequences; mean squared error. Of several, found in one fit, the first decides what is best.
+        Accuracy; mean average precision of test sequences as queries among those learned from; equal error rate of all
+        pairs of test sequences; mean squared error. Several are computed in one fit, and the first decides which method
+        is best.
     prepare : transformer or list of them, optional
-        In front of every method, fitted on the training part of each fold: `timelike.prepare.Standardize()`, or any
-        transformer from sequences to as many. Values that are still missing are interpolated for methods that cannot
-        take them, and the row says so; those that can (DTW by name, with `missing="ignore"`) leave them out.
+        Steps before every method, fitted on the training part of each fold: `timelike.prepare.Standardize()`, or any
+        transformer that keeps the number of sequences. Values that are still missing are interpolated for methods that
+        cannot take them, with a remark in the row; those that can (DTW by name, with `missing="ignore"`) leave them
+        out.
     budget : float, optional
-        Minutes. Methods that can (`max_time`) train within what is left. None runs everything, and says how long that
-        will take.
+        Minutes. Methods with `max_time` train within the remaining time. None runs everything and prints the estimated
+        time.
     random_state : int, Generator or None
-        Repeats the folds, and the methods that draw.
+        Seed of the folds and of random methods.
     checkpoint : path, optional
-        A folder that keeps each finished (method, fold); the same call with it goes on where it ended.
+        A folder that stores each finished (method, fold); the same call with it resumes there.
     progress : bool or None
-        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds. Unless False,
-        the start says how long everything will take, if that is worth knowing.
+        Whether to show a bar; None shows it on a terminal if it takes over two seconds. Unless False, the estimated
+        time of a long comparison is printed at the start.
 
     Returns
     -------
     Comparison
-        `print` it, or ask for `table()`, `best()`, `differences()`, `plot()` and `to_json()`. Ctrl-C, pressed once,
-        gives what is finished by then.
+        `print` it, or call `table()`, `best()`, `differences()`, `plot()` and `to_json()`. Ctrl-C, pressed once,
+        returns the finished part.
 
     Examples
     --------
@@ -109,10 +111,10 @@ def compare(
     >>> import timelike as tl
     >>> X = np.sin(np.arange(24) * np.repeat([0.5, 0.6], 10)[:, None] + np.arange(20)[:, None])
     >>> y = np.repeat(["slow", "fast"], 10)
-    >>> found = tl.compare(X, y, ["euclidean", "dtw"], random_state=0, progress=False)
-    >>> [row.method for row in found.rows], found.design
+    >>> comparison = tl.compare(X, y, ["euclidean", "dtw"], random_state=0, progress=False)
+    >>> [row.method for row in comparison.rows], comparison.design
     (['euclidean', 'dtw'], '5 folds, stratified')
-    >>> found.best().predict(X[:1])
+    >>> comparison.best().predict(X[:1])
     array(['slow'], dtype='<U4')
     """
     minutes = None if budget is None else check_float(budget, "budget", above=0.0)
@@ -172,32 +174,32 @@ class Comparison:
     # --- the best ---------------------------------------------------------------------------------------------------
 
     def ranked_rows(self, name: str | None = None) -> list[ComparisonRow]:
-        """Rows that finished, the best first; of equals the cheaper one."""
-        wanted = self._check_score(name)
-        done = [row for row in self.rows if row.state == "finished" and wanted in row.scores]
-        sign = -1 if HIGHER_IS_BETTER[wanted] else 1
-        return sorted(done, key=lambda row: sign * row.scores[wanted].mean)
+        """Finished rows, the best first; ties in order of cost."""
+        score_name = self._check_score(name)
+        done = [row for row in self.rows if row.state == "finished" and score_name in row.scores]
+        sign = -1 if HIGHER_IS_BETTER[score_name] else 1
+        return sorted(done, key=lambda row: sign * row.scores[score_name].mean)
 
     def best(self) -> Any:
-        """The best method, fitted on everything: an estimator that predicts, or a metric where only distances count.
+        """The best method, fitted on everything: an estimator that predicts, or a metric if only distances are scored.
 
         It trains without a time limit, whatever the budget was. Preparation steps are part of it, in a scikit-learn
         Pipeline; a metric takes sequences that are already prepared.
         """
-        ranked = self.ranked_rows()
-        if not ranked:
+        rows = self.ranked_rows()
+        if not rows:
             raise ValueError(f"no method has finished, so none is the best: {self._failure_reasons()}")
         if self.problem is None:
             raise ValueError(
-                f"the best is {ranked[0].method!r}, but a comparison that was read from a file has neither the data "
+                f"the best is {rows[0].method!r}, but a comparison that was read from a file has neither the data "
                 "nor the methods: fit it yourself, or compare again"
             )
-        method = next(one for one in self.methods if one.name == ranked[0].method)
+        method = next(one for one in self.methods if one.name == rows[0].method)
         model = method.make_model(self.seed, None)
         ready = not hasattr(model, "fit") or (method.is_fitted and model is method.model)
         steps, (X,), _ = prepare_parts(method.prepare, method.steps, model, self.problem.y, self.problem.X)
-        fitted = model if ready else model.fit(X, self.problem.y)
-        return make_pipeline(*steps, fitted) if steps and hasattr(fitted, "predict") else fitted
+        fitted_model = model if ready else model.fit(X, self.problem.y)
+        return make_pipeline(*steps, fitted_model) if steps and hasattr(fitted_model, "predict") else fitted_model
 
     def _check_score(self, name: str | None) -> str:
         return self.scores[0] if name is None else check_choice(name, "name", self.scores)
@@ -214,13 +216,13 @@ class Comparison:
 
     def test_description(self, name: str | None = None) -> str:
         """The paired test behind `differences`, and the correction."""
-        wanted = self._check_score(name)
+        score_name = self._check_score(name)
         if not self.is_single_split:
             test = "corrected resampled t-test over folds (Nadeau and Bengio; of folds that all differ alike, over "
             test += f"{'items' if self.groups is None else 'groups'})"
-        elif wanted == "eer":
+        elif score_name == "eer":
             test = "paired bootstrap over " + ("items" if self.groups is None else "groups")
-        elif wanted == "accuracy" and self.groups is None:
+        elif score_name == "accuracy" and self.groups is None:
             test = "exact McNemar test over items"
         else:
             test = "permutation test over " + ("items" if self.groups is None else "groups")
@@ -228,21 +230,21 @@ class Comparison:
 
     def differences(self, name: str | None = None) -> tuple[MethodDifference, ...]:
         """Every two methods that finished, the better one first, with a paired test."""
-        wanted, ranked = self._check_score(name), self.ranked_rows(name)
-        pairs = [(a, b) for i, a in enumerate(ranked) for b in ranked[i + 1 :]]
-        p_values = [self._p_value(a, b, wanted) for a, b in pairs]
-        raised = score.holm_correction(p_values).tolist() if pairs else []
-        apart = [abs(a.scores[wanted].mean - b.scores[wanted].mean) for a, b in pairs]
-        rows = zip(pairs, apart, p_values, raised, strict=True)
+        score_name, ranked_rows = self._check_score(name), self.ranked_rows(name)
+        pairs = [(a, b) for i, a in enumerate(ranked_rows) for b in ranked_rows[i + 1 :]]
+        p_values = [self._p_value(a, b, score_name) for a, b in pairs]
+        corrected_p_values = score.holm_correction(p_values).tolist() if pairs else []
+        score_differences = [abs(a.scores[score_name].mean - b.scores[score_name].mean) for a, b in pairs]
+        rows = zip(pairs, score_differences, p_values, corrected_p_values, strict=True)
         return tuple(MethodDifference(a.method, b.method, d, p, q) for (a, b), d, p, q in rows)
 
     def _p_value(self, a: ComparisonRow, b: ComparisonRow, name: str) -> float:
         if not self.is_single_split:
-            apart = np.subtract(a.values(name), b.values(name))
+            fold_differences = np.subtract(a.values(name), b.values(name))
             rounding = 1e-12 * max(np.abs(a.values(name)).max(), np.abs(b.values(name)).max())
-            if np.ptp(apart) > rounding or not apart.any():
-                return score.corrected_t_test(apart, self.overlap)
-            # folds all differ by the same, so a t-test would be certain: signs of folds or the items of all decide
+            if np.ptp(fold_differences) > rounding or not fold_differences.any():
+                return score.corrected_t_test(fold_differences, self.overlap)
+            # equal differences in all folds would make a t-test certain: use the signs of folds, or all items
             if name == "eer":
                 return float(min(1.0, 2.0 ** (1 - len(a.folds))))
         elif name == "eer":
@@ -250,7 +252,7 @@ class Comparison:
         first, second = (np.concatenate([fold.items[name] for fold in row.folds]) for row in (a, b))
         if name == "accuracy" and self.groups is None:
             return score.mcnemar_test(first > 0, second > 0)
-        return score.permutation_test(first, second, groups=self.groups, random_state=0)  # a group is one witness
+        return score.permutation_test(first, second, groups=self.groups, random_state=0)  # a group counts once
 
     # --- showing ----------------------------------------------------------------------------------------------------
 
@@ -264,8 +266,8 @@ class Comparison:
         return ["method", *self.scores, "p", "fit s", "predict s", "memory MB", "remarks"]
 
     def _shown_rows(self) -> list[ComparisonRow]:
-        ranked = self.ranked_rows()
-        return [*ranked, *(row for row in self.rows if row not in ranked)]
+        ranked_rows = self.ranked_rows()
+        return [*ranked_rows, *(row for row in self.rows if row not in ranked_rows)]
 
     def _table_rows(self) -> list[list[str]]:
         best = [row.method for row in self.ranked_rows()[:1]]
@@ -295,18 +297,20 @@ class Comparison:
         return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
 
     def _summary_lines(self) -> list[str]:
-        tested = [f"p: against the best, by {self.test_description()}."] if len(self.ranked_rows()) > 1 else []
+        test_lines = [f"p: against the best, by {self.test_description()}."] if len(self.ranked_rows()) > 1 else []
         how = f"{self.design.capitalize()}; 95 % intervals; seconds and memory of one fold."
-        return [how, *tested, *(f"Note: {note}." for note in self.notes)]
+        return [how, *test_lines, *(f"Note: {note}." for note in self.notes)]
 
     def plot(self, name: str | None = None) -> Figure:
-        """Scores with their intervals, the best above; folds as dots."""
-        wanted, rows = self._check_score(name), self.ranked_rows(name)
+        """Scores with their intervals, the best at the top; folds as dots."""
+        score_name, rows = self._check_score(name), self.ranked_rows(name)
         if not rows:
             raise ValueError(f"no method has finished, so there is nothing to draw: {self._failure_reasons()}")
-        bounds = [(row.scores[wanted].mean, row.scores[wanted].low, row.scores[wanted].high) for row in rows]
-        folds = [() if self.is_single_split else row.values(wanted) for row in rows]
-        return drawing.plot_scores([row.method for row in rows], bounds, folds, wanted)
+        bounds = [
+            (row.scores[score_name].mean, row.scores[score_name].low, row.scores[score_name].high) for row in rows
+        ]
+        folds = [() if self.is_single_split else row.values(score_name) for row in rows]
+        return drawing.plot_scores([row.method for row in rows], bounds, folds, score_name)
 
     def _repr_html_(self) -> str:
         paragraphs = map(html.paragraph, self._summary_lines())
@@ -321,7 +325,7 @@ class Comparison:
         *,
         post_hoc: PostHoc = "wilcoxon",
     ) -> Ranking:
-        """Several data sets, {name: comparison}, in one: mean ranks, Friedman's test, a critical-difference diagram.
+        """Rank methods over data sets, {name: comparison}: mean ranks, Friedman's test, a critical-difference diagram.
 
         Methods without a score on every set are left out, and listed as `excluded`.
         """
@@ -332,17 +336,17 @@ class Comparison:
     # --- JSON -------------------------------------------------------------------------------------------------------
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Everything but the data and the methods themselves; written to a file where one is named."""
+        """Everything but the data and the methods as JSON; also written to a file if a path is given."""
         rows = [row.to_dict() for row in self.rows]
         names = ("scores", "design", "overlap", "groups", "notes", "seconds")
         return write_json({"format": _FORMAT, "rows": rows} | {name: getattr(self, name) for name in names}, path)
 
     @classmethod
     def from_json(cls, source: str | Path) -> Comparison:
-        """What `to_json` gave, or the file that it wrote; one that was edited into something else is refused."""
+        """Read the text of `to_json`, or its file; invalid content is an error."""
         tree = read_json(source)
         if not isinstance(tree, dict) or tree.get("format") != _FORMAT:
-            raise ValueError(f"source is no comparison of this timelike: expected the format {_FORMAT!r}")
+            raise ValueError(f"source is no comparison of this version of timelike: expected the format {_FORMAT!r}")
         fields = read_fields(
             tree,
             "source",
@@ -371,7 +375,7 @@ def _format_score(row: ComparisonRow, name: str) -> str:
 
 
 def score_format(name: str) -> str:
-    """How a score is written: shares by three decimals, errors in the targets' own unit by four significant digits."""
+    """The format of a score: three decimals for rates, four significant digits for errors."""
     return ".4g" if name == "mse" else ".3f"
 
 

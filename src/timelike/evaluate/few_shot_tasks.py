@@ -1,4 +1,4 @@
-"""`few_shot`: accuracy over many small tasks, in which each class is known by a few examples."""
+"""`few_shot`: accuracy over many small tasks with a few examples of each class."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FewShotResult:
 
     @property
     def half_width(self) -> float:
-        """What papers write behind the ±: 1.96 s / √n over the n tasks."""
+        """The half-width after ± in papers: 1.96 s / √n over the n tasks."""
         n = len(self.accuracies)
         return 1.96 * float(self.accuracies.std(ddof=1)) / n**0.5 if n > 1 else float("inf")
 
@@ -70,7 +70,7 @@ class FewShotResult:
         )
 
     def plot(self) -> Figure:
-        """How many tasks have which accuracy, with the mean, its interval and chance."""
+        """A histogram of the accuracies of tasks, with the mean, its interval and chance."""
         bounds = (self.interval.mean, self.interval.low, self.interval.high)
         return drawing.plot_task_accuracies(self.accuracies, bounds, 1 / self.n_way, str(self))
 
@@ -88,29 +88,29 @@ def few_shot(
     random_state: RandomState = None,
     progress: bool | None = None,
 ) -> FewShotResult:
-    """How well new classes are told apart by a few examples: accuracy over tasks that are drawn at random.
+    """Accuracy for new classes with a few examples each, over random tasks.
 
-    A task has `n_way` of the classes, `k_shot` examples of each, and `n_query` other members of each, which are given
-    the class they are nearest to (Vinyals et al., "Matching networks", 2016; Snell et al., "Prototypical networks",
-    2017). Give classes that the model has not learned from. Everything that is compared is computed once; the tasks of
-    a `random_state` are the same whatever the model is. The interval is one over tasks, which share sequences: it says
-    how well the mean over all tasks of these classes is known, not how other classes would do.
+    A task has `n_way` of the classes, `k_shot` examples of each, and `n_query` other members of each, which are
+    assigned to the nearest class (Vinyals et al., "Matching networks", 2016; Snell et al., "Prototypical networks",
+    2017). Give classes that the model was not trained on. Vectors or distances are computed once; the tasks of a
+    `random_state` are the same for all models. The interval is over tasks, which share sequences: it measures the
+    uncertainty of the mean over all tasks of these classes, not the variation over other classes.
 
     Parameters
     ----------
     model : Metric, encoder, Prototypes, str or array (item, item)
-        A metric, or the name of one; one that learns is fitted before. An encoder compares vectors, `Prototypes` asks
-        its similarity. Or distances of all pairs of X that are there already, from the row to the column.
+        A metric, or the name of one; one that learns is fitted before. An encoder compares vectors, `Prototypes` its
+        similarities. An array is the precomputed distances of all pairs of X, from the row to the column.
     X : Sequences, array or list
     y : array (item,), optional
-        The classes; those that X carries unless given.
+        The classes; by default the labels of X.
     aggregation : {"mean", "nearest"}
-        A query goes to the class whose examples are nearest in the mean, or that has the nearest one. For encoders and
+        A query is assigned to the class with the smallest mean distance, or with the nearest example. For encoders and
         `Prototypes` "mean" compares with the mean of the vectors, the prototype, for metrics it is the mean distance.
         With one shot all are the same.
     n_way, k_shot, n_query, n_tasks : int
     progress : bool or None
-        Whether to show how far the distances are; None does so on a terminal, where they take over two seconds.
+        Whether to show the progress of distances; None shows it on a terminal if they take over two seconds.
 
     Returns
     -------
@@ -122,14 +122,14 @@ def few_shot(
     >>> import timelike as tl
     >>> level = np.repeat(np.arange(6.0), 10)
     >>> X = np.random.default_rng(0).normal(0, 1, (60, 8)) + level[:, None]
-    >>> found = few_shot("dtw", X, level, n_way=3, k_shot=2, n_query=5, n_tasks=100, random_state=0)
-    >>> found.accuracies.shape, 1 / 3 < found.accuracy < 1
+    >>> result = few_shot("dtw", X, level, n_way=3, k_shot=2, n_query=5, n_tasks=100, random_state=0)
+    >>> result.accuracies.shape, 1 / 3 < result.accuracy < 1
     ((100,), True)
     """
     check_choice(aggregation, "aggregation", ("mean", "nearest"))
     rounds, sequences = check_int(n_tasks, "n_tasks", 1), as_sequences(X, "X")
     labels = _validate_classes(sequences, y)
-    # before anything is computed, so that an error comes at once
+    # first, so that an error is raised before anything is computed
     tasks = list(sample_episode_rows(labels, n_way, k_shot, n_query, n_episodes=rounds, random_state=random_state))
     distances_to_classes = _make_distance_function(model, sequences, aggregation, progress)
     truth = np.repeat(np.arange(n_way), n_query)
@@ -141,7 +141,7 @@ def few_shot(
 
 def _validate_classes(sequences: Sequences, y: Any) -> NDArray[Any]:
     if y is None and sequences.labels is None:
-        raise ValueError("y is None and X carries no labels: give the class of every sequence")
+        raise ValueError("y is None and X has no labels: give the class of every sequence")
     labels = np.asarray(sequences.labels if y is None else validate_labels(y, "y", "class"))
     if labels.shape != (len(sequences),):
         raise ValueError(f"y has shape {labels.shape} for {len(sequences)} sequences: expected one class each")
@@ -151,7 +151,7 @@ def _validate_classes(sequences: Sequences, y: Any) -> NDArray[Any]:
 def _make_distance_function(
     model: Any, sequences: Sequences, aggregation: Aggregation, progress: bool | None
 ) -> DistanceFunction:
-    """How far queries are from the examples of each class, from what is computed once."""
+    """A function from queries and support to distances to classes, with vectors or distances computed once."""
     inner = components.unfreeze(model)
     similarity = getattr(getattr(inner, "network_", None), "similarity", None)
     if hasattr(inner, "encode") and hasattr(similarity, "scores"):

@@ -70,31 +70,36 @@ def _fit_model(model: Any, X: Sequences, y: NDArray[Any]) -> Any:
 
 
 def _measure_time(work: Callable[[], T]) -> tuple[T, float]:
-    began = time.perf_counter()
-    done = work()
-    return done, time.perf_counter() - began
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start
 
 
 def _score_predictions(result: FoldResult, problem: ComparisonProblem, fold: int, answer: Any) -> None:
     test = problem.folds[fold][1]
-    truth, given = problem.y[test], validate_predictions(answer, problem.ids[test], is_regression=problem.is_regression)
+    truth, predictions = (
+        problem.y[test],
+        validate_predictions(answer, problem.ids[test], is_regression=problem.is_regression),
+    )
     if problem.is_regression:
         with np.errstate(over="ignore"):
-            items = (given - truth) ** 2
+            items = (predictions - truth) ** 2
             mean = float(items.mean())
         if not np.isfinite(mean):
-            raise ValueError(f"predict() gave numbers up to {np.abs(given).max():g}, whose squared error is infinite")
+            raise ValueError(
+                f"predict() gave numbers up to {np.abs(predictions).max():g}, whose squared error is infinite"
+            )
         result.items["mse"], result.values["mse"] = items.tolist(), mean
     else:
-        right = score.is_correct(truth, given).astype(np.float64)
+        right = score.is_correct(truth, predictions).astype(np.float64)
         result.items["accuracy"], result.values["accuracy"] = right.tolist(), float(right.mean())
 
 
 def _score_distances(
-    result: FoldResult, fitted: Any, problem: ComparisonProblem, fold: int, parts: tuple[Sequences, ...]
+    result: FoldResult, model: Any, problem: ComparisonProblem, fold: int, parts: tuple[Sequences, ...]
 ) -> None:
     """Scores of the distances between prepared sequences, `parts` being the training and the test part."""
-    metric = find_metric(fitted)
+    metric = find_metric(model)
     train, test = problem.folds[fold]
     X_train, X_test = parts
     if metric is None:
@@ -104,7 +109,7 @@ def _score_distances(
         distances = metric.pairwise(X_test, X_train)
         items = score.average_precision(distances, problem.y[test], problem.y[train])
         if np.isnan(items).all():
-            result.missing_scores["map"] = "no test sequence has one of its class among those learned from"
+            result.missing_scores["map"] = "no test sequence has one of its class in the training part"
         else:
             result.items["map"], result.values["map"] = items.tolist(), float(np.nanmean(items))
     if "eer" in problem.scores:
@@ -117,26 +122,26 @@ def _score_distances(
 def _score_pairs(
     result: FoldResult, distances: NDArray[Any], problem: ComparisonProblem, test: NDArray[Any], fold: int
 ) -> None:
-    """Of all pairs of test sequences; the draws depend on the fold alone, so that methods can be compared by them."""
+    """The equal error rate of all test pairs; resamples depend on the fold alone, so that methods are comparable."""
     labels = problem.y[test]
-    far, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
+    pair_distances, same, _ = score.item_pairs((distances + distances.T) / 2, labels)
     if same.all() or not same.any():
         result.missing_scores["eer"] = "the test part has no pair of " + ("two classes" if same.all() else "one class")
         return
-    result.values["eer"] = score.equal_error_rate(far, same)
+    result.values["eer"] = score.equal_error_rate(pair_distances, same)
     groups = problem.resampling_units(test)
     draws = score.resampled_error_rates(
         (distances + distances.T) / 2,
         labels,
         groups=groups,
-        n_resamples=max(50, min(_MAX_RESAMPLES, _MAX_RESAMPLED_PAIRS // len(far))),
+        n_resamples=max(50, min(_MAX_RESAMPLES, _MAX_RESAMPLED_PAIRS // len(pair_distances))),
         random_state=fold,
     )
     result.draws["eer"] = draws.tolist()
 
 
 def _peak_memory(*, reset: bool = False) -> int | None:
-    """Bytes held at most since the last reset, or now with `reset`; None where the system does not tell."""
+    """Peak bytes since the last reset, or current bytes with `reset`; None if the system does not report them."""
     with suppress(OSError, StopIteration, ValueError):
         if reset:
             _RESET_FILE.write_text("5")
@@ -147,24 +152,26 @@ def _peak_memory(*, reset: bool = False) -> int | None:
 
 
 def validate_predictions(answer: Any, ids: NDArray[Any], *, is_regression: bool) -> NDArray[Any]:
-    """What `predict` gave for the sequences called `ids`, as (item,); an error that names what is wrong with it.
+    """Validate the predictions for the sequences with these `ids`, as (item,).
 
-    A column (item, 1), which many regressors give, is the same. Any other shape is an error, since NumPy would
+    A column (item, 1), which many regressors return, is accepted. Any other shape is an error, since NumPy would
     broadcast it against the truth.
 
     >>> validate_predictions([[1.0], [2.0]], np.array(["a", "b"]), is_regression=True)
     array([1., 2.])
     """
-    given = validate_array(answer, "predict()") if is_regression else _to_label_array(answer)
+    predictions = validate_array(answer, "predict()") if is_regression else _to_label_array(answer)
     n = len(ids)
-    if given.shape not in ((n,), (n, 1)):
+    if predictions.shape not in ((n,), (n, 1)):
         what = "number" if is_regression else "class"
-        raise ValueError(f"predict() gave shape {given.shape} for {n} sequences: expected ({n},), one {what} each")
-    return _check_finite(given.reshape(n).astype(np.float64), ids) if is_regression else given.reshape(n)
+        raise ValueError(
+            f"predict() gave shape {predictions.shape} for {n} sequences: expected ({n},), one {what} each"
+        )
+    return _check_finite(predictions.reshape(n).astype(np.float64), ids) if is_regression else predictions.reshape(n)
 
 
 def _to_label_array(answer: Any) -> NDArray[Any]:
-    """Classes as they came; an array of objects keeps numbers and text apart."""
+    """Classes without conversion; an array of objects may mix numbers and text."""
     if hasattr(answer, "detach"):
         answer = answer.detach().cpu().numpy()
     return np.asarray(answer)

@@ -20,7 +20,7 @@ _DEFAULT_N_FOLDS = 5
 def make_folds(
     y: NDArray[Any], groups: NDArray[Any] | None, cv: int | None, scores: tuple[str, ...], rng: np.random.Generator
 ) -> tuple[Folds, str, Notes]:
-    """`cv` folds of sequences or of whole groups; what they are called, and what has to be said about them."""
+    """`cv` folds of sequences or of whole groups; their description, and notes about them."""
     if groups is not None:
         return _make_group_folds(y, groups, cv, scores, rng)
     classes = np.zeros(len(y), np.int64) if "mse" in scores else np.unique(y, return_inverse=True)[1]
@@ -37,11 +37,11 @@ def _singleton_notes(y: NDArray[Any], alone: NDArray[np.bool_]) -> Notes:
     few = np.unique(y[alone]).tolist()
     more = f" and {len(few) - 3} more" if len(few) > 3 else ""
     words = ", ".join(map(repr, few[:3])) + more
-    return (f"learned from but never tested, as classes with one member: {words}",) if few else ()
+    return (f"classes with one member are trained on but never tested: {words}",) if few else ()
 
 
 def _assign_folds(classes: NDArray[np.int64], k: int, rng: np.random.Generator) -> Rows:
-    """Shuffled inside classes, these end to end, dealt out like cards: a class is in as many folds as it can be."""
+    """Shuffle within classes and deal the classes out in turn: every class is in as many folds as possible."""
     order = rng.permutation(len(classes))
     fold = np.empty(len(classes), np.int64)
     fold[order[np.argsort(classes[order], kind="stable")]] = rng.permutation(k)[np.arange(len(classes)) % k]
@@ -55,8 +55,8 @@ def _make_group_folds(
     if len(names) < 2:
         raise ValueError(
             f"groups: all sequences are in one group, {format_value(names.tolist()[0])}, so no fold could be tested on "
-            "another: give the groups that must stay whole, such as subjects; of a single one, scores of folds inside "
-            "it say nothing about others (groups=False)"
+            "another: give the groups that must stay whole, such as subjects; scores of folds within a single group "
+            "(groups=False) do not generalize to others"
         )
     k = _resolve_n_folds(cv, len(names), "groups")
     if cv is None and set(scores) == {"eer"}:  # a fold of one class has no pair of two
@@ -70,13 +70,13 @@ def _make_group_folds(
 
 
 def _stratification_classes(y: NDArray[Any], member: NDArray[np.int64], scores: tuple[str, ...]) -> Any:
-    """Classes to be dealt evenly; False where classes lie inside groups, which pairs of strangers may."""
+    """The classes to stratify by; False if classes lie within groups, which is allowed for "eer"."""
     for kind in np.unique(y):
         if len(np.unique(member[y == kind])) < 2:
             if set(scores) == {"eer"}:
                 return False
             raise ValueError(
-                f"groups: class {format_value(kind.item())} is in one group only, so it could never be both learned "
+                f"groups: class {format_value(kind.item())} is in one group only, so it could never be both trained on "
                 "and tested: leave the class out, give it examples of other groups, or use metric='eer', which "
                 "compares classes not seen in training"
             )
@@ -85,7 +85,7 @@ def _stratification_classes(y: NDArray[Any], member: NDArray[np.int64], scores: 
 
 def _resolve_n_folds(cv: int | None, n: int, what: str, most: int = _DEFAULT_N_FOLDS) -> int:
     if n < 2:
-        raise ValueError(f"{n} {what} cannot be both learned from and tested: expected at least two")
+        raise ValueError(f"{n} {what} cannot be split into a training and a test part: expected at least two")
     if cv is None:
         return max(2, min(_DEFAULT_N_FOLDS, n, most))
     k = check_int(cv, "cv", 2)
@@ -95,7 +95,7 @@ def _resolve_n_folds(cv: int | None, n: int, what: str, most: int = _DEFAULT_N_F
 
 
 def validate_folds(cv: Any, X: Sequences, y: NDArray[Any], groups: NDArray[Any] | None) -> tuple[Folds, str, Notes]:
-    """Those of a splitter of scikit-learn, or pairs of rows (train, test)."""
+    """Validate the folds of a scikit-learn splitter, or pairs of rows (train, test)."""
     if isinstance(cv, str | bytes) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise TypeError(f"cv={cv!r:.60}: expected a number of folds, a splitter, or pairs of rows (train, test)")
     if hasattr(cv, "split"):
@@ -114,10 +114,10 @@ def validate_folds(cv: Any, X: Sequences, y: NDArray[Any], groups: NDArray[Any] 
 
 def _refuse_shared_groups(folds: Folds, groups: NDArray[Any]) -> None:
     for i, (train, test) in enumerate(folds):
-        shared = np.intersect1d(groups[train], groups[test])
-        if len(shared):
+        shared_groups = np.intersect1d(groups[train], groups[test])
+        if len(shared_groups):
             raise ValueError(
-                f"cv: fold {i} learns from group {format_value(shared.tolist()[0])} and is tested on it: use a "
+                f"cv: fold {i} learns from group {format_value(shared_groups.tolist()[0])} and is tested on it: use a "
                 "splitter of groups, such as GroupKFold"
             )
 

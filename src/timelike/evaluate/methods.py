@@ -1,4 +1,4 @@
-"""Methods of a comparison: made from a name, a metric, an encoder or an estimator, and the preparation steps before."""
+"""Methods of a comparison, from a name, a metric, an encoder or an estimator, and their preparation steps."""
 
 from __future__ import annotations
 
@@ -30,56 +30,57 @@ def _make_default(name: str) -> Any:
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """A name, and what is fitted under it: an estimator that predicts, or a metric where only distances are needed."""
+    """A method and its name: an estimator that predicts, or a metric if only distances are needed."""
 
     name: str
     model: Any
     prepare: tuple[Any, ...] = ()
-    """Transformers that the caller put before every method."""
+    """Transformers before every method, from the argument `prepare`."""
     steps: tuple[Any, ...] = ()
     """Transformers of its own, after them."""
 
     def make_model(self, seed: int, seconds: float | None) -> Any:
-        """An unfitted copy, with a seed and a time limit where it has none of its own.
+        """An unfitted copy, with a seed and a time limit unless it has its own.
 
-        Parts that are fitted already stay as they are.
+        Parts that are already fitted are unchanged.
         """
         if not hasattr(self.model, "get_params"):
             return self.model
         if isinstance(self.model, Metric) and components.is_fitted(self.model):
             return self.model
-        wanted = {"random_state": seed} | ({} if seconds is None else {"max_time": seconds})
-        given = self.model.get_params(deep=True)
+        defaults = {"random_state": seed} | ({} if seconds is None else {"max_time": seconds})
+        parameters = self.model.get_params(deep=True)
         unset = {
-            name: wanted[option]
-            for name, value in given.items()
-            if value is None and (option := name.rpartition("__")[2]) in wanted and self._may_change(name, given)
+            name: defaults[option]
+            for name, value in parameters.items()
+            if value is None and (option := name.rpartition("__")[2]) in defaults and self._may_change(name, parameters)
         }
         return clone(self.model).set_params(**unset)
 
     @property
     def accepts_time_limit(self) -> bool:
-        """Whether it can be told how long it may train."""
-        given = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
+        """Whether its training time can be limited."""
+        parameters = self.model.get_params(deep=True) if hasattr(self.model, "get_params") else {}
         return any(
-            value is None and name.rpartition("__")[2] == "max_time" and self._may_change(name, given)
-            for name, value in given.items()
+            value is None and name.rpartition("__")[2] == "max_time" and self._may_change(name, parameters)
+            for name, value in parameters.items()
         )
 
-    def _may_change(self, name: str, given: dict[str, Any]) -> bool:
+    def _may_change(self, name: str, parameters: dict[str, Any]) -> bool:
         outer = name.split("__")[:-1]
         inside = ["__".join(outer[: i + 1]) for i in range(len(outer))]
         return not any(
-            isinstance(given.get(part), FrozenEstimator) or components.is_fitted(given.get(part)) for part in inside
+            isinstance(parameters.get(part), FrozenEstimator) or components.is_fitted(parameters.get(part))
+            for part in inside
         )
 
     @property
     def is_fitted(self) -> bool:
-        """Whether it, or a part of it, came fitted and is used as it is."""
+        """Whether it, or a part of it, is already fitted and used unchanged."""
         if isinstance(self.model, Metric):
             return components.is_fitted(self.model)
-        given = self.model.get_params(deep=False).values() if hasattr(self.model, "get_params") else ()
-        return any(isinstance(part, FrozenEstimator) or components.is_fitted(part) for part in given)
+        parts = self.model.get_params(deep=False).values() if hasattr(self.model, "get_params") else ()
+        return any(isinstance(part, FrozenEstimator) or components.is_fitted(part) for part in parts)
 
     @property
     def description(self) -> str:
@@ -90,12 +91,12 @@ class ComparedMethod:
 
 
 def _describe_options(model: Any) -> str:
-    given = model.get_params(deep=True) if hasattr(model, "get_params") else {}
-    options = ", ".join(f"{name}={value}" for name, value in sorted(given.items()))
-    return f"{type(model).__name__}({options})" if given else repr(model)
+    parameters = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+    options = ", ".join(f"{name}={value}" for name, value in sorted(parameters.items()))
+    return f"{type(model).__name__}({options})" if parameters else repr(model)
 
 
-# what is tried when nothing is named, the cheapest first; each class is found by its public name when it is made
+# the default methods, the cheapest first; each class is looked up by its public name when it is created
 DEFAULT_CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "1-NN Euclidean": lambda: _find_class("Neighbors")("euclidean"),
     # a slanted band is the usual one for equal lengths, and admits a path between any others
@@ -115,7 +116,7 @@ DEFAULT_CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "CoupledGRU": partial(_make_default, "CoupledGRU"),
     "TAP": partial(_make_default, "TAP"),
 }
-DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # learned metrics are not among them: they need classes
+DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # without learned metrics, which need classes
     "1-NN Euclidean": lambda: _find_class("NeighborsRegressor")("euclidean"),
     "1-NN DTW": lambda: _find_class("NeighborsRegressor")("dtw"),
     "1-NN MSM": lambda: _find_class("NeighborsRegressor")("msm"),
@@ -126,7 +127,7 @@ DEFAULT_REGRESSORS: dict[str, Callable[[], Any]] = {  # learned metrics are not 
 
 
 _RESAMPLED_SUFFIX = ", resampled"
-"""After one of the usual names: with all sequences brought to the median length of the training part."""
+"""Suffix of a name: all sequences are resampled to the median length of the training part."""
 _RESAMPLED_METHODS = ("1-NN Euclidean", "1-NN MSM", "Rocket + ridge", "Discriminant")
 
 
@@ -134,12 +135,12 @@ def parse_methods(
     methods: Any, X: Sequences, *, is_regression: bool, needs_predictions: bool, prepare: tuple[Any, ...] = ()
 ) -> list[ComparedMethod]:
     """The methods of the argument `methods`, each with its name; `needs_predictions` is as in `ComparisonProblem`."""
-    given = _entries_by_name(methods, is_regression, X)
-    if not given:
+    entries = _entries_by_name(methods, is_regression, X)
+    if not entries:
         raise ValueError("methods is empty: expected names, metrics, encoders or estimators, or None for all")
     return [
         ComparedMethod(name, _as_predictor(one, name, is_regression, needs_predictions), prepare, steps)
-        for name, (one, steps) in given.items()
+        for name, (one, steps) in entries.items()
     ]
 
 
@@ -164,24 +165,24 @@ def _entries_by_name(methods: Any, numeric: bool, X: Sequences) -> dict[str, Met
 
 
 def _default_names(numeric: bool, *, ragged: bool) -> list[str]:
-    """Names of what is tried when nothing is named; where lengths differ, also of sequences of one length."""
+    """Names of the default methods; if lengths differ, also of methods on resampled sequences."""
     names = list(DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS)
     if not ragged:
         return names
-    kept = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
-    return kept + [name + _RESAMPLED_SUFFIX for name in _RESAMPLED_METHODS if name in names]
+    ragged_names = [name for name in names if name != "1-NN Euclidean"]  # it compares sequences of one length only
+    return ragged_names + [name + _RESAMPLED_SUFFIX for name in _RESAMPLED_METHODS if name in names]
 
 
 def _parse_entry(one: Any, numeric: bool, X: Sequences) -> tuple[str, MethodEntry]:
-    """What to call it, and the method behind a word: one of the usual names, a public class, or a metric."""
+    """The name and the method of an entry; a word is a default name, a public class, or a metric."""
     if not isinstance(one, str):
         return _display_name(one), (one, ())
-    word, resampled = one.removesuffix(_RESAMPLED_SUFFIX), one.endswith(_RESAMPLED_SUFFIX)
+    word, is_resampled = one.removesuffix(_RESAMPLED_SUFFIX), one.endswith(_RESAMPLED_SUFFIX)
     model = _model_from_word(word, one, numeric)
-    return one, (_ignore_missing(model) if X.has_missing else model, (Resample(),) if resampled else ())
+    return one, (_ignore_missing(model) if X.has_missing else model, (Resample(),) if is_resampled else ())
 
 
-def _model_from_word(word: str, given: str, numeric: bool) -> Any:
+def _model_from_word(word: str, entry: str, numeric: bool) -> Any:
     usual = DEFAULT_REGRESSORS if numeric else DEFAULT_CLASSIFIERS
     if word in usual:
         return usual[word]()
@@ -191,13 +192,13 @@ def _model_from_word(word: str, given: str, numeric: bool) -> Any:
         return registry.find_class(word)()
     except (ValueError, TypeError):
         raise ValueError(
-            f"methods has {given!r}: expected one of {', '.join(map(repr, usual))}, a metric such as 'dtw', or a "
+            f"methods has {entry!r}: expected one of {', '.join(map(repr, usual))}, a metric such as 'dtw', or a "
             f"public name such as 'SiameseGRU'; {_RESAMPLED_SUFFIX!r} after it brings sequences to one length"
         ) from None
 
 
 def _ignore_missing(model: Any) -> Any:
-    """With the option that leaves out missing values, where it, or the metric inside, has it."""
+    """The model with the option that skips missing values, if it, or its metric, has it."""
     if isinstance(model, WarpingDistance):
         return replace(model, missing="ignore")
     inner = model.get_params(deep=False).get("metric") if hasattr(model, "get_params") else None
@@ -218,7 +219,7 @@ def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
     if isinstance(inside, Metric):
         if not answers:
             return inside
-        # vectors that were learned from classes are made for distances; a head is for those that were not
+        # vectors learned from classes are compared by distances; others get a head
         plain = isinstance(inside, Encoder) and not inside.__sklearn_tags__().target_tags.required
         names = ("EmbeddingClassifier", "EmbeddingRegressor") if plain else ("Neighbors", "NeighborsRegressor")
         return registry.find_class(names[numeric])(one)
@@ -230,16 +231,16 @@ def _as_predictor(one: Any, name: str, numeric: bool, answers: bool) -> Any:
     return one
 
 
-def find_metric(fitted: Any) -> Metric | None:
+def find_metric(model: Any) -> Metric | None:
     """The metric by which a fitted method compares sequences, or None."""
-    if isinstance(fitted, Metric):
-        return fitted
-    metric = getattr(fitted, "metric", None)
-    if callable(metric):  # a verb of `Prototypes`, whose encoder is not all it compares by
+    if isinstance(model, Metric):
+        return model
+    metric = getattr(model, "metric", None)
+    if callable(metric):  # a method of `Prototypes`, which compares by more than its encoder
         return find_metric(metric())
     for inner in ("metric_", "encoder_", "best_estimator_"):
-        if hasattr(fitted, inner):
-            return find_metric(getattr(fitted, inner))
+        if hasattr(model, inner):
+            return find_metric(getattr(model, inner))
     return None
 
 
@@ -272,7 +273,7 @@ def takes_missing(model: Any) -> bool:
 
 
 class PreparedParts(NamedTuple):
-    """Fitted steps, and sequences as they left them; whether missing values were interpolated on the way."""
+    """Fitted steps, the transformed sequences, and whether missing values were interpolated."""
 
     steps: tuple[Any, ...]
     parts: tuple[Sequences, ...]
@@ -305,7 +306,7 @@ def _apply_steps(
 
 
 def _restore_metadata(transformed: Sequences, part: Sequences, step: Any) -> Sequences:
-    """What a step made, with the ids and groups of what it was given."""
+    """The output of a step, with the ids and groups of its input."""
     if len(transformed) != len(part):
         raise ValueError(
             f"prepare: {step!r:.80} makes {len(transformed)} sequences of {len(part)}: expected one of each; for "

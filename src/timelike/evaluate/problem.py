@@ -21,22 +21,22 @@ HIGHER_IS_BETTER: dict[str, bool] = {"accuracy": True, "map": True, "eer": False
 """Whether a larger value of the score is better."""
 
 Rows = NDArray[np.int64]
-_CALLER = type("compare", (), {})()  # errors about targets begin with the name of its class
-_MIN_GROUPS = 5  # groups, to learn from them how much groups differ
+_CALLER = type("compare", (), {})()  # validation errors begin with its class name
+_MIN_GROUPS = 5  # groups needed to estimate the variation between groups
 
 
 @dataclass(frozen=True)
 class ComparisonProblem:
-    """Sequences and targets, and for every fold the rows to learn from and those to be tested on."""
+    """Sequences and targets, and the training and test rows of every fold."""
 
     X: Sequences
     y: NDArray[Any]
     ids: NDArray[Any]
-    """What every sequence is called in errors: its id, or where it stands in what was given."""
+    """The name of every sequence in errors: its id, or its position in the argument."""
     folds: tuple[tuple[Rows, Rows], ...]
     scores: tuple[str, ...]
     design: str
-    """How the parts were made, in words."""
+    """A description of the folds."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -60,19 +60,19 @@ class ComparisonProblem:
         return bool({"map", "eer"} & set(self.scores))
 
     def select_rows(self, rows: Rows) -> tuple[Sequences, NDArray[Any]]:
-        """Sequences, each with the name that errors call it by, and targets."""
+        """Sequences, with their names in errors as ids, and targets."""
         return self.X[rows].replace(ids=self.ids[rows]), self.y[rows]
 
     def resampling_units(self, rows: Rows) -> NDArray[Any] | None:
-        """The groups of rows, to be drawn whole; None where there are none, or too few to draw from."""
+        """The groups of rows, for resampling as wholes; None if there are none, or too few."""
         groups = None if self.X.groups is None else self.X.groups[rows]
         return None if groups is None or len(np.unique(groups)) < _MIN_GROUPS else groups
 
     def tested_units(self) -> NDArray[Any] | None:
-        """What the tested rows of all folds, one fold after the other, are of; None where each is independent.
+        """The independent units of the tested rows of all folds, in order; None if each row is independent.
 
-        Groups of a single part are those that are drawn. Of several folds all groups count, however few, and a row that
-        several folds test is one witness.
+        For a single test part these are the groups for resampling. For several folds all groups count, however few, and
+        a row that several folds test counts once.
         """
         rows = np.concatenate([test for _, test in self.folds])
         if len(self.folds) == 1:
@@ -82,7 +82,7 @@ class ComparisonProblem:
         return rows if len(np.unique(rows)) < len(rows) else None
 
     def identity(self) -> str:
-        """Sixteen letters that are others for other data, targets, parts or scores."""
+        """A fingerprint of data, targets, parts and scores, sixteen letters."""
         text = np.array([*self.scores, self.design])
         rows = [side for fold in self.folds for side in fold]
         return str(fingerprint(self.X.lengths, self.X.values, self.y, *rows, text))
@@ -91,13 +91,15 @@ class ComparisonProblem:
 def parse_problem(
     X: Any, y: Any, *, groups: Any, test: Any, cv: Any, metric: Any, rng: np.random.Generator
 ) -> ComparisonProblem:
-    """The problem behind the arguments of `compare`, or an error that names the one which makes no sense."""
+    """The problem behind the arguments of `compare`, or an error that names the invalid argument."""
     scores = _check_scores(metric)
     sequences = validate_sequences(X)
     targets = _validate_targets(sequences, y, scores, "y")
     if test is not None:
         if cv is not None:
-            raise ValueError("cv and test are both given: an official split is one part to learn from and one to test")
+            raise ValueError(
+                "cv and test are both given: an official split has one training and one test part; give one of them"
+            )
         return _official_problem(sequences, targets, test, groups, scores)
     item_groups = _validate_groups(sequences, groups)
     plain = sequences.replace(groups=item_groups)
@@ -134,13 +136,13 @@ def _validate_targets(sequences: Sequences, y: Any, scores: tuple[str, ...], nam
     if len(np.unique(targets)) < 2 and name == "y":
         raise ValueError(
             f"y holds one class, {format_value(targets.tolist()[0])}: expected at least two, or there is nothing to "
-            "tell apart"
+            "distinguish"
         )
     return targets
 
 
 def _validate_groups(sequences: Sequences, groups: Any) -> NDArray[Any] | None:
-    """Those given, or those that the sequences carry; False for none."""
+    """The given groups, or those of the sequences; None if False."""
     if groups is False:
         return None
     return sequences.groups if groups is None else validate_per_item(groups, "groups", len(sequences))
@@ -164,7 +166,7 @@ def _official_problem(
         both = _with_groups(both, X, X_test)
     rows = np.arange(len(both))
     folds = ((rows[: len(X)], rows[len(X) :]),)
-    design = f"official split: {len(X)} to learn from, {len(X_test)} to test"
+    design = f"official split: {len(X)} to train on, {len(X_test)} to test"
     notes = () if "mse" in scores else _unknown_class_notes(y, targets)
     ids = np.array([*_item_names(X, "X"), *_item_names(X_test, "test[0]")])
     return ComparisonProblem(both, np.concatenate([y, targets]), ids, folds, scores, design, notes=notes)
@@ -180,7 +182,7 @@ def _item_names(X: Sequences, name: str) -> list[str]:
 
 
 def _with_groups(both: Sequences, X: Sequences, X_test: Sequences) -> Sequences:
-    """Groups of the training part, as text; those of the test part, or each item for itself where it has none."""
+    """Groups of the training part as text, followed by those of the test part, or one group per item."""
     assert X.groups is not None
     train_groups = [f"{group}" for group in X.groups.tolist()]
     test_groups = range(len(X_test)) if X_test.groups is None else X_test.groups.tolist()
@@ -188,12 +190,13 @@ def _with_groups(both: Sequences, X: Sequences, X_test: Sequences) -> Sequences:
     return both.replace(groups=train_groups + [f"{prefix}{group}" for group in test_groups])
 
 
-def _unknown_class_notes(y: NDArray[Any], tested: NDArray[Any]) -> tuple[str, ...]:
-    new = np.setdiff1d(tested, y)
-    if not len(new):
+def _unknown_class_notes(y: NDArray[Any], test_labels: NDArray[Any]) -> tuple[str, ...]:
+    unknown_classes = np.setdiff1d(test_labels, y)
+    if not len(unknown_classes):
         return ()
-    n = int(np.isin(tested, new).sum())
+    n = int(np.isin(test_labels, unknown_classes).sum())
     return (
-        f"{n} of {len(tested)} test sequences are of classes that the training part has not, such as "
-        f"{format_value(new.tolist()[0])}: no answer about them can be right, and average precision leaves them out",
+        f"{n} of {len(test_labels)} test sequences are of classes that are not in the training part, such as "
+        f"{format_value(unknown_classes.tolist()[0])}: they cannot be predicted correctly, and average precision "
+        "excludes them",
     )

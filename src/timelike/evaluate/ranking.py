@@ -37,7 +37,7 @@ class Ranking:
 
     @property
     def mean_ranks(self) -> NDArray[np.float64]:
-        """Of every method, 1 for the best."""
+        """The mean rank of every method; 1 is best everywhere."""
         return np.asarray(score.method_ranks(self.scores, higher_is_better=self.higher_is_better).mean(axis=0))
 
     @property
@@ -48,12 +48,12 @@ class Ranking:
     @property
     def cliques(self) -> list[tuple[int, ...]]:
         """Groups of methods, by position, that do not differ significantly."""
-        given = self.scores if self.higher_is_better else -self.scores
-        return score.cliques(self.mean_ranks, score.significant_pairs(given, post_hoc=self.post_hoc))
+        scores = self.scores if self.higher_is_better else -self.scores
+        return score.cliques(self.mean_ranks, score.significant_pairs(scores, post_hoc=self.post_hoc))
 
     @property
     def critical_difference(self) -> float:
-        """By how much mean ranks must differ for Nemenyi's test."""
+        """The smallest significant difference of mean ranks by Nemenyi's test."""
         return score.critical_difference(len(self.methods), len(self.data_sets))
 
     def table(self) -> str:
@@ -95,28 +95,30 @@ def rank_comparisons(
     comparisons: Mapping[str, Comparison] | Iterable[Comparison], metric: str | None, post_hoc: PostHoc
 ) -> Ranking:
     """A `Ranking` from the comparisons of several data sets, by one score."""
-    named: dict[str, Comparison] = (
+    comparisons_by_name: dict[str, Comparison] = (
         dict(comparisons)
         if isinstance(comparisons, Mapping)
         else {f"set {i + 1}": one for i, one in enumerate(comparisons)}
     )
-    if len(named) < 2:
-        raise ValueError(f"comparisons holds {len(named)}: expected those of two data sets or more")
-    wanted = next(iter(named.values())).scores[0] if metric is None else metric
+    if len(comparisons_by_name) < 2:
+        raise ValueError(f"comparisons holds {len(comparisons_by_name)}: expected comparisons of two data sets or more")
+    score_name = next(iter(comparisons_by_name.values())).scores[0] if metric is None else metric
     method_scores: list[Mapping[str, float]] = []
-    for name, one in named.items():
-        if wanted not in one.scores:
-            raise ValueError(f"comparisons: {name} was scored by {', '.join(one.scores)}, not by {wanted!r}")
-        method_scores.append({row.method: row.scores[wanted].mean for row in one.ranked_rows(wanted)})
+    for name, one in comparisons_by_name.items():
+        if score_name not in one.scores:
+            raise ValueError(f"comparisons: {name} was scored by {', '.join(one.scores)}, not by {score_name!r}")
+        method_scores.append({row.method: row.scores[score_name].mean for row in one.ranked_rows(score_name)})
     return rank_table(
-        dict(zip(named, method_scores, strict=True)), higher_is_better=HIGHER_IS_BETTER[wanted], post_hoc=post_hoc
+        dict(zip(comparisons_by_name, method_scores, strict=True)),
+        higher_is_better=HIGHER_IS_BETTER[score_name],
+        post_hoc=post_hoc,
     )
 
 
 def rank_table(
     scores: Mapping[str, Mapping[str, float]], *, higher_is_better: bool = True, post_hoc: PostHoc = "wilcoxon"
 ) -> Ranking:
-    """A `Ranking` from plain numbers, {data set: {method: score}}: methods that every data set has.
+    """A `Ranking` from plain numbers, {data set: {method: score}}: with the methods that every data set has.
 
     >>> print(rank_table({"a": {"x": 0.9, "y": 0.8}, "b": {"x": 0.7, "y": 0.6}}).table())
     | method | mean rank | mean score | best on |
@@ -124,12 +126,13 @@ def rank_table(
     | x | 1.00 | 0.800 | 2 |
     | y | 2.00 | 0.700 | 0 |
     """
-    everything: Sequence[str] = list(dict.fromkeys(name for one in scores.values() for name in one))
-    kept = [name for name in everything if all(name in one for one in scores.values())]
-    if len(kept) < 2 or len(scores) < 2:
+    all_methods: Sequence[str] = list(dict.fromkeys(name for one in scores.values() for name in one))
+    common_methods = [name for name in all_methods if all(name in one for one in scores.values())]
+    if len(common_methods) < 2 or len(scores) < 2:
         raise ValueError(
-            f"{len(kept)} methods have a score on each of {len(scores)} data sets: expected two of both or more"
+            f"{len(common_methods)} methods have a score on each of {len(scores)} data sets: expected two of both or "
+            "more"
         )
-    table: Any = np.array([[one[name] for name in kept] for one in scores.values()])
-    left_out = tuple(name for name in everything if name not in kept)
-    return Ranking(tuple(scores), tuple(kept), table, higher_is_better, post_hoc, left_out)
+    table: Any = np.array([[one[name] for name in common_methods] for one in scores.values()])
+    left_out = tuple(name for name in all_methods if name not in common_methods)
+    return Ranking(tuple(scores), tuple(common_methods), table, higher_is_better, post_hoc, left_out)

@@ -30,37 +30,37 @@ Floats = list[float]
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What a method did on one fold."""
+    """The result of a method on one fold."""
 
     values: dict[str, float] = field(default_factory=dict)
     """The score of the fold, by score."""
     items: dict[str, Floats] = field(default_factory=dict)
-    """A number for each test sequence, of which the score is the mean; nan where it does not count."""
+    """A number for each test sequence, whose mean is the score; nan if it does not count."""
     draws: dict[str, Floats] = field(default_factory=dict)
-    """The score when the test sequences are drawn anew, where it is no mean: the same draws for every method."""
+    """Resampled values of a score that is no mean: the same resamples for every method."""
     missing_scores: dict[str, str] = field(default_factory=dict)
-    """Why there is no such score."""
+    """Reasons of missing scores, by score."""
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
     fit_cpu_seconds: float = 0.0
-    """Of all processors together, whatever else ran on them."""
+    """CPU time of this process, on all processors."""
     memory: int | None = None
     """Peak bytes of fitting and predicting, beyond those in use before; None where the system does not report it."""
     warnings: tuple[str, ...] = ()
-    """The first lines of the warnings that the method gave."""
+    """The first lines of the method's warnings."""
     interpolated: bool = False
-    """Whether missing values were filled in, since the method cannot take them."""
+    """Whether missing values were interpolated, because the method cannot take them."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, which has no nan."""
         content = asdict(self)
-        content["items"] = {name: [None if np.isnan(v) else v for v in given] for name, given in self.items.items()}
+        content["items"] = {name: [None if np.isnan(v) else v for v in values] for name, values in self.items.items()}
         return content
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A method: its scores with 95 % intervals, what it did on every fold, and how far it came."""
+    """A method: its scores with 95 % intervals, its results on every fold, and its state."""
 
     method: str
     state: str
@@ -133,16 +133,16 @@ def _score_interval(folds: list[FoldResult], name: str, problem: ComparisonProbl
 
 
 def _narrowest_interval(mean: float, folds: list[FoldResult], name: str, problem: ComparisonProblem) -> Interval:
-    """Wilson's of as many independent items as were tested, or groups: folds without any error do not vary."""
-    tested = np.unique(np.concatenate([test for _, test in problem.folds[: len(folds)]]))
-    n = len(tested) if problem.X.groups is None else len(np.unique(problem.X.groups[tested]))
+    """Wilson's interval for the number of tested items or groups: folds without errors do not vary."""
+    tested_rows = np.unique(np.concatenate([test for _, test in problem.folds[: len(folds)]]))
+    n = len(tested_rows) if problem.X.groups is None else len(np.unique(problem.X.groups[tested_rows]))
     if name == "accuracy":
         return score.wilson_interval(mean, n)
-    # a score that is no share of correct predictions varies less than a share
-    drawn = [fold.draws[name] if name == "eer" else fold.items[name] for fold in folds]
-    # draws vary as the rate of one fold does, and the mean over folds less, by as much as the corrected t-test says
-    share = 1 / n if name != "eer" else 1.0 if len(folds) == 1 else 1 / len(folds) + problem.overlap
-    variances = [share * np.nanvar(each) for each in drawn if len(each)]
+    # a score that is no rate of correct predictions varies less than a rate
+    fold_values = [fold.draws[name] if name == "eer" else fold.items[name] for fold in folds]
+    # resamples vary like the rate of one fold; the mean over folds varies less, as in the corrected t-test
+    factor = 1 / n if name != "eer" else 1.0 if len(folds) == 1 else 1 / len(folds) + problem.overlap
+    variances = [factor * np.nanvar(each) for each in fold_values if len(each)]
     return score.wilson_interval(mean, n, variance=float(np.mean(variances)) if variances else None)
 
 
@@ -150,7 +150,7 @@ def _narrowest_interval(mean: float, folds: list[FoldResult], name: str, problem
 
 
 def score_dict_parser(check: Parser) -> Parser:
-    """An object whose names are scores."""
+    """A parser of an object whose keys are scores."""
 
     def parse(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict) or not set(value) <= set(HIGHER_IS_BETTER):
@@ -177,8 +177,8 @@ def parse_fold_result(tree: Any, where: str) -> FoldResult:
         warnings=list_parser(parse_text),
         interpolated=parse_bool,
     )
-    items = {name: [np.nan if v is None else v for v in given] for name, given in fields["items"].items()}
-    draws = {name: list(given) for name, given in fields["draws"].items()}
+    items = {name: [np.nan if v is None else v for v in values] for name, values in fields["items"].items()}
+    draws = {name: list(values) for name, values in fields["draws"].items()}
     memory = None if fields["memory"] is None else int(fields["memory"])
     return FoldResult(**fields | {"items": items, "draws": draws, "memory": memory})
 
@@ -196,8 +196,8 @@ def parse_row(tree: Any, where: str) -> ComparisonRow:
     )
     row = ComparisonRow(**fields)
     for name in row.scores:
-        held_by = [(fold.values, fold.draws if name == "eer" else fold.items) for fold in row.folds]
-        if not held_by or not all(name in values and name in single for values, single in held_by):
+        fold_numbers = [(fold.values, fold.draws if name == "eer" else fold.items) for fold in row.folds]
+        if not fold_numbers or not all(name in values and name in single for values, single in fold_numbers):
             raise ValueError(f"{where} has the score {name!r} that a fold of it lacks: was the file edited?")
     return row
 
@@ -209,7 +209,7 @@ def _parse_interval(tree: Any, where: str) -> Interval:
 def refuse_incomparable_rows(
     rows: tuple[ComparisonRow, ...], scores: tuple[str, ...], groups: tuple[str, ...] | None
 ) -> None:
-    """An error where finished rows are not of the same scores, folds and items, and could not be compared."""
+    """Raise an error unless finished rows have the same scores, folds and items, so that they can be compared."""
     done = [row for row in rows if row.state == "finished"]
     for row in done:
         if not set(row.scores) <= set(scores):
@@ -222,9 +222,9 @@ def refuse_incomparable_rows(
     sizes: dict[tuple[str, int], int] = {}
     for row in done:
         for place, fold in enumerate(row.folds):
-            for name, listed in (*fold.items.items(), *((f"{n} draws", d) for n, d in fold.draws.items())):
-                if sizes.setdefault((name, place), len(listed)) != len(listed):
-                    raise ValueError(f"source: row {row.method!r:.60} has {len(listed)} items of {name}, unlike others")
+            for name, values in (*fold.items.items(), *((f"{n} draws", d) for n, d in fold.draws.items())):
+                if sizes.setdefault((name, place), len(values)) != len(values):
+                    raise ValueError(f"source: row {row.method!r:.60} has {len(values)} items of {name}, unlike others")
     n_folds = len(done[0].folds) if done else 0
     for name in ("accuracy", "map", "mse"):
         each = [sizes[name, place] for place in range(n_folds) if (name, place) in sizes]

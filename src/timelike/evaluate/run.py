@@ -24,17 +24,17 @@ from .problem import ComparisonProblem
 from .rows import ComparisonRow, FoldResult, make_row, parse_fold_result
 
 _MIN_ANNOUNCED_SECONDS = 10.0  # comparisons estimated to take longer announce their time at the start
-_MIN_TRAINING_SHARE = 0.25  # of the estimated training time: with less a result would say little about the method
+_MIN_TRAINING_SHARE = 0.25  # of the estimated training time: with less a result would not represent the method
 _MAX_TRAINING_SECONDS = 120.0  # of one training: the default limit of learned metrics
 _TRAINING_TIME_SHARE = 0.7  # of the time left goes into training, the rest into predictions
-_MIN_MEASURED_SECONDS = 0.3  # seconds: a guess below says nothing about the speed of the machine
-_MAX_SPEED_FACTOR = 5.0  # by how much the machine is taken to be slower or faster than the guesses
+_MIN_MEASURED_SECONDS = 0.3  # seconds: a shorter estimate does not measure the speed of the machine
+_MAX_SPEED_FACTOR = 5.0  # largest assumed ratio of measured and estimated seconds
 _CELL_SECONDS = (1.5e-9, 3e-10)  # seconds for a cell of the table of one channel: any aligner, DTW
-_N_WINDOW_TABLES = 50.0  # tables that a window is chosen by: 101 of them, each half as wide in the mean
+_N_WINDOW_TABLES = 50.0  # tables for the choice of a window: 101 of them, on average half as wide
 
 
 class _MethodOutcome(NamedTuple):
-    """How far a method came, and the reason why it stopped."""
+    """The state of a method, and the reason why it stopped."""
 
     state: str
     reason: str
@@ -56,7 +56,7 @@ def _fold_key(method: ComparedMethod, fold: int) -> str:
 
 
 class ComparisonRun:
-    """A comparison under way."""
+    """A running comparison."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ComparisonRun:
         size = FoldSize.from_problem(problem)
         self.problem, self.store, self.show_progress = problem, store, show_progress
         self.estimated_seconds = {method.name: estimate_seconds(method.model, size) for method in methods}
-        # stable: equals as given
+        # stable: ties stay in the given order
         self.methods = sorted(methods, key=lambda method: self.estimated_seconds[method.name])
         self.started_at = time.monotonic()
         self.deadline = None if minutes is None else self.started_at + 60 * minutes
@@ -83,7 +83,7 @@ class ComparisonRun:
         self.current: tuple[ComparedMethod, list[FoldResult]] = self.methods[0], []
 
     def run(self) -> float:
-        """Run the methods, so that `rows` and `notes` say what is finished; the seconds that it took."""
+        """Run the methods and fill `rows` and `notes`; returns the elapsed seconds."""
         with self._progress_meter() as bar, immediate_interrupts():
             try:
                 for method in self.methods:
@@ -94,23 +94,23 @@ class ComparisonRun:
         return time.monotonic() - self.started_at
 
     def _record_missing(self) -> None:
-        filled = [row for row in self.rows if any(fold.interpolated for fold in row.folds)]
-        if filled:
-            share = float(np.isnan(self.problem.X.values).mean())
+        interpolated_rows = [row for row in self.rows if any(fold.interpolated for fold in row.folds)]
+        if interpolated_rows:
+            missing_fraction = float(np.isnan(self.problem.X.values).mean())
             self.notes.append(
-                f"{share:.2g} of all values are missing; for {len(filled)} of {len(self.rows)} methods, which cannot "
-                "take them, they were interpolated in time"
+                f"{missing_fraction:.2g} of all values are missing; for {len(interpolated_rows)} of {len(self.rows)} "
+                "methods, which cannot take them, they were interpolated in time"
             )
 
     def _run_method(self, method: ComparedMethod, bar: ProgressMeter) -> ComparisonRow:
         """Run a method on all folds, or as many as possible."""
         bar.set_description(method.name)
         folds: list[FoldResult] = []
-        self.current, ended = (method, folds), _MethodOutcome("finished", "")
+        self.current, final_outcome = (method, folds), _MethodOutcome("finished", "")
         for fold in range(len(self.problem.folds)):
             outcome = self._load_fold(method, fold) or self._try_fold(method, fold, begun=bool(folds))
             if isinstance(outcome, _MethodOutcome):
-                ended = outcome
+                final_outcome = outcome
                 break
             self.speed.record(
                 method.name, self.estimated_seconds[method.name], outcome.fit_seconds + outcome.predict_seconds
@@ -118,7 +118,7 @@ class ComparisonRun:
             folds.append(outcome)
             bar.update(self.estimated_seconds[method.name])
         bar.update(self.estimated_seconds[method.name] * (len(self.problem.folds) - len(folds)))
-        return self._make_row(method, *ended, folds)
+        return self._make_row(method, *final_outcome, folds)
 
     def _load_fold(self, method: ComparedMethod, fold: int) -> FoldResult | None:
         """The stored result of an earlier run, if that had as much time to train."""
@@ -142,21 +142,23 @@ class ComparisonRun:
             self.limit_notes[method.name] = f"had {_format_duration(limit)} to train"
 
     def _try_fold(self, method: ComparedMethod, fold: int, *, begun: bool) -> FoldResult | _MethodOutcome:
-        """The result of a fold, or why there is none."""
+        """The result of a fold, or the reason why there is none."""
         state, reason = "unfinished" if begun else "skipped", self._skip_reason(method, fold)
         if reason:
             return _MethodOutcome(state, reason)
         try:
             return self._run_fold(method, fold)
         except TimeLimitExceeded:
-            return _MethodOutcome(state, "not in the budget: it ended while it was at work")
-        except Exception as error:  # one that fails does not take the others with it
+            return _MethodOutcome(state, "not in the budget: the budget ended during this fold")
+        except Exception as error:  # a failing method must not stop the others
             return _MethodOutcome("failed", _describe_error(error, fold, len(self.problem.folds)))
 
     def _make_row(self, method: ComparedMethod, state: str, reason: str, folds: list[FoldResult]) -> ComparisonRow:
-        fitted = "came fitted, and was used as it is" if method.is_fitted and folds else ""
-        filled = "missing values interpolated" if any(fold.interpolated for fold in folds) else ""
-        remarks = filter(None, [reason, fitted, filled, self.limit_notes.get(method.name, "") if folds else ""])
+        fitted_note = "already fitted, used unchanged" if method.is_fitted and folds else ""
+        missing_note = "missing values interpolated" if any(fold.interpolated for fold in folds) else ""
+        remarks = filter(
+            None, [reason, fitted_note, missing_note, self.limit_notes.get(method.name, "") if folds else ""]
+        )
         return make_row(method.name, state, "; ".join(remarks), folds, self.problem)
 
     def _run_fold(self, method: ComparedMethod, fold: int) -> FoldResult:
@@ -171,7 +173,7 @@ class ComparisonRun:
         return result
 
     def _training_seconds(self, method: ComparedMethod, left: float) -> float:
-        """Seconds of what is left that the method may train: as much of it as of what is still to be done."""
+        """The training time of a method: its part of the time left, in proportion to the estimates."""
         done = {row.method for row in self.rows}
         waiting = {one.name: self.estimated_seconds[one.name] for one in self.methods if one.name not in done}
         return _TRAINING_TIME_SHARE * left * waiting[method.name] / sum(waiting.values())
@@ -182,7 +184,7 @@ class ComparisonRun:
 
     @property
     def _grace_seconds(self) -> float:
-        """Seconds beyond the budget after which a method that does not end itself is ended."""
+        """Seconds beyond the budget after which a running method is stopped."""
         return max(0.05 * 60 * (self.minutes or 0.0), 0.5)
 
     def _skip_reason(self, method: ComparedMethod, fold: int) -> str:
@@ -190,10 +192,10 @@ class ComparisonRun:
         if self.deadline is None:
             return ""
         left = self.deadline - time.monotonic()
-        needed = self.speed.estimate(method.name, self.estimated_seconds[method.name]) * (
+        seconds_needed = self.speed.estimate(method.name, self.estimated_seconds[method.name]) * (
             len(self.problem.folds) - fold
         )
-        if (needed * _MIN_TRAINING_SHARE if method.accepts_time_limit else needed) <= left:
+        if (seconds_needed * _MIN_TRAINING_SHARE if method.accepts_time_limit else seconds_needed) <= left:
             return ""
         if self._is_cheapest(method):
             if fold == 0:
@@ -202,7 +204,9 @@ class ComparisonRun:
                     "run all the same"
                 )
             return ""
-        return f"not in the budget: about {_format_duration(needed)} needed, {_format_duration(max(left, 0))} left"
+        return (
+            f"not in the budget: about {_format_duration(seconds_needed)} needed, {_format_duration(max(left, 0))} left"
+        )
 
     def _skip_remaining(self) -> None:
         """After Ctrl-C: rows for the current method with its finished folds, and for those not begun."""
@@ -297,16 +301,16 @@ def estimate_seconds(model: Any, size: FoldSize) -> float:
         + 1e-6 * size.n_train * size.n_test * min(size.n_steps, 500),
         "TAP": 40 * (0.3 + min(size.n_steps, 500) / 250) + 1e-6 * size.n_train * size.n_test * min(size.n_steps, 500),
     }
-    if type(inside).__name__ == "Fused":  # what learns is fitted ten times, and everything compares all pairs
+    if type(inside).__name__ == "Fused":  # learned metrics are fitted ten times, and all pairs are compared
         return sum(10 * estimate_seconds(one, size) for one in map(metric_names.resolve_metric, inside.metrics))
     kind = type(inside).__name__
     return guesses[kind] if kind in guesses else guesses["elastic"] if isinstance(inside, Aligner) else 1.0
 
 
 def _inner_model(model: Any) -> Any:
-    """The metric or the encoder of an estimator, where it has one."""
+    """The metric or the encoder of an estimator, if it has one."""
     inner = getattr(model, "metric", None) if hasattr(model, "metric") else getattr(model, "encoder", None)
-    if callable(inner):  # a verb, as of `Prototypes`
+    if callable(inner):  # a method, as of `Prototypes`
         inner = None
     if isinstance(inner, str):
         inner = metric_names.metrics_by_name()[inner]() if inner in metric_names.metrics_by_name() else None
@@ -314,7 +318,7 @@ def _inner_model(model: Any) -> Any:
 
 
 def _n_window_searches(model: Any) -> float:
-    """How many tables over the training part the choice of a window takes."""
+    """The number of tables over the training part for the choice of a window."""
     return _N_WINDOW_TABLES / 2 if getattr(model, "select_window", False) else 0.0
 
 
@@ -325,11 +329,11 @@ class SpeedTracker:
         self._ratios: list[float] = []
         self._seconds_by_method: dict[str, list[float]] = {}
 
-    def record(self, name: str, guess: float, took: float) -> None:
+    def record(self, name: str, guess: float, seconds: float) -> None:
         """Record the seconds of a finished fold beside the estimate."""
-        self._seconds_by_method.setdefault(name, []).append(took)
+        self._seconds_by_method.setdefault(name, []).append(seconds)
         if guess > _MIN_MEASURED_SECONDS:
-            self._ratios.append(took / guess)
+            self._ratios.append(seconds / guess)
 
     def estimate(self, name: str, guess: float) -> float:
         """Seconds for a fold: the mean of recorded ones, or the estimate at the measured speed of the machine."""

@@ -103,7 +103,7 @@ class ClassScorer:
 
 
 def make_members(vectors: Floats, codes: NDArray[np.int64], n_classes: int, n_prototypes: int) -> Members:
-    """The examples of all classes, each of which is to have so many prototypes."""
+    """The examples of all classes, each with `n_prototypes` prototypes."""
     order = canonical_order(vectors, codes)
     return Members(vectors[order], codes[order], np.full(n_classes, n_prototypes, np.int64))
 
@@ -117,9 +117,9 @@ def first_prototypes(
         centers = [cluster_centers(members.class_vectors(k), int(members.counts[k])) for k in range(n_classes)]
         return np.concatenate(centers), np.repeat(np.arange(n_classes), [len(some) for some in centers])
     means = np.stack([cluster_centers(members.class_vectors(k), 1)[0] for k in range(n_classes)])
-    # a short training may not have shown all classes: these have their exact means
-    seen = network.seen_classes.numpy() | (averaging == "gradient")
-    return np.where(seen[:, None], network.averages.detach().numpy(), means), np.arange(n_classes)
+    # a short training may not have seen all classes: the others use their exact means
+    has_average = network.seen_classes.numpy() | (averaging == "gradient")
+    return np.where(has_average[:, None], network.averages.detach().numpy(), means), np.arange(n_classes)
 
 
 def canonical_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -134,37 +134,37 @@ def canonical_order(vectors: Floats, owners: NDArray[np.int64]) -> NDArray[np.in
 def cluster_centers(vectors: Floats, count: int) -> Floats:
     """The mean of vectors, or the means of up to `count` clusters of them by k-means.
 
-    Sums are in double precision and in the order given. The initial centers are the vector nearest to the mean, then
-    the one farthest from those before: nothing is random. Fewer distinct vectors make fewer clusters.
+    Sums are in double precision and in the order of the vectors. The initial centers are the vector nearest to the
+    mean, then the one farthest from those before: nothing is random. Fewer distinct vectors make fewer clusters.
 
     >>> cluster_centers(np.float32([[0, 0], [0, 1], [4, 4], [4, 5]]), 2)
     array([[0. , 0.5],
            [4. , 4.5]], dtype=float32)
     """
-    given = vectors.astype(np.float64)
+    points = vectors.astype(np.float64)
     if count == 1:
-        return np.asarray(given.mean(axis=0, keepdims=True), np.float32)
-    found = given[_farthest_first(given, count)]
-    nearest = np.full(len(given), -1)
+        return np.asarray(points.mean(axis=0, keepdims=True), np.float32)
+    centers = points[_farthest_first(points, count)]
+    nearest = np.full(len(points), -1)
     for _ in range(_MAX_ITER):
-        now = _squared_distances(given, found).argmin(axis=1)
-        if (now == nearest).all():
+        new_nearest = _squared_distances(points, centers).argmin(axis=1)
+        if (new_nearest == nearest).all():
             break
-        nearest = now
-        taken = [given[nearest == k].mean(axis=0) for k in range(len(found)) if (nearest == k).any()]
-        found = np.array(taken)
-    return found.astype(np.float32)
+        nearest = new_nearest
+        means = [points[nearest == k].mean(axis=0) for k in range(len(centers)) if (nearest == k).any()]
+        centers = np.array(means)
+    return centers.astype(np.float32)
 
 
-def _farthest_first(given: NDArray[np.float64], count: int) -> list[int]:
+def _farthest_first(points: NDArray[np.float64], count: int) -> list[int]:
     """Positions of the initial centers: nearest to the mean, then farthest from all before; none twice."""
-    apart = np.full(len(given), np.inf)
-    chosen = [int(_squared_distances(given, given.mean(axis=0, keepdims=True))[:, 0].argmin())]
+    distances = np.full(len(points), np.inf)
+    chosen = [int(_squared_distances(points, points.mean(axis=0, keepdims=True))[:, 0].argmin())]
     while len(chosen) < count:
-        apart = np.minimum(apart, _squared_distances(given, given[chosen[-1:]])[:, 0])
-        if apart.max() == 0:
+        distances = np.minimum(distances, _squared_distances(points, points[chosen[-1:]])[:, 0])
+        if distances.max() == 0:
             break
-        chosen.append(int(apart.argmax()))
+        chosen.append(int(distances.argmax()))
     return chosen
 
 
@@ -182,55 +182,61 @@ def add_examples(
     new. The result does not depend on the order of the examples, nor on whether they come at once or in parts.
     """
     classes = np.unique(np.concatenate([table.classes, labels]))
-    moved = np.searchsorted(classes, table.classes)
+    new_positions = np.searchsorted(classes, table.classes)
     codes = np.searchsorted(classes, labels).astype(np.int64)
-    touched = np.unique(codes)
+    changed_classes = np.unique(codes)
     counts = np.full(len(classes), default_count, np.int64)
-    counts[moved] = table.members.counts
+    counts[new_positions] = table.members.counts
     if count is not None:
-        counts[touched] = count
-    members = _add_members(table.members, moved, codes, vectors, counts)
-    return ClassTable(classes, members, *_update_prototypes(table, moved, members, touched))
+        counts[changed_classes] = count
+    members = _add_members(table.members, new_positions, codes, vectors, counts)
+    return ClassTable(classes, members, *_update_prototypes(table, new_positions, members, changed_classes))
 
 
-def _add_members(members: Members, moved: Ids, codes: Ids, vectors: Floats, counts: Ids) -> Members:
+def _add_members(members: Members, new_positions: Ids, codes: Ids, vectors: Floats, counts: Ids) -> Members:
     """All examples by class; those of classes with new ones in their canonical order."""
-    known_owners = moved[members.owners]
-    changed = np.isin(known_owners, codes)
-    changed_vectors = np.concatenate([members.vectors[changed], vectors])
-    changed_owners = np.concatenate([known_owners[changed], codes])
+    known_owners = new_positions[members.owners]
+    is_changed = np.isin(known_owners, codes)
+    changed_vectors = np.concatenate([members.vectors[is_changed], vectors])
+    changed_owners = np.concatenate([known_owners[is_changed], codes])
     order = canonical_order(changed_vectors, changed_owners)
-    all_vectors = np.concatenate([members.vectors[~changed], changed_vectors[order]])
-    owners = np.concatenate([known_owners[~changed], changed_owners[order]])
+    all_vectors = np.concatenate([members.vectors[~is_changed], changed_vectors[order]])
+    owners = np.concatenate([known_owners[~is_changed], changed_owners[order]])
     by_class = np.argsort(owners, kind="stable")
     return Members(all_vectors[by_class], owners[by_class], counts)
 
 
-def _update_prototypes(table: ClassTable, moved: Ids, members: Members, touched: Ids) -> tuple[Floats, Ids]:
-    """Prototypes of all classes and their owners: recomputed for the touched classes, the others unchanged."""
-    owners = moved[table.owners]
-    stay = ~np.isin(owners, touched)
-    new = [cluster_centers(members.class_vectors(owner), int(members.counts[owner])) for owner in touched.tolist()]
-    prototypes = np.concatenate([table.prototypes[stay], *new])
-    owners = np.concatenate([owners[stay], np.repeat(touched, [len(some) for some in new])])
+def _update_prototypes(
+    table: ClassTable, new_positions: Ids, members: Members, changed_classes: Ids
+) -> tuple[Floats, Ids]:
+    """Prototypes of all classes and their owners: recomputed for the changed classes, the others unchanged."""
+    owners = new_positions[table.owners]
+    is_unchanged = ~np.isin(owners, changed_classes)
+    new = [
+        cluster_centers(members.class_vectors(owner), int(members.counts[owner])) for owner in changed_classes.tolist()
+    ]
+    prototypes = np.concatenate([table.prototypes[is_unchanged], *new])
+    owners = np.concatenate([owners[is_unchanged], np.repeat(changed_classes, [len(some) for some in new])])
     by_class = np.argsort(owners, kind="stable")
     return prototypes[by_class], owners[by_class]
 
 
 def remove_class(table: ClassTable, position: int) -> ClassTable:
     """The table without the class at this position."""
-    stay, kept = table.members.owners != position, table.owners != position
+    member_stays, prototype_stays = table.members.owners != position, table.owners != position
     members = Members(
-        table.members.vectors[stay],
-        _renumber(table.members.owners[stay], position),
+        table.members.vectors[member_stays],
+        _renumber(table.members.owners[member_stays], position),
         np.delete(table.members.counts, position),
     )
     classes = np.delete(table.classes, position)
-    return ClassTable(classes, members, table.prototypes[kept], _renumber(table.owners[kept], position))
+    return ClassTable(
+        classes, members, table.prototypes[prototype_stays], _renumber(table.owners[prototype_stays], position)
+    )
 
 
-def _renumber(owners: Ids, removed: int) -> Ids:
-    return owners - (owners > removed)
+def _renumber(owners: Ids, position: int) -> Ids:
+    return owners - (owners > position)
 
 
 def adapt_prototypes(
@@ -239,29 +245,30 @@ def adapt_prototypes(
     """The table with the prototypes of the classes in `labels` moved by gradient descent on eq. 2 of these examples."""
     codes = np.searchsorted(table.classes, labels)
     moving = torch.from_numpy(np.isin(table.owners, codes))
-    given, prototypes, targets = (torch.from_numpy(array) for array in (vectors, table.prototypes.copy(), codes))
+    points, prototypes, targets = (torch.from_numpy(array) for array in (vectors, table.prototypes.copy(), codes))
     own = prototypes[moving].clone().requires_grad_()
     optimizer = torch.optim.SGD([own], lr=rate, momentum=0.5)
-    owners = torch.from_numpy(table.owners).expand(len(given), -1)
+    owners = torch.from_numpy(table.owners).expand(len(points), -1)
     for _ in range(steps):
-        now = prototypes.masked_scatter(moving[:, None], own)
-        scores = similarity.matrix(now, given).T
-        empty = scores.new_full((len(given), int(table.owners.max()) + 1), -torch.inf)
+        current = prototypes.masked_scatter(moving[:, None], own)
+        scores = similarity.matrix(current, points).T
+        empty = scores.new_full((len(points), int(table.owners.max()) + 1), -torch.inf)
         loss = F.cross_entropy(empty.scatter_reduce(1, owners, scores, "amax"), targets)
-        own.grad = torch.autograd.grad(loss, own)[0]  # which leaves none in the network
+        own.grad = torch.autograd.grad(loss, own)[0]  # leaves no gradients in the network
         optimizer.step()
-    found: Floats = prototypes.masked_scatter(moving[:, None], own).detach().numpy()
-    if not np.isfinite(found).all():
+    adapted_prototypes: Floats = prototypes.masked_scatter(moving[:, None], own).detach().numpy()
+    if not np.isfinite(adapted_prototypes).all():
         raise ValueError(f"adapt_rate={rate:g}: prototypes are not finite after {steps} steps; use a smaller one")
-    return table._replace(prototypes=found)
+    return table._replace(prototypes=adapted_prototypes)
 
 
 def refuse_mixed_labels(labels: Labels, classes: Labels, name: str) -> None:
     """Raise an error if one of the two is text and the other numbers."""
     if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):  # as text, 1 would be "1"
-        known, other = classes.tolist()[0], labels.tolist()[0]
+        first_class, first_label = classes.tolist()[0], labels.tolist()[0]
         raise TypeError(
-            f"{name}: {other!r} is given, and the classes so far are like {known!r}: expected the same kind"
+            f"{name}: {first_label!r} is of another type than the existing classes, such as {first_class!r}: expected "
+            "the same type"
         )
 
 
@@ -270,11 +277,13 @@ def match_label_dtype(labels: Labels, classes: Labels, name: str) -> Labels:
     refuse_mixed_labels(labels, classes, name)
     if labels.dtype.kind == "U" or labels.dtype == classes.dtype:
         return labels
-    converted = labels.astype(classes.dtype)
-    if (converted != labels).any():
-        odd = labels[converted != labels].tolist()[0]
-        raise TypeError(f"{name}: {odd!r} is given, and the classes so far are {classes.dtype} numbers: expected such")
-    return converted
+    converted_labels = labels.astype(classes.dtype)
+    if (converted_labels != labels).any():
+        odd = labels[converted_labels != labels].tolist()[0]
+        raise TypeError(
+            f"{name}: {odd!r} does not fit the existing classes, which are {classes.dtype}: expected such numbers"
+        )
+    return converted_labels
 
 
 def encode_labels(labels: Labels, classes: Labels, owner: str) -> NDArray[np.int64]:
@@ -285,7 +294,7 @@ def encode_labels(labels: Labels, classes: Labels, owner: str) -> NDArray[np.int
     if len(missing):
         raise ValueError(
             f"y holds {format_value(missing.tolist()[0])}, which is no class of this {owner}: enroll it, or give such "
-            "examples as unknown"
+            "examples as `unknown`"
         )
     return places.astype(np.int64)
 
@@ -304,9 +313,9 @@ def find_class(label: Any, classes: Labels, owner: str) -> int:
 
 def refuse_known_classes(labels: Labels, classes: Labels) -> None:
     """Raise an error if a label is a class already."""
-    known = np.intersect1d(labels, classes)
-    if len(known):
-        name = format_value(known.tolist()[0])
+    repeated_labels = np.intersect1d(labels, classes)
+    if len(repeated_labels):
+        name = format_value(repeated_labels.tolist()[0])
         raise ValueError(
             f"y holds {name}, which is a class already: extend=True adds the examples to it, forget({name}) makes room "
             "for others"

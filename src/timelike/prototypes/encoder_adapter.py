@@ -34,8 +34,8 @@ _MAX_BATCH_NUMBERS = 1 << 21  # of a batch for a user's module, whose memory use
 
 def check_encoder(value: Any, name: str) -> Any:
     """An encoder of the library, fitted or not, a torch module, or None."""
-    given = components.unfreeze(value)
-    if given is None or isinstance(given, nn.Module) or is_encoder(given):
+    encoder = components.unfreeze(value)
+    if encoder is None or isinstance(encoder, nn.Module) or is_encoder(encoder):
         return value
     raise TypeError(
         f"{name}={value!r:.80}: expected an encoder such as timelike.CausalEncoder(), a torch module (x, lengths) → "
@@ -57,10 +57,10 @@ def is_encoder(value: Any) -> bool:
 
 
 def prepare_encoder(
-    given: Any, sequences: Sequences, labels: Any, *, freeze: bool, standardize: bool, random_state: RandomState
+    value: Any, sequences: Sequences, labels: Any, *, freeze: bool, standardize: bool, random_state: RandomState
 ) -> Any:
     """A copy of the encoder: unchanged if it is fitted, initialized if it will be trained with labels, else fitted."""
-    encoder = components.unfreeze(given)
+    encoder = components.unfreeze(value)
     if encoder is None:
         # only long sequences are pooled over time: a stream of a pooled encoder has a maximum length
         long = TimePool.from_lengths(sequences.lengths, MAX_FRAMES).factor > 1
@@ -86,16 +86,17 @@ def _reduce_features(encoder: Any, sequences: Sequences, random_state: RandomSta
     return WhitenedCosine(encoder, n_features=N_COMPONENTS, random_state=random_state).fit(sequences)
 
 
-def fit_extra_encoders(given: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
+def fit_extra_encoders(encoders: Any, sequences: Sequences, labels: Any, random_state: RandomState) -> list[Any]:
     """Fitted copies of the extra encoders; None for discriminants of two kinds of features.
 
     They keep all directions in which sequences differ, whereas a network trained on few classes keeps few.
     """
-    if given is None:
+    if encoders is None:
         kinds: list[Any] = [Rocket(causal=True, random_state=random_state), StatisticsEncoder()]  # both read streams
-        given = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
+        encoders = [Discriminant(kind, classes="open", random_state=random_state) for kind in kinds]
     return [
-        components.fitted_copy(_with_seed(components.unfreeze(one), random_state), sequences, labels) for one in given
+        components.fitted_copy(_with_seed(components.unfreeze(one), random_state), sequences, labels)
+        for one in encoders
     ]
 
 
@@ -106,7 +107,7 @@ def _with_seed(encoder: Any, random_state: RandomState) -> Any:
 
 
 def concatenate_vectors(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Vectors of several encoders as one of length 1, the first with half the share of any other; one stays unchanged.
+    """Vectors of several encoders as one of length 1, the first with half the weight of any other; one stays unchanged.
 
     >>> concatenate_vectors([np.float32([[3, 4]]), np.float32([[0, 2]])]).round(3)
     array([[0.346, 0.462, 0.   , 0.816]], dtype=float32)
@@ -124,10 +125,10 @@ def concatenate_vectors(vectors: list[NDArray[np.float32]]) -> NDArray[np.float3
 
 
 def first_vector_length(count: int) -> float:
-    """The length of the first of so many concatenated vectors: 1 if it is the only one.
+    """The length of the first of `count` concatenated vectors: 1 if it is the only one.
 
-    It belongs to the trained encoder and has half the share of the others: with a larger share it would dominate among
-    the trained classes, and enrolled classes would be taken for one of them (decision 0039).
+    It belongs to the trained encoder and has half the weight of the others: with a larger weight it would dominate
+    among the trained classes, and enrolled classes would be mistaken for one of them (decision 0039).
 
     >>> round(first_vector_length(3) ** 2, 3)
     0.2
@@ -152,12 +153,12 @@ def encoder_module(encoder: Any, *, unit: bool = False) -> nn.Module:
 
 def encode_sequences(encoder: Any, sequences: Sequences, n_jobs: int | None = None) -> NDArray[np.float32]:
     """Vectors (item, feature) of checked sequences, in evaluation mode."""
-    found: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
-    return found
+    vectors: NDArray[np.float32] = encoder.encode(sequences, n_jobs=n_jobs)
+    return vectors
 
 
 def encoder_fingerprint(network: nn.Module | None, scaler: Any) -> str | int:
-    """A fingerprint of the weights of an encoder, unless they are drawn anew (None), and of its standardization."""
+    """A fingerprint of the weights of an encoder, unless they are reinitialized (None), and of its standardization."""
     arrays = [] if network is None else [weight.detach().numpy() for weight in network.state_dict().values()]
     arrays += [] if scaler is None else list(scaler)
     return fingerprint(*(np.ascontiguousarray(one) for one in arrays))
@@ -172,19 +173,19 @@ class EncoderModule(nn.Module):
     def __init__(self, network: nn.Module, whitener: Any = None, *, unit: bool = False) -> None:
         super().__init__()
         self.network, self.unit = network, unit
-        known = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
-        self.register_buffer("center", None if known is None else known[0])
-        self.register_buffer("whitening_matrix", None if known is None else known[1])
+        whitening = None if whitener is None else [torch.as_tensor(part, dtype=torch.float32) for part in whitener]
+        self.register_buffer("center", None if whitening is None else whitening[0])
+        self.register_buffer("whitening_matrix", None if whitening is None else whitening[1])
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(item, time, channel) → (item, feature)."""
         if isinstance(self.network, DistanceNetwork):
-            known = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
-            found: Tensor = self.network.features(x, known).values[:, 0]
+            valid_lengths = torch.full((len(x),), x.shape[1]) if lengths is None else lengths
+            vectors: Tensor = self.network.features(x, valid_lengths).values[:, 0]
         else:
-            found = self.network(x, lengths)
-        found = found if self.center is None else (found - self.center) @ self.whitening_matrix
-        return F.normalize(found, dim=-1) if self.unit else found
+            vectors = self.network(x, lengths)
+        vectors = vectors if self.center is None else (vectors - self.center) @ self.whitening_matrix
+        return F.normalize(vectors, dim=-1) if self.unit else vectors
 
 
 class CombinedStream(Stream):
@@ -195,9 +196,9 @@ class CombinedStream(Stream):
 
     def push(self, sample: Any) -> Floats:
         """The vector (feature,) with this sample."""
-        found = concatenate_vectors([stream.push(sample)[None] for stream in self._streams])
+        vectors = concatenate_vectors([stream.push(sample)[None] for stream in self._streams])
         self.n_samples += 1
-        return np.asarray(found[0])
+        return np.asarray(vectors[0])
 
 
 class MissingModule(nn.Module):

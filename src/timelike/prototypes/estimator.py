@@ -72,7 +72,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     Use it if classes come and go, if strangers must be rejected, or if one model is to serve several of these tasks. To
     tell apart a fixed set of classes, try `EmbeddingClassifier` first, which is faster; to compare sequences of classes
     that were not seen in training, an elastic distance or `Discriminant(classes="open")` needs less: a network that is
-    trained on few classes knows little else.
+    trained on few classes generalizes poorly to others.
 
     Parameters
     ----------
@@ -85,19 +85,19 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     similarity_fn : {"cosine", "learned", "fused"}, LearnedSimilarity or None
         S: "cosine", the default, is s cos + b with s and b learned; "learned" is the paper's perceptron of both
         vectors; "fused" answers by the mean of σ of that and (1 + cos) / 2. `LearnedSimilarity(hidden=64)` is a
-        perceptron of another size. With few classes the perceptron learns their names: it is as good for these, and
-        poor for classes that are enrolled later (decision 0039).
+        perceptron of another size. With few classes the perceptron overfits to them: it is as good for these, and poor
+        for classes that are enrolled later (decision 0039).
     extra_encoders : list of encoders or None
-        Encoders that are used unchanged next to the trained one, each with twice its share of a vector; fitted first if
-        they are not. None for `Discriminant(classes="open")` of `Rocket(causal=True)` and of `StatisticsEncoder` if
+        Encoders that are used unchanged next to the trained one, each with twice its weight in a vector; fitted first
+        if they are not. None for `Discriminant(classes="open")` of `Rocket(causal=True)` and of `StatisticsEncoder` if
         `encoder` is None, and for none otherwise. [] for none. For the cosine only.
     freeze : bool
         Whether the encoder stays unchanged and only S is trained; if it is not fitted, it is fitted by itself first.
     n_prototypes : int
         Prototypes of every class, by k-means; the most similar one counts.
     inference : {"similarity", "dense", "both"}
-        What classes are predicted by: S and the prototypes; the dense head of L_aux, which knows the classes of `fit`
-        only; or the mean of both.
+        How classes are predicted: by S and the prototypes; by the dense head of L_aux, which has the classes of `fit`
+        only; or by the mean of both.
     auxiliary : {"plain", "margin"} or None
         The dense head: a softmax, one with an additive margin, or none.
     averaging : {"exact", "moving", "gradient"}
@@ -117,10 +117,10 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     adversary : attack of `timelike.attacks`, optional
         Train on batches that this attack has changed.
     max_steps : int or None
-        Steps after which to stop. If neither this nor `trainer.max_epochs` is given, 20 passes through the data, but at
+        Maximum number of steps. If neither this nor `trainer.max_epochs` is given, 20 passes through the data, but at
         least 500 and at most 2000 steps.
     max_time : float or None
-        Seconds after which to stop; two minutes if no budget is given at all.
+        Maximum training time in seconds; two minutes if no budget is given.
     standardize : bool
         Whether channels are standardized to mean 0 and deviation 1; an encoder that is given has its own option.
     progress : bool or None
@@ -138,9 +138,9 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     extra_encoders_ : list
         The fitted extra encoders.
     classes_ : array
-        The classes that are known now.
+        The current classes.
     trained_classes_ : array
-        The classes of `fit`, which the dense head knows.
+        The classes of `fit`, those of the dense head.
     prototypes_, owners_ : array
         A vector for every prototype, and the position of its class in `classes_`.
     members_ : Members
@@ -254,7 +254,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             sequences = self._validate_fit_input(X)
             codes = self._validate_targets(sequences, y)
             self._set_encoders(sequences, codes)
-            # what training does not change is computed before it, where the clock of max_time sees how long it takes
+            # vectors that training does not change are computed before it, so that max_time includes their time
             extra = [encoder_adapter.encode_sequences(one, sequences) for one in self.extra_encoders_]
             self._init_network()
             objective = self._make_objective(sequences, codes)
@@ -302,9 +302,9 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         self.n_trained_features_ = int(first.shape[1])
         self.trained_classes_, self.classes_changed_ = self.classes_, False
         has_defaults = self.encoder is None and self._learned_similarity is None and self.averaging == "exact"
-        given = [] if self.extra_encoders is None and not has_defaults else self.extra_encoders
+        extra_encoders = [] if self.extra_encoders is None and not has_defaults else self.extra_encoders
         self.extra_encoders_ = encoder_adapter.fit_extra_encoders(
-            given, sequences, self.classes_[codes], self.random_state
+            extra_encoders, sequences, self.classes_[codes], self.random_state
         )
 
     def _build_network(self, frame: tuple[int, ...]) -> nn.Module:
@@ -322,7 +322,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         is_fixed = self.freeze or not encoder_adapter.is_trainable(self.encoder_)
         if is_fixed and self.adversary is not None:
             raise ValueError(
-                f"adversary={self.adversary!r:.60}: {type(self.encoder_).__name__} is used as it is, and there is "
+                f"adversary={self.adversary!r:.60}: {type(self.encoder_).__name__} is used unchanged, so there is "
                 "nothing to train against it; give an encoder with a torch module"
             )
         for weight in self.network_.encoder.parameters():
@@ -339,26 +339,26 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         )
 
     def _make_recipe(self, sequences: Sequences) -> TrainingRecipe:
-        standardized = bool(getattr(self.encoder_, "standardize", self.standardize))
+        is_standardized = bool(getattr(self.encoder_, "standardize", self.standardize))
         return TrainingRecipe(
             n_per_class=self.n_per_class,
             momentum=self.momentum,
             label_smoothing=self.label_smoothing,
             soft_pairs=self.soft_pairs,
-            perturbation=make_perturbation(sequences, standardized=standardized) if self.perturb else None,
+            perturbation=make_perturbation(sequences, standardized=is_standardized) if self.perturb else None,
             adversary=self.adversary,
         )
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
         assert isinstance(objective, PrototypeObjective)
         # batches of few classes are smaller than batch_size
-        encoded = 0 if objective.vectors is not None else len(sequences)
-        return FORWARD_SHARE * encoded / (objective.n_batch_classes * self.n_per_class)
+        n_encoded = 0 if objective.vectors is not None else len(sequences)
+        return FORWARD_SHARE * n_encoded / (objective.n_batch_classes * self.n_per_class)
 
     def _checkpoint_settings(self, sequences: Sequences, targets: Any) -> dict[str, str | int]:
-        """Also the initial weights of the encoder, unless they are drawn anew, and its scaler: options do not say."""
-        given = components.unfreeze(self.encoder)
-        is_drawn = not (isinstance(given, nn.Module) or components.is_fitted(given))
+        """Also the initial weights of the encoder, unless they are random, and its scaler: options omit them."""
+        encoder = components.unfreeze(self.encoder)
+        is_drawn = not (isinstance(encoder, nn.Module) or components.is_fitted(encoder))
         network = None if is_drawn else self.network_.encoder
         settings = super()._checkpoint_settings(sequences, targets)
         return settings | {"encoder": encoder_adapter.encoder_fingerprint(network, self.scaler_)}
@@ -366,7 +366,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     def _set_members(self, vectors: Floats, codes: NDArray[np.int64]) -> None:
         """Store the vectors of the examples by the trained encoder, and the prototypes that follow."""
         if self.extra_encoders_:
-            # scale and offset of the cosine anew: training knew them for the network alone
+            # refit scale and offset of the cosine: training fitted them to the network alone
             similarity = self.network_.similarity
             assert isinstance(similarity, CosineSimilarity)
             similarity.fit_scale(vectors, codes, self._rng())
@@ -412,7 +412,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     # --- pairs of sequences ------------------------------------------------------------------------------------------
 
     def similarity(self, x: Any, y: Any) -> Any:
-        """S of two sequences, a float; of collections, a matrix (len x, len y). Higher is more similar, 0 undecided."""
+        """S of two sequences, or a matrix (len x, len y) for collections. Higher is more similar, 0 undecided."""
         first, is_one = self._validate_one_or_many(x, "x")
         second, is_other_one = self._validate_one_or_many(y, "y")
         scores = pair_similarities(
@@ -421,7 +421,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         return float(scores[0, 0]) if is_one and is_other_one else scores
 
     def verify(self, x: Any, y: Any) -> Any:
-        """Whether two sequences are of one class, which need not be a known one; of collections, a matrix.
+        """Whether two sequences are of one class, known or not; for collections, a matrix.
 
         The threshold is that of `calibrate`; before, σ(S) ≥ ½ (eq. 5).
         """
@@ -432,16 +432,16 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     def retrieve(self, x: Any, gallery: Any, k: int = 1) -> RetrievalResult:
         """The k sequences of a gallery that are most similar to x, or to each of several (eq. 6).
 
-        Of equal similarities the first comes first.
+        Ties are in the order of the gallery.
         """
         queries, is_one = self._validate_one_or_many(x, "x")
-        known, _ = self._validate_one_or_many(gallery, "gallery")
-        if check_int(k, "k", 1) > len(known):
-            raise ValueError(f"k={k}: expected 1 to {len(known)}, the number of sequences in gallery")
-        found = retrieve_similar(
-            self.network_.similarity, self._encode_sequences(queries), self._encode_sequences(known), k
+        candidates, _ = self._validate_one_or_many(gallery, "gallery")
+        if check_int(k, "k", 1) > len(candidates):
+            raise ValueError(f"k={k}: expected 1 to {len(candidates)}, the number of sequences in gallery")
+        matches = retrieve_similar(
+            self.network_.similarity, self._encode_sequences(queries), self._encode_sequences(candidates), k
         )
-        return RetrievalResult(found.ids[0], found.similarities[0]) if is_one else found
+        return RetrievalResult(matches.ids[0], matches.similarities[0]) if is_one else matches
 
     def metric(self) -> SimilarityMetric:
         """The similarity as a metric, σ(−S), for everything that takes one, and as a kernel; see `SimilarityMetric`."""
@@ -464,8 +464,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     ) -> Self:
         """Add classes by examples: their prototypes are means of vectors, and nothing is trained.
 
-        Enrolling in parts (with `extend`) is the same as at once, in any order. Thresholds of `calibrate` stay: call
-        it again when many classes are new.
+        Enrolling in parts (with `extend`) is the same as at once, in any order. Thresholds of `calibrate` stay the
+        same: call it again when many classes are new.
 
         Parameters
         ----------
@@ -539,7 +539,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         false_accept : float
             `verify` accepts two new examples of two of these classes with at most this probability. Pairs that share
             an example are not independent, so 2 / `false_accept` − 2 examples are needed: with fewer the threshold is
-            above all pairs of two classes, and a `CalibrationWarning` says what is promised; with enough,
+            above all pairs of two classes, and a `CalibrationWarning` states the guaranteed rate; with enough,
             `Verifier.calibrate` explains what is exact and what is proven. Nothing is promised for unknown classes: use
             `Verifier(model.metric())`, calibrated with other classes than these.
         false_reject : float
@@ -581,12 +581,12 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     ) -> Self:
         """Learn when a stream may decide, from prefixes of examples that `fit` has not seen.
 
-        A stream looks `n_looks` times. It names a class before its end if this is so probable that at most the share
-        `error_rate` of these examples would have been named wrongly, one more counted, and if the prefix is no newer
-        than whole examples may be; with too few examples to show that, it waits for the end. There it rejects as
-        `predict(reject=True)` does: another known example with a probability of at most `false_reject`, or, with
-        `unknown` ones, so that both errors are weighed alike. Unknown examples that would have been named count as
-        named wrongly.
+        A stream looks `n_looks` times. It decides before the end if a class is so probable that at most a fraction
+        `error_rate` of these examples would have been decided wrongly, counting one more, and if the novelty of the
+        prefix is within the limit for whole examples; with too few examples to show that, it waits for the end. There
+        it rejects as `predict(reject=True)` does: another known example with a probability of at most `false_reject`,
+        or, with `unknown` ones, so that both errors are weighed alike. Unknown examples that would have been assigned a
+        class count as wrong.
 
         Parameters
         ----------
@@ -595,23 +595,23 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         unknown : sequences, optional
             Examples of no known class.
         error_rate : float
-            The share of sequences that may be named wrongly before their end.
+            The fraction of sequences that may be decided wrongly before their end.
         false_reject : float
             The probability with which a known sequence may be rejected at its end.
         n_looks : int
-            How often a stream looks.
+            Number of looks of a stream.
         """
         self._require_stream()
-        share, false_reject = check_share(error_rate, "error_rate"), check_share(false_reject, "false_reject")
+        max_error_rate, false_reject = check_share(error_rate, "error_rate"), check_share(false_reject, "false_reject")
         sequences = self._validate_predict_input(X)
         labels = self._validate_classes(sequences, y, "there is no calibration")
         codes = encode_labels(labels, self.classes_, type(self).__name__)
-        strange = None if unknown is None else self._validate_one_or_many(unknown, "unknown")[0]
+        unknown_sequences = None if unknown is None else self._validate_one_or_many(unknown, "unknown")[0]
         looks = stream.choose_looks(sequences.lengths, check_int(n_looks, "n_looks", 1))
         known_novelty = self._sequence_novelty(sequences)
-        unknown_novelty = None if strange is None else self._sequence_novelty(strange)
+        unknown_novelty = None if unknown_sequences is None else self._sequence_novelty(unknown_sequences)
         max_novelty = novelty_threshold(known_novelty, unknown_novelty, false_reject)
-        everyone = sequences if strange is None else Sequences([*sequences, *strange])
+        everyone = sequences if unknown_sequences is None else Sequences([*sequences, *unknown_sequences])
         prefixes = (self._encode_sequences(stream.first_steps(everyone, look)) for look in looks.tolist())
         self.stream_bounds_ = stream.calibrate_bounds(
             looks,
@@ -619,7 +619,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             codes,
             self.classes_,
             max_novelty=max_novelty,
-            error_rate=share,
+            error_rate=max_error_rate,
             inference=self.inference,
         )
         return self
@@ -643,8 +643,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         self._require_stream()
         if not hasattr(self, "stream_bounds_"):
             raise ValueError(
-                "a stream needs to know when it may decide: call calibrate_stream(X, y) with examples that fit has "
-                "not seen"
+                "a stream has no decision bounds yet: call calibrate_stream(X, y) with examples that fit has not seen"
             )
         self._refuse_other_inference(self.stream_bounds_.inference, "calibrate_stream(X, y)")
         inner = stream.combine_streams(self._encoders())
@@ -668,8 +667,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     @property
     def _learned_similarity(self) -> LearnedSimilarity | None:
         """The perceptron of `similarity_fn`; None for the cosine."""
-        learned: LearnedSimilarity | None = self._resolve_parameter("similarity_fn", self.similarity_fn)
-        return learned
+        similarity: LearnedSimilarity | None = self._resolve_parameter("similarity_fn", self.similarity_fn)
+        return similarity
 
     def _encoders(self) -> list[Any]:
         return [self.encoder_, *self.extra_encoders_]
@@ -681,7 +680,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         )
 
     def _class_scorer(self) -> ClassScorer:
-        """The scorer of the current classes; an error if `inference` is a head that does not know them."""
+        """The scorer of the current classes; an error if `inference` is a head without them."""
         self._refuse_dense_head()
         return ClassScorer(
             self.network_,
@@ -723,15 +722,15 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
             raise ValueError(f"inference={self.inference!r}: auxiliary=None has no dense head; use 'similarity'")
         if self.classes_changed_:
             raise ValueError(
-                f"inference={self.inference!r}: the dense head knows the {len(self.trained_classes_)} classes of fit "
+                f"inference={self.inference!r}: the dense head has the {len(self.trained_classes_)} classes of fit "
                 "only, and classes were enrolled or forgotten since; use set_params(inference='similarity')"
             )
 
-    def _refuse_other_inference(self, calibrated: str, call: str) -> None:
-        if calibrated != self.inference:
+    def _refuse_other_inference(self, calibrated_inference: str, call: str) -> None:
+        if calibrated_inference != self.inference:
             raise ValueError(
-                f"inference={self.inference!r}: it was {calibrated!r} when this {type(self).__name__} was calibrated; "
-                f"set it back, or call {call} again"
+                f"inference={self.inference!r}: it was {calibrated_inference!r} when this {type(self).__name__} was "
+                f"calibrated; set it back, or call {call} again"
             )
 
     def _require_thresholds(self, request: str) -> PrototypeThresholds:
@@ -790,7 +789,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
 
     @property
     def scaler_(self) -> Any:  # type: ignore[override]
-        """How the encoder standardizes; None if it does not say."""
+        """The scaler of the encoder, or None."""
         return getattr(self.encoder_, "scaler_", None)
 
     @property
@@ -801,7 +800,7 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
     def _refuse_to_save(self) -> None:
         if isinstance(self.encoder_, encoder_adapter.ModuleEncoder):
             raise TypeError(
-                "encoder is a torch module of your own, which no folder can hold: keep network_.state_dict(), or use "
+                "encoder is a custom torch module, which cannot be saved: keep network_.state_dict(), or use "
                 "an encoder of the library"
             )
         super()._refuse_to_save()
@@ -821,8 +820,8 @@ class Prototypes(ClassifierMixin, Trained):  # type: ignore[misc]
         encoder = encoder_adapter.encoder_module(self.encoder_).state_dict()  # `unit` is not part of it
         return weights | {f"encoder.{name}": tensor.numpy() for name, tensor in encoder.items()}
 
-    def _check_attributes(self, found: Mapping[str, Any]) -> None:
-        super()._check_attributes(found)
+    def _check_attributes(self, attributes: Mapping[str, Any]) -> None:
+        super()._check_attributes(attributes)
         n_classes = len(self.classes_)
         for name, owners in (("owners_", self.owners_), ("members_.owners", self.members_.owners)):
             if not np.array_equal(np.unique(owners), np.arange(n_classes)) or (np.diff(owners) < 0).any():

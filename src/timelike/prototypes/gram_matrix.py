@@ -16,9 +16,9 @@ PsdCorrection = Literal["clip"]
 class GramMatrix:
     """Similarities (item, item of the gallery) as a kernel, and how far they were from a positive semidefinite one.
 
-    `min_eigenvalue` is the smallest eigenvalue of the gallery with itself, `n_negative` the number of its
-    eigenvalues below 0 and `clipped_share` their share of its trace: Σ |λ < 0| / Σ λ. Without clipping (`psd=None`)
-    they say what would have been clipped, and are nan for similarities to a gallery, which have no eigenvalues.
+    `min_eigenvalue` is the smallest eigenvalue of the gallery with itself, `n_negative` the number of its eigenvalues
+    below 0 and `clipped_share` their fraction of its trace: Σ |λ < 0| / Σ λ. Without clipping (`psd=None`) they
+    describe what would have been clipped, and are nan for similarities to a gallery, which have no eigenvalues.
     """
 
     matrix: Floats
@@ -38,10 +38,10 @@ def clip_gram(gram: Floats, to: Floats | None = None) -> GramMatrix:
     """The nearest positive semidefinite matrix to a symmetric one (gallery, gallery), or the projection of other rows.
 
     K = V Λ Vᵀ becomes V max(Λ, 0) Vᵀ = K P with P = V₊ V₊ᵀ, the projection onto the eigenvectors that stay. Rows `to`
-    (item, gallery) of others become `to` P: an item of the gallery has there what it has among the gallery.
+    (item, gallery) of others become `to` P: an item of the gallery then has the same values as in the gallery.
 
-    >>> found = clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    >>> found.matrix.round(9).tolist(), found.clipped_share
+    >>> gram = clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    >>> gram.matrix.round(9).tolist(), gram.clipped_share
     ([[1.5, 1.5], [1.5, 1.5]], 0.5)
     >>> clip_gram(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 0.0]])).matrix.round(9).tolist()
     [[0.5, 0.5]]
@@ -64,7 +64,7 @@ def unclipped_gram(gram: Floats, to: Floats | None = None) -> GramMatrix:
 
 
 def _negative_eigenvalues(values: Floats) -> tuple[float, float, float]:
-    """Number, minimum and share of the eigenvalues below 0, without those that rounding explains."""
+    """Number, minimum and fraction of the eigenvalues below 0, without those due to rounding."""
     noise = len(values) * np.finfo(np.float64).eps * np.abs(values).max()
     below = values[values < -noise]
     return float(len(below)), float(values.min()), float(-below.sum() / values.sum())

@@ -27,7 +27,7 @@ class MetricViolations:
     """Mean of 1 − σ(S(x, x)), the distance of a sequence from itself."""
     max_self_distance: float
     violation_rate: float
-    """Share of triples with d(x, z) > d(x, y) + d(y, z)."""
+    """Fraction of triples with d(x, z) > d(x, y) + d(y, z)."""
     mean_excess: float
     """Mean of d(x, z) − d(x, y) − d(y, z) over these triples, 0 if there are none."""
     max_excess: float
@@ -46,22 +46,22 @@ def measure_violations(scores: Floats, n_triples: int, rng: np.random.Generator)
     """Violations of S of all pairs (item, item); d = σ(−S) of the mean of both orders."""
     n_items = len(scores)
     pairs = np.triu_indices(n_items, 1)
-    orders = np.abs(scores - scores.T)[pairs]
-    itself = expit(-np.diag(scores))
+    asymmetry = np.abs(scores - scores.T)[pairs]
+    self_distances = expit(-np.diag(scores))
     distances = expit(-(scores + scores.T) / 2)
     x, y, z = _sample_triples(n_items, n_triples, rng)
     excess = distances[x, z] - distances[x, y] - distances[y, z]
-    wrong = excess[excess > 0]
+    positive_excess = excess[excess > 0]
     return MetricViolations(
         n_items,
         n_triples,
-        float(orders.mean()),
-        float(orders.max()),
-        float(itself.mean()),
-        float(itself.max()),
-        len(wrong) / n_triples,
-        float(wrong.mean()) if len(wrong) else 0.0,
-        float(wrong.max()) if len(wrong) else 0.0,
+        float(asymmetry.mean()),
+        float(asymmetry.max()),
+        float(self_distances.mean()),
+        float(self_distances.max()),
+        len(positive_excess) / n_triples,
+        float(positive_excess.mean()) if len(positive_excess) else 0.0,
+        float(positive_excess.max()) if len(positive_excess) else 0.0,
     )
 
 
@@ -70,6 +70,6 @@ def _sample_triples(n_items: int, n_triples: int, rng: np.random.Generator) -> t
     x = rng.integers(0, n_items, n_triples)
     y = (x + rng.integers(1, n_items, n_triples)) % n_items
     z = rng.integers(0, n_items - 2, n_triples)
-    for taken in np.sort([x, y], axis=0):  # step over what is taken, the smaller first
-        z += z >= taken
+    for used_ids in np.sort([x, y], axis=0):  # skip used ids, the smaller first
+        z += z >= used_ids
     return x, y, z

@@ -20,7 +20,7 @@ HEADS: tuple[Head, ...] = ("similarity", "dense", "both")
 
 
 class PrototypeNetwork(nn.Module):
-    """An encoder E, a similarity S, a vector for every class, and a dense layer that knows the trained classes only.
+    """An encoder E, a similarity S, a vector for every class, and a dense layer for the trained classes only.
 
     `averages` are the prototypes of Algorithm 1, which training updates; `prototypes`, of the classes `owners`, are
     those of predictions: some classes may have several, and enrolling and forgetting classes changes them.
@@ -70,8 +70,8 @@ class PrototypeNetwork(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Vectors (item, feature) of sequences (item, time, channel)."""
-        found: Tensor = self.encoder(x, lengths) if lengths is not None else self.encoder(x)
-        return found
+        vectors: Tensor = self.encoder(x, lengths) if lengths is not None else self.encoder(x)
+        return vectors
 
     def logits(self, x: Tensor, lengths: Tensor | None = None, head: Head = "similarity") -> Tensor:
         """(item, class), by S to the most similar prototype of each class, by the dense layer, or the mean of both."""
@@ -88,16 +88,16 @@ class PrototypeNetwork(nn.Module):
         check_choice(head, "head", HEADS)
         if head != "similarity" and self.dense is None:
             raise ValueError(f"head={head!r}: there is no dense head, as auxiliary is None; use 'similarity'")
-        found = []
+        logits = []
         if head != "dense":
-            of_each = self.similarity.matrix(self.prototypes, vectors).T
+            similarities = self.similarity.matrix(self.prototypes, vectors).T
             n_classes = int(self.owners.max()) + 1
-            empty = of_each.new_full((len(vectors), n_classes), -torch.inf)
-            found.append(empty.scatter_reduce(1, self.owners.expand(len(vectors), -1), of_each, "amax"))
+            empty = similarities.new_full((len(vectors), n_classes), -torch.inf)
+            logits.append(empty.scatter_reduce(1, self.owners.expand(len(vectors), -1), similarities, "amax"))
         if head != "similarity":
             assert self.dense is not None
-            found.append(self.dense(vectors))
-        return found[0] if len(found) == 1 else (found[0] + found[1]) / 2
+            logits.append(self.dense(vectors))
+        return logits[0] if len(logits) == 1 else (logits[0] + logits[1]) / 2
 
     @torch.no_grad()
     def update_averages(self, vectors: Tensor, labels: Tensor, momentum: float) -> None:
@@ -105,8 +105,8 @@ class PrototypeNetwork(nn.Module):
         present, place = torch.unique(labels, return_inverse=True)
         sums = torch.zeros(len(present), vectors.shape[1], device=vectors.device, dtype=vectors.dtype)
         means = sums.index_add(0, place, vectors.detach()) / place.bincount()[:, None]
-        kept = torch.where(self.seen_classes[present], momentum, 0.0)[:, None].to(means.dtype)
-        self.averages[present] = kept * self.averages[present] + (1 - kept) * means
+        decay = torch.where(self.seen_classes[present], momentum, 0.0)[:, None].to(means.dtype)
+        self.averages[present] = decay * self.averages[present] + (1 - decay) * means
         self.seen_classes[present] = True
 
 
@@ -122,12 +122,12 @@ def build_network(
 ) -> PrototypeNetwork:
     """The network of an encoder, with a similarity, the cosine if None, a dense head and averages.
 
-    One that is not new gets weights that were saved.
+    `is_new` is False if saved weights will be loaded.
     """
     similarity: AnySimilarity = CosineSimilarity()
     if similarity_fn is not None:
         similarity = similarity_fn.build_module(n_features)
-    elif is_new:  # only drawn: the random numbers of all that follows are the same with every similarity
+    elif is_new:  # created only to consume random numbers, so that all later ones are the same with every similarity
         LearnedSimilarity().build_module(n_features)
     return PrototypeNetwork(
         encoder, similarity, n_features, n_classes, dense=dense, learns_averages=averaging == "gradient"
@@ -153,5 +153,5 @@ class AdditiveMarginHead(nn.Module):
 
     def loss(self, logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
         """Cross-entropy with s (cos − m) for the true class."""
-        taken = F.one_hot(labels, logits.shape[1]) * (self.scale * self.margin)
-        return F.cross_entropy(logits - taken, labels, label_smoothing=smoothing)
+        margins = F.one_hot(labels, logits.shape[1]) * (self.scale * self.margin)
+        return F.cross_entropy(logits - margins, labels, label_smoothing=smoothing)

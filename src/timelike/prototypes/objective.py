@@ -26,14 +26,14 @@ from ..train.optimizers import make_optimizer
 from .network import AdditiveMarginHead, PrototypeNetwork
 
 _MIN_DIFFERENT_PAIRS = 256  # smallest number of pairs of two classes that a batch compares, if it has as many
-_MIN_GAIN = 0.1  # share of the range between chance and 1
-_N_CHECKED_EXAMPLES = 512  # examples that training is judged by
+_MIN_GAIN = 0.1  # fraction of the range between chance and 1
+_N_CHECKED_EXAMPLES = 512  # examples used to judge the training
 BatchPerturbation = Callable[[Tensor, Tensor, np.random.Generator], tuple[Tensor, Tensor]]
 HeadLogits = Callable[[Tensor, Tensor], Tensor | Sequence[Tensor]]
 
 
 class Adversary(Protocol):
-    """What training against attacks needs of one; the attacks of `timelike.attacks` have it."""
+    """The interface of attacks for adversarial training; the attacks of `timelike.attacks` implement it."""
 
     def perturb(
         self,
@@ -73,7 +73,7 @@ class FrameNoise:
 
 
 def make_perturbation(sequences: Sequences, *, standardized: bool) -> BatchPerturbation | None:
-    """What is done to batches before a step: noise for single frames, warps and noise for longer sequences."""
+    """The perturbation of batches before a step: noise for single frames, warps and noise for longer sequences."""
     if int(sequences.lengths.max()) == 1:
         return FrameNoise() if standardized else None  # noise needs a unit
     return Perturbation() if standardized else Perturbation(jitter=0.0)
@@ -126,7 +126,7 @@ class PrototypeObjective(Objective):
         return count_epoch_batches(self.codes, self.recipe.n_per_class, self.n_batch_classes)
 
     def optimizers(self) -> Optimizer:
-        """That of the trainer, over what is not frozen."""
+        """The optimizer of the trainer, for all weights that are not frozen."""
         return make_optimizer([weight for weight in self.module.parameters() if weight.requires_grad], self.trainer)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
@@ -147,20 +147,20 @@ class PrototypeObjective(Objective):
         labels, vectors = batch["labels"], self._encode_batch(batch)
         if not isinstance(self.module.averages, nn.Parameter):
             self.module.update_averages(vectors, labels, self.recipe.momentum)
-        found: dict[str, Tensor] = {}
-        found["class"] = self._class_loss(vectors, labels)
-        found["pair"] = self._pair_loss(vectors, labels, batch["order"])
+        losses: dict[str, Tensor] = {}
+        losses["class"] = self._class_loss(vectors, labels)
+        losses["pair"] = self._pair_loss(vectors, labels, batch["order"])
         if self.module.dense is not None:
-            found["auxiliary"] = self._auxiliary_loss(self.module.dense, vectors, labels)
-        return {"loss": sum(found.values(), vectors.new_zeros(())), **{k: v.detach() for k, v in found.items()}}
+            losses["auxiliary"] = self._auxiliary_loss(self.module.dense, vectors, labels)
+        return {"loss": sum(losses.values(), vectors.new_zeros(())), **{k: v.detach() for k, v in losses.items()}}
 
     def _class_loss(self, vectors: Tensor, labels: Tensor) -> Tensor:
         """eq. 2, over the classes that have an average so far."""
-        logits, known = self.module.similarity.matrix(self.module.averages, vectors).T, self._seen_mask()
-        if known is None:
+        logits, is_seen = self.module.similarity.matrix(self.module.averages, vectors).T, self._seen_mask()
+        if is_seen is None:
             return F.cross_entropy(logits, labels, label_smoothing=self.recipe.label_smoothing)
         return F.cross_entropy(
-            logits.masked_fill(~known, -torch.inf), labels
+            logits.masked_fill(~is_seen, -torch.inf), labels
         )  # without smoothing, which would make it infinite
 
     def _auxiliary_loss(self, dense: nn.Module, vectors: Tensor, labels: Tensor) -> Tensor:
@@ -184,8 +184,8 @@ class PrototypeObjective(Objective):
         x, lengths = batch["x"], batch["lengths"]
         if self.recipe.adversary is not None:
             x = self._attack_batch(x, lengths, batch["labels"])
-        found: Tensor = self.module(x, lengths)
-        return found
+        vectors: Tensor = self.module(x, lengths)
+        return vectors
 
     def _attack_batch(self, x: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
         """The batch changed by the adversary, against all heads, in evaluation mode: dropout would add noise."""
@@ -198,10 +198,10 @@ class PrototypeObjective(Objective):
 
     def _head_logits(self, x: Tensor, lengths: Tensor) -> list[Tensor]:
         """Logits of all heads, over the classes that have an average so far."""
-        vectors, known = self.module(x, lengths), self._seen_mask()
-        similar = self.module.similarity.matrix(self.module.averages, vectors).T
-        found = [similar if known is None else similar.masked_fill(~known, -1e9)]
-        return found if self.module.dense is None else [*found, self.module.dense(vectors)]
+        vectors, is_seen = self.module(x, lengths), self._seen_mask()
+        similarities = self.module.similarity.matrix(self.module.averages, vectors).T
+        logits = [similarities if is_seen is None else similarities.masked_fill(~is_seen, -1e9)]
+        return logits if self.module.dense is None else [*logits, self.module.dense(vectors)]
 
     def _pair_loss(self, vectors: Tensor, labels: Tensor, order: Tensor) -> Tensor:
         """eq. 3 over all pairs of one class and a random subset of the others, drawn anew every step.
@@ -210,12 +210,14 @@ class PrototypeObjective(Objective):
         """
         first, second = torch.triu_indices(len(labels), len(labels), 1, device=labels.device)
         same = labels[first] == labels[second]
-        unlike = (~same).nonzero()[:, 0]
-        drawn = unlike[torch.randperm(len(unlike), device=labels.device)[: max(_MIN_DIFFERENT_PAIRS, int(same.sum()))]]
-        chosen = torch.cat([same.nonzero()[:, 0], drawn])
-        first, second, same = first[chosen], second[chosen], same[chosen]
-        turned = order[first] > order[second] if not self.symmetric else torch.zeros_like(same)
-        first, second = torch.where(turned, second, first), torch.where(turned, first, second)
+        different_pairs = (~same).nonzero()[:, 0]
+        sampled_pairs = different_pairs[
+            torch.randperm(len(different_pairs), device=labels.device)[: max(_MIN_DIFFERENT_PAIRS, int(same.sum()))]
+        ]
+        pair_ids = torch.cat([same.nonzero()[:, 0], sampled_pairs])
+        first, second, same = first[pair_ids], second[pair_ids], same[pair_ids]
+        is_swapped = order[first] > order[second] if not self.symmetric else torch.zeros_like(same)
+        first, second = torch.where(is_swapped, second, first), torch.where(is_swapped, first, second)
         losses = self._binary_losses(self.module.similarity(vectors[first], vectors[second]), same)
         return losses[same].sum() / max(1, int(same.sum())) + losses[~same].sum() / max(1, int((~same).sum()))
 
@@ -238,8 +240,8 @@ class PrototypeObjective(Objective):
 
     def failure_reason_steps(self) -> float:
         """The cost of `failure_reason` in steps: a trained encoder is applied to some examples once more."""
-        seen = 0 if self.vectors is not None else len(self._checked_examples())
-        return FORWARD_SHARE * seen / (self.n_batch_classes * self.recipe.n_per_class)
+        n_encoded = 0 if self.vectors is not None else len(self._checked_examples())
+        return FORWARD_SHARE * n_encoded / (self.n_batch_classes * self.recipe.n_per_class)
 
     def _checked_examples(self) -> NDArray[np.int64]:
         """Positions of the examples that `failure_reason` uses."""
@@ -261,14 +263,14 @@ class PrototypeObjective(Objective):
                 x, lengths = self.sequences[some].to_tensor()
                 vectors = self.module(x, lengths)
             averages = self.module.averages
-            right = self.module.similarity.matrix(averages, vectors.to(averages.dtype)).argmax(0)
-        share = float((right == labels).float().mean())
+            predictions = self.module.similarity.matrix(averages, vectors.to(averages.dtype)).argmax(0)
+        accuracy = float((predictions == labels).float().mean())
         chance = float(labels.bincount().max() / len(labels))
-        if share - chance > _MIN_GAIN * (1 - chance):
+        if accuracy - chance > _MIN_GAIN * (1 - chance):
             return None
         return (
-            f"its network, by the class averages that training keeps, recognizes {share:.0%} of the examples that it "
-            f"learned from, and always the largest class would be {chance:.0%}. `predict` uses exact means, and "
-            "extra encoders if there are any: it may answer better, but not by what was trained; "
-            "change trainer.learning_rate, give it more steps, or look whether classes can be told apart"
+            f"its network, by the class averages that training keeps, recognizes {accuracy:.0%} of the examples that "
+            f"it learned from, and always predicting the largest class {chance:.0%}. `predict` uses exact means, and "
+            "extra encoders if there are any: it may be better, but not because of the training; "
+            "change trainer.learning_rate, use more steps, or check whether classes can be distinguished"
         )

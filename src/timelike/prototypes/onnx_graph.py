@@ -24,33 +24,34 @@ def write_onnx(model: Prototypes, path: Any) -> None:
     graph = OnnxGraph()
     vectors = _add_vectors(graph, model)
     scores = _add_scores(graph, model, vectors)
-    softened = graph.add("Div", scores, graph.constant(model._temperature()))
+    scaled_scores = graph.add("Div", scores, graph.constant(model._temperature()))
     graph.add("Identity", vectors, output="features")
     graph.add("Identity", scores, output="scores")
-    graph.add("Softmax", softened, output="probabilities", axis=1)
+    graph.add("Softmax", scaled_scores, output="probabilities", axis=1)
     n_features, n_classes = model.prototypes_.shape[1], len(model.classes_)
-    known = {"classes": [str(name) for name in model.classes_.tolist()]}
-    save_graph(graph, model, path, {"features": n_features, "scores": n_classes, "probabilities": n_classes}, known)
+    metadata = {"classes": [str(name) for name in model.classes_.tolist()]}
+    save_graph(graph, model, path, {"features": n_features, "scores": n_classes, "probabilities": n_classes}, metadata)
 
 
 def _add_vectors(graph: OnnxGraph, model: Prototypes) -> str:
     """The vectors of all encoders together (see `encoder_adapter.concatenate_vectors`)."""
-    found = [_add_encoder(graph, one) for one in (model.encoder_, *model.extra_encoders_)]
-    if len(found) == 1:
-        return found[0]
-    first = encoder_adapter.first_vector_length(len(found))
-    lengths = [first, *[np.sqrt(2) * first] * (len(found) - 1)]
-    scaled = [
-        graph.add("Mul", graph.normalize_rows(x), graph.constant(size)) for x, size in zip(found, lengths, strict=True)
+    vectors = [_add_encoder(graph, one) for one in (model.encoder_, *model.extra_encoders_)]
+    if len(vectors) == 1:
+        return vectors[0]
+    first = encoder_adapter.first_vector_length(len(vectors))
+    lengths = [first, *[np.sqrt(2) * first] * (len(vectors) - 1)]
+    scaled_vectors = [
+        graph.add("Mul", graph.normalize_rows(x), graph.constant(size))
+        for x, size in zip(vectors, lengths, strict=True)
     ]
-    return graph.add("Concat", *scaled, axis=1)
+    return graph.add("Concat", *scaled_vectors, axis=1)
 
 
 def _add_encoder(graph: OnnxGraph, encoder: Any) -> str:
     if isinstance(encoder, encoder_adapter.ModuleEncoder):
         raise TypeError(
-            f"encoder is a {type(encoder.network_).__name__} of your own, which has no ONNX graph here: write it with "
-            "torch.onnx, or take an encoder of the library"
+            f"encoder is a custom {type(encoder.network_).__name__}, which has no ONNX graph here: export it with "
+            "torch.onnx, or use an encoder of the library"
         )
     return add_encoder(graph, encoder, "x")
 
@@ -58,13 +59,13 @@ def _add_encoder(graph: OnnxGraph, encoder: Any) -> str:
 def _add_scores(graph: OnnxGraph, model: Prototypes, vectors: str) -> str:
     """(item, class), by S to the most similar prototype of each class, by the dense layer, or the mean of both."""
     model._refuse_dense_head()
-    found = []
+    scores = []
     if model.inference != "dense":
         each = _add_similarities(graph, model.network_.similarity, model.prototypes_, vectors)
-        found.append(_add_class_maxima(graph, each, model.owners_))
+        scores.append(_add_class_maxima(graph, each, model.owners_))
     if model.inference != "similarity":
-        found.append(_add_dense(graph, model, vectors))
-    return found[0] if len(found) == 1 else graph.add("Mean", *found)
+        scores.append(_add_dense(graph, model, vectors))
+    return scores[0] if len(scores) == 1 else graph.add("Mean", *scores)
 
 
 def _add_class_maxima(graph: OnnxGraph, each: str, owners: NDArray[np.int64]) -> str:
@@ -78,11 +79,11 @@ def _add_similarities(graph: OnnxGraph, similarity: nn.Module, prototypes: NDArr
     """S of every vector and every prototype, (item, prototype)."""
     if isinstance(similarity, CosineSimilarity):
         scale = float(similarity.log_scale.detach().exp())
-        scaled = graph.add("Mul", _add_cosines(graph, prototypes, vectors), graph.constant(scale))
-        return graph.add("Add", scaled, graph.constant(float(similarity.bias.detach())))
+        scaled_cosines = graph.add("Mul", _add_cosines(graph, prototypes, vectors), graph.constant(scale))
+        return graph.add("Add", scaled_cosines, graph.constant(float(similarity.bias.detach())))
     if isinstance(similarity, FusedSimilarity):
-        learned = _add_perceptron(graph, similarity.learned, prototypes, vectors)
-        return _add_log_odds(graph, learned, _add_cosines(graph, prototypes, vectors))
+        learned_scores = _add_perceptron(graph, similarity.learned, prototypes, vectors)
+        return _add_log_odds(graph, learned_scores, _add_cosines(graph, prototypes, vectors))
     assert isinstance(similarity, Similarity)
     return _add_perceptron(graph, similarity, prototypes, vectors)
 
@@ -97,21 +98,23 @@ def _add_perceptron(graph: OnnxGraph, similarity: Similarity, prototypes: NDArra
     weights = similarity._weights()
     of_u, of_v = (to_numpy(side).astype(np.float64) for side in weights.sides)
     bias_u, bias_v = (to_numpy(bias).astype(np.float64) for bias in weights.biases)
-    known = graph.constant(np.asarray(prototypes, np.float64) @ of_u + bias_u)
-    asked = graph.add("Add", graph.add("MatMul", vectors, graph.constant(of_v)), graph.constant(bias_v))
-    hidden = graph.add("Add", graph.add("Unsqueeze", asked, graph.integers([1])), known)  # (item, prototype, hidden)
+    prototype_side = graph.constant(np.asarray(prototypes, np.float64) @ of_u + bias_u)
+    vector_side = graph.add("Add", graph.add("MatMul", vectors, graph.constant(of_v)), graph.constant(bias_v))
+    hidden = graph.add(
+        "Add", graph.add("Unsqueeze", vector_side, graph.integers([1])), prototype_side
+    )  # (item, prototype, hidden)
     active = graph.add("LeakyRelu", hidden, alpha=float(weights.slope))
-    found = graph.add("MatMul", active, graph.constant(to_numpy(weights.last)))
-    return graph.add("Add", found, graph.constant(weights.constant))
+    products = graph.add("MatMul", active, graph.constant(to_numpy(weights.last)))
+    return graph.add("Add", products, graph.constant(weights.constant))
 
 
 def _add_log_odds(graph: OnnxGraph, learned: str, cosine: str) -> str:
     """log p − log(1 − p) of the mean of σ(S) and (1 + cos) / 2."""
-    bounded = graph.add("Clip", cosine, graph.constant(-1.0), graph.constant(1.0))
+    clipped_cosine = graph.add("Clip", cosine, graph.constant(-1.0), graph.constant(1.0))
     logs = []
     for sign in (1.0, -1.0):
         one = graph.add("Sigmoid", graph.add("Mul", learned, graph.constant(sign)))
-        half = graph.add("Mul", bounded, graph.constant(sign / 2))
+        half = graph.add("Mul", clipped_cosine, graph.constant(sign / 2))
         both = graph.add("Add", one, graph.add("Add", half, graph.constant(0.5)))
         logs.append(graph.add("Log", graph.add("Max", both, graph.constant(np.finfo(np.float32).tiny))))
     return graph.add("Sub", *logs)

@@ -1,4 +1,4 @@
-"""How alike two vectors are: `Similarity`, a perceptron of both; `CosineSimilarity`; and `FusedSimilarity`, their mean.
+"""Similarity of two vectors: `Similarity`, a perceptron of both; `CosineSimilarity`; and `FusedSimilarity`, their mean.
 
 With gradients they compute tensors, without gradients arrays: `scores`, `top_k` and `group_maxima`, block by block. The
 first layer of the perceptron is computed once per vector, and a compiled kernel does the rest of every pair.
@@ -35,7 +35,7 @@ Array = NDArray[Any]
 Ids = NDArray[np.int64]
 SimilarityKind = Literal["learned", "cosine", "fused"]
 
-_MAX_SIDE_UNITS = 1 << 21  # hidden units of a block of vectors: at 512 of them 4 096 vectors, some 25 MB
+_MAX_SIDE_UNITS = 1 << 21  # hidden units of a block of vectors: 4 096 vectors of 512 units, some 25 MB
 MAX_SIMILARITIES = 1 << 20  # similarities in memory at a time, a few times in double precision
 _INITIAL_SCALE = 10.0  # of cosines in a softmax, before training
 _SCALE_BOUNDS = (0.1, 1000.0)  # of s, which stays finite if the cosines of all pairs nearly coincide
@@ -89,7 +89,7 @@ class SideActivations(NamedTuple):
 
 
 class Similarity(nn.Module):
-    """How alike two vectors are, S(u, v) = w·φ(W[u; v] + b) + c, with φ the leaky ReLU; σ(S) ≥ ½ is "the same".
+    """The similarity of two vectors, S(u, v) = w·φ(W[u; v] + b) + c, with φ the leaky ReLU; σ(S) ≥ ½ is "the same".
 
     W[u; v] = W₁u + W₂v, so the first layer is a product per vector, and only the activation is computed per pair.
     S(u, v) is not S(v, u), and S(u, u) is not the largest of all: it is a learned similarity, not a distance. In
@@ -102,7 +102,7 @@ class Similarity(nn.Module):
     hidden : int
         Units of the hidden layer.
     dropout : float
-        Share of the hidden units that is dropped in training.
+        Fraction of the hidden units that is dropped in training.
     slope : float
         Slope of φ below 0.
     symmetrize : bool
@@ -129,7 +129,7 @@ class Similarity(nn.Module):
         self.symmetrize = check_bool(symmetrize, "symmetrize")
         rate = check_float(dropout, "dropout", 0)
         if rate >= 1:
-            raise ValueError(f"dropout={dropout}: expected a share of at least 0 and below 1")
+            raise ValueError(f"dropout={dropout}: expected a fraction of at least 0 and below 1")
         self.first = nn.Linear(2 * self.n_features, check_int(hidden, "hidden", 1))
         self.dropout = nn.Dropout(rate)
         self.last = nn.Linear(self.first.out_features, 1)
@@ -171,8 +171,8 @@ class Similarity(nn.Module):
         >>> similarity.scores(np.zeros((2, 3)), np.ones((5, 3))).shape
         (2, 5)
         """
-        wanted = threads or native.thread_count()
-        return pair_scores(self._weights(), *self._validate_arrays(u, v, wanted), wanted)
+        n_threads = threads or native.thread_count()
+        return pair_scores(self._weights(), *self._validate_arrays(u, v, n_threads), n_threads)
 
     def top_k(
         self, u: NDArray[Any] | PrecomputedSide, v: NDArray[Any], k: int = 1, *, threads: int | None = None
@@ -181,11 +181,11 @@ class Similarity(nn.Module):
 
         The most similar comes first, and of equals the earlier row. Memory does not grow with n × m.
         """
-        wanted = threads or native.thread_count()
-        first, second = self._validate_arrays(u, v, wanted)
+        n_threads = threads or native.thread_count()
+        first, second = self._validate_arrays(u, v, n_threads)
         if not 1 <= check_int(k, "k") <= len(first):
             raise ValueError(f"k={k}: expected at least 1 and at most {len(first)}, the rows of u")
-        return top_k_scores(self._weights(), first, second, k, wanted)
+        return top_k_scores(self._weights(), first, second, k, n_threads)
 
     def group_maxima(
         self,
@@ -196,8 +196,8 @@ class Similarity(nn.Module):
         threads: int | None = None,
     ) -> NDArray[Any]:
         """For every row of v the largest S in every group of rows of u, (m, group); group g begins at starts[g]."""
-        wanted = threads or native.thread_count()
-        first, second = self._validate_arrays(u, v, wanted)
+        n_threads = threads or native.thread_count()
+        first, second = self._validate_arrays(u, v, n_threads)
         begin = validate_array(starts, "starts")
         if begin.ndim != 1 or begin.dtype.kind not in "iu":
             raise TypeError(f"starts has dtype {begin.dtype} and shape {begin.shape}: expected whole numbers (group,)")
@@ -206,7 +206,7 @@ class Similarity(nn.Module):
             raise ValueError(
                 f"starts={begin.tolist()[:5]}: expected numbers that rise from 0 and are below {len(first)}"
             )
-        return group_max_scores(self._weights(), first, second, begin, wanted)
+        return group_max_scores(self._weights(), first, second, begin, n_threads)
 
     def precompute(self, u: NDArray[Any], *, threads: int | None = None) -> PrecomputedSide:
         """The first-layer activations of u, which `scores`, `top_k` and `group_maxima` take in place of u.
@@ -226,8 +226,8 @@ class Similarity(nn.Module):
         return SideActivations(first, second, torch.cat([weight, weight]) / 2)
 
     def _second_layer(self, hidden: Tensor, weight: Tensor) -> Tensor:
-        found: Tensor = self.dropout(F.leaky_relu(hidden, self.slope)) @ weight + self.last.bias[0]
-        return found
+        scores: Tensor = self.dropout(F.leaky_relu(hidden, self.slope)) @ weight + self.last.bias[0]
+        return scores
 
     def _weights(self) -> SimilarityWeights:
         of_u, of_v = torch.split(self.first.weight.detach().cpu(), self.n_features, 1)
@@ -268,13 +268,13 @@ class Similarity(nn.Module):
         return last[2]
 
     def _validate_array(self, side: Any, name: str) -> NDArray[Any]:
-        found = validate_array(side, name)
-        if found.ndim != 2 or found.shape[1] != self.n_features:
+        array = validate_array(side, name)
+        if array.ndim != 2 or array.shape[1] != self.n_features:
             raise ValueError(
-                f"{name} has shape {found.shape}: expected (item, {self.n_features}), the features that this "
-                "Similarity was made for"
+                f"{name} has shape {array.shape}: expected (item, {self.n_features}), the number of features of "
+                "this Similarity"
             )
-        return found.astype(np.float64 if found.dtype == np.float64 else np.float32, copy=False)
+        return array.astype(np.float64 if array.dtype == np.float64 else np.float32, copy=False)
 
     def _validate_tensor(self, side: Tensor, name: str) -> Tensor:
         if not isinstance(side, Tensor) or not side.is_floating_point():
@@ -282,8 +282,8 @@ class Similarity(nn.Module):
             raise TypeError(f"{name} is {what}: expected a tensor of floating point numbers (…, feature)")
         if not side.ndim or side.shape[-1] != self.n_features:
             raise ValueError(
-                f"{name} has shape {tuple(side.shape)}: expected (…, {self.n_features}), the features that this "
-                "Similarity was made for"
+                f"{name} has shape {tuple(side.shape)}: expected (…, {self.n_features}), the number of features of "
+                "this Similarity"
             )
         return match_weights(self, side, name)
 
@@ -297,7 +297,7 @@ class LearnedSimilarity:
     hidden : int
         Hidden units of the perceptron.
     dropout : float
-        Share of the hidden units that is dropped in training.
+        Fraction of the hidden units that is dropped in training.
     symmetrize : bool
         Whether it is symmetric, S(x, y) = S(y, x), by the mean of both orders.
     with_cosine : bool
@@ -327,7 +327,7 @@ class LearnedSimilarity:
         return "fused" if self.with_cosine else "learned"
 
     def build_module(self, n_features: int) -> Similarity | FusedSimilarity:
-        """A new module for vectors of so many features."""
+        """A new module for vectors of `n_features` features."""
         learned = Similarity(n_features, hidden=self.hidden, dropout=self.dropout, symmetrize=self.symmetrize)
         return FusedSimilarity(learned) if self.with_cosine else learned
 
@@ -358,9 +358,9 @@ class BlockwiseSearch:
 
     def group_maxima(self, u: Array, v: Array, starts: Ids) -> Array:
         """For every row of v the largest in every group of rows of u, (m, group); group g begins at starts[g]."""
-        found = ((rows, self.scores(u[rows], v).T) for rows in _row_blocks(len(u), len(v)))
+        blocks = ((rows, self.scores(u[rows], v).T) for rows in _row_blocks(len(u), len(v)))
         return merge_group_maxima(
-            ((rows, np.maximum.reduceat(some, group_starts_in_rows(starts, rows), axis=1)) for rows, some in found),
+            ((rows, np.maximum.reduceat(some, group_starts_in_rows(starts, rows), axis=1)) for rows, some in blocks),
             starts,
         )
 
@@ -388,8 +388,8 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
 
     def scores(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """The same of arrays, without gradients: in double precision, then rounded to that of u and v."""
-        found = float(self.log_scale.detach().exp()) * cosine_matrix(u, v) + float(self.bias.detach())
-        return found.astype(np.result_type(u, v), copy=False)
+        similarities = float(self.log_scale.detach().exp()) * cosine_matrix(u, v) + float(self.bias.detach())
+        return similarities.astype(np.result_type(u, v), copy=False)
 
     def fit_scale(self, vectors: NDArray[Any], codes: NDArray[np.int64], rng: np.random.Generator) -> None:
         """s and b by logistic regression on pairs of these vectors, as many of one class as of two.
@@ -406,8 +406,8 @@ class CosineSimilarity(BlockwiseSearch, nn.Module):
         other = np.stack([first, second], axis=1)[~same]
         pairs = np.concatenate([own, other[: len(own)]])
         unit = normalize_vectors(np.asarray(vectors, np.float64))
-        found = (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
-        scale, bias = _fit_logistic(found, np.arange(len(pairs)) < len(own))
+        cosines = (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
+        scale, bias = _fit_logistic(cosines, np.arange(len(pairs)) < len(own))
         with torch.no_grad():
             self.log_scale.fill_(np.log(scale))
             self.bias.fill_(bias)
@@ -448,8 +448,8 @@ class FusedSimilarity(BlockwiseSearch, nn.Module):
 def _log_odds(learned: Tensor, cosine: Tensor) -> Tensor:
     """log p − log(1 − p) of the mean of both, from p and 1 − p separately, as one of them may be very small."""
     tiny = torch.finfo(learned.dtype).tiny
-    bounded = cosine.clamp(-1, 1)
-    for_it, against = (torch.sigmoid(sign * learned) + (1 + sign * bounded) / 2 for sign in (1, -1))
+    clipped_cosine = cosine.clamp(-1, 1)
+    for_it, against = (torch.sigmoid(sign * learned) + (1 + sign * clipped_cosine) / 2 for sign in (1, -1))
     return for_it.clamp(min=tiny).log() - against.clamp(min=tiny).log()
 
 
@@ -474,11 +474,11 @@ def top_k_scores(
     values, ids = np.empty((len(v), k), v.dtype), np.empty((len(v), k), np.int64)
     layer = weights.second_layer(v.dtype)
     for columns, right in _hidden_blocks(weights, v, 1, threads):
-        found = (
+        blocks = (
             (rows, *native_similarity.best_scores(left, right, layer, min(k, len(left)), threads=threads))
             for rows, left in _hidden_blocks(weights, u, 0, threads)
         )
-        values[columns], ids[columns] = merge_top_k(found, k)
+        values[columns], ids[columns] = merge_top_k(blocks, k)
     return values, ids
 
 
@@ -489,14 +489,14 @@ def group_max_scores(
     out = np.empty((len(v), len(starts)), v.dtype)
     layer = weights.second_layer(v.dtype)
     for columns, right in _hidden_blocks(weights, v, 1, threads):
-        found = (
+        blocks = (
             (
                 rows,
                 native_similarity.group_maxima(left, right, layer, group_starts_in_rows(starts, rows), threads=threads),
             )
             for rows, left in _hidden_blocks(weights, u, 0, threads)
         )
-        out[columns] = merge_group_maxima(found, starts)
+        out[columns] = merge_group_maxima(blocks, starts)
     return out
 
 
@@ -519,11 +519,11 @@ def _first_layer(side: Array, weight: Tensor, bias: Tensor, threads: int) -> Arr
     exact = side.dtype == np.float64 or not is_batch_invariant(n_features, n_hidden, threads)
     dtype = torch.float64 if exact else torch.float32
     with torch.no_grad(), torch_threads(threads):
-        found = batch_invariant.matmul_with_bias(torch.tensor(side, dtype=dtype), weight.to(dtype), bias.to(dtype))
-    return np.ascontiguousarray(found.numpy().astype(side.dtype, copy=False))
+        hidden = batch_invariant.matmul_with_bias(torch.tensor(side, dtype=dtype), weight.to(dtype), bias.to(dtype))
+    return np.ascontiguousarray(hidden.numpy().astype(side.dtype, copy=False))
 
 
-def merge_top_k(found: Iterable[tuple[slice, Array, Ids]], k: int) -> tuple[Array, Ids]:
+def merge_top_k(blocks: Iterable[tuple[slice, Array, Ids]], k: int) -> tuple[Array, Ids]:
     """The k largest of several blocks of rows; of equals those of the earlier block, as in stable sorting.
 
     >>> one = slice(0, 2), np.array([[3.0, 1.0]]), np.array([[1, 0]])
@@ -532,7 +532,7 @@ def merge_top_k(found: Iterable[tuple[slice, Array, Ids]], k: int) -> tuple[Arra
     (array([[3., 3.]]), array([[1, 2]]))
     """
     values, ids = None, None
-    for rows, some, theirs in found:
+    for rows, some, theirs in blocks:
         places = theirs + rows.start
         values = some if values is None else np.concatenate([values, some], axis=1)
         ids = places if ids is None else np.concatenate([ids, places], axis=1)
@@ -543,10 +543,10 @@ def merge_top_k(found: Iterable[tuple[slice, Array, Ids]], k: int) -> tuple[Arra
     return values, ids
 
 
-def merge_group_maxima(found: Iterable[tuple[slice, Array]], starts: Ids) -> Array:
+def merge_group_maxima(blocks: Iterable[tuple[slice, Array]], starts: Ids) -> Array:
     """The largest of every group, (item, group), from those of blocks of rows, which may cut a group."""
     out = None
-    for rows, some in found:
+    for rows, some in blocks:
         if out is None:
             out = np.full((len(some), len(starts)), -np.inf, some.dtype)
         groups = groups_in_rows(starts, rows)
@@ -566,8 +566,8 @@ def groups_in_rows(starts: Ids, rows: slice) -> slice:
 
 def group_starts_in_rows(starts: Ids, rows: slice) -> Ids:
     """Where these groups begin within the block."""
-    found: Ids = np.maximum(starts[groups_in_rows(starts, rows)] - rows.start, 0)
-    return found
+    local_starts: Ids = np.maximum(starts[groups_in_rows(starts, rows)] - rows.start, 0)
+    return local_starts
 
 
 def _row_blocks(n_rows: int, n_others: int) -> Iterator[slice]:
@@ -586,20 +586,20 @@ def _fit_logistic(x: NDArray[np.float64], same: NDArray[np.bool_]) -> tuple[floa
     n_same, n_other = int(same.sum()), int((~same).sum())
     targets = np.where(same, (n_same + 1) / (n_same + 2), 1 / (n_other + 2))
     middle = x.mean()  # centred, s and the offset are nearly independent; otherwise optimization stops too early
-    apart = x - middle
+    centred_x = x - middle
 
     def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         scale = np.exp(at[0])
-        scores = scale * apart + at[1]
+        scores = scale * centred_x + at[1]
         rest = expit(scores) - targets
         value = np.logaddexp(0, scores) - targets * scores
-        return float(value.mean()), np.array([(rest * apart).mean() * scale, rest.mean()])
+        return float(value.mean()), np.array([(rest * centred_x).mean() * scale, rest.mean()])
 
     begin = np.array([np.log(_INITIAL_SCALE), _INITIAL_SCALE * (middle - 0.5)])
     bounds = [tuple(np.log(_SCALE_BOUNDS)), (None, None)]
-    found = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds)
-    scale = float(np.exp(found.x[0]))
-    return scale, float(found.x[1] - scale * middle)
+    solution = minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds)
+    scale = float(np.exp(solution.x[0]))
+    return scale, float(solution.x[1] - scale * middle)
 
 
 def cosine_matrix(u: NDArray[Any], v: NDArray[Any]) -> NDArray[np.float64]:

@@ -29,8 +29,8 @@ _MAX_SIMILARITIES = 1 << 22  # similarities in double precision in memory at a t
 
 
 def _check_prototypes(value: Any, name: str) -> Any:
-    given = components.unfreeze(value)
-    if given is not None and not isinstance(given, Prototypes):
+    model = components.unfreeze(value)
+    if model is not None and not isinstance(model, Prototypes):
         raise TypeError(f"{name}={value!r:.80}: expected timelike.Prototypes(), fitted or not, or None")
     return value
 
@@ -44,10 +44,10 @@ class SimilarityMetric(FittedMetric):
 
         S̄(x, y) = (S(E(x), E(y)) + S(E(y), E(x))) / 2
 
-    is the mean of both orders, so that d is symmetric; d < ½ if x and y are more likely of one class than not, which
-    need not be a known one. Everything that takes a metric can use it: `Neighbors`, `Verifier`, `Fused`, clustering.
-    It lacks other properties of a distance: a sequence need not be at 0 from itself, and the triangle inequality may be
-    violated. `metric_violations(X)` measures both.
+    is the mean of both orders, so that d is symmetric; d < ½ if x and y are more likely of one class than not, known or
+    not. Everything that takes a metric can use it: `Neighbors`, `Verifier`, `Fused`, clustering. It lacks other
+    properties of a distance: a sequence need not be at 0 from itself, and the triangle inequality may be violated.
+    `metric_violations(X)` measures both.
 
     `prototypes.metric()` returns that of a fitted model.
 
@@ -93,41 +93,43 @@ class SimilarityMetric(FittedMetric):
     @classmethod
     def from_fitted(cls, fitted: Prototypes) -> Self:
         """The metric of a fitted model, of which it keeps a copy."""
-        made = cls(components.unfitted_copy(fitted))
-        with made._atomic_fit():
-            made._set_prototypes(copy.deepcopy(fitted))
-        return made
+        metric = cls(components.unfitted_copy(fitted))
+        with metric._atomic_fit():
+            metric._set_prototypes(copy.deepcopy(fitted))
+        return metric
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the prototypes, unless they are fitted, to sequences and their classes."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
-            given = components.unfreeze(_default_prototypes(self.prototypes))
-            found = components.fitted_copy(given, sequences, y)
-            found._refuse_frame(sequences.frame, "X")
-            self._set_prototypes(found)
+            model = components.unfreeze(_default_prototypes(self.prototypes))
+            fitted_model = components.fitted_copy(model, sequences, y)
+            fitted_model._refuse_frame(sequences.frame, "X")
+            self._set_prototypes(fitted_model)
         return self
 
-    def _set_prototypes(self, fitted: Any) -> None:
-        self.prototypes_, self.frame_ = fitted, fitted.frame_
-        if hasattr(fitted, "n_features_in_"):
-            self.n_features_in_ = fitted.n_features_in_
+    def _set_prototypes(self, model: Any) -> None:
+        self.prototypes_, self.frame_ = model, model.frame_
+        if hasattr(model, "n_features_in_"):
+            self.n_features_in_ = model.n_features_in_
 
     def _takes_missing(self) -> bool:
-        found = getattr(self, "prototypes_", None) or components.unfreeze(_default_prototypes(self.prototypes))
-        return isinstance(found, Prototypes) and found._takes_missing()
+        model = getattr(self, "prototypes_", None) or components.unfreeze(_default_prototypes(self.prototypes))
+        return isinstance(model, Prototypes) and model._takes_missing()
 
     # --- comparing -----------------------------------------------------------------------------------------------
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = self.prototypes_._encode_sequences(sequences, threads)
-        return found
+        vectors: NDArray[np.float32] = self.prototypes_._encode_sequences(sequences, threads)
+        return vectors
 
-    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
-        rows = max(1, _MAX_SIMILARITIES // max(1, len(known)))
-        for begin in range(0, len(asked), rows):
+    def _compare_precomputed(self, queries: Any, references: Any, out: NDArray[Any], threads: int) -> None:
+        rows = max(1, _MAX_SIMILARITIES // max(1, len(references)))
+        for begin in range(0, len(queries), rows):
             # σ(−S) and not 1 − σ(S), which would be 0 for all very similar sequences
-            out[begin : begin + rows] = expit(-self._symmetric_scores(asked[begin : begin + rows], known, threads))
+            out[begin : begin + rows] = expit(
+                -self._symmetric_scores(queries[begin : begin + rows], references, threads)
+            )
 
     def _fill_matrix(
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback
@@ -139,8 +141,8 @@ class SimilarityMetric(FittedMetric):
 
     def _pair_scores(self, first: Any, second: Any, threads: int) -> Floats:
         with torch_threads(threads):
-            found: Floats = self.prototypes_.network_.similarity.scores(first, second).astype(np.float64)
-        return found
+            scores: Floats = self.prototypes_.network_.similarity.scores(first, second).astype(np.float64)
+        return scores
 
     def _symmetric_scores(self, first: Any, second: Any, threads: int) -> Floats:
         """S̄, computed even if S is symmetric, so that it is so to the last bit."""
@@ -157,13 +159,13 @@ class SimilarityMetric(FittedMetric):
         >>> import timelike as tl
         >>> X = np.sin(np.arange(30) / np.repeat([2, 4], 6)[:, None] + np.arange(12)[:, None])
         >>> model = tl.Prototypes(similarity_fn="learned", max_steps=20, random_state=0).fit(X, np.repeat([0, 1], 6))
-        >>> found = model.metric().metric_violations(X, n_triples=100, random_state=0)
-        >>> found.max_asymmetry < 1e-5, found.mean_self_distance < 0.5  # symmetrize=True is the default
+        >>> violations = model.metric().metric_violations(X, n_triples=100, random_state=0)
+        >>> violations.max_asymmetry < 1e-5, violations.mean_self_distance < 0.5  # symmetrize=True is the default
         (True, True)
         """
         sequences = self._validate_predict_input(X)
         if len(sequences) < 3:
-            raise ValueError(f"X holds {len(sequences)} sequences: expected three at least, for triples")
+            raise ValueError(f"X holds {len(sequences)} sequences: expected at least three, for triples")
         threads = check_n_jobs(None)
         vectors = self._precompute_items(sequences, threads)
         scores = self._pair_scores(vectors, vectors, threads)
@@ -172,10 +174,10 @@ class SimilarityMetric(FittedMetric):
     def kernel(self, X: Any, Y: Any = None, *, psd: PsdCorrection | None = "clip") -> GramMatrix:
         """σ(S̄) of X with itself, or with a gallery Y, as a positive semidefinite kernel: `matrix` (len X, len Y).
 
-        σ(S̄) need not be one. With `psd="clip"` its negative eigenvalues are set to 0, and the result says how many
-        there were and their share of the trace. With Y, rows are projected onto the remaining eigenvectors of Y with
-        itself: train on `kernel(Y)` and predict with `kernel(X, Y)`, where an item of Y has the same numbers as in
-        `kernel(Y)`. With `psd=None` the similarities are unchanged.
+        σ(S̄) need not be one. With `psd="clip"` its negative eigenvalues are set to 0, and the result has their number
+        and their fraction of the trace. With Y, rows are projected onto the remaining eigenvectors of Y with itself:
+        train on `kernel(Y)` and predict with `kernel(X, Y)`, where an item of Y has the same numbers as in `kernel(Y)`.
+        With `psd=None` the similarities are unchanged.
 
         >>> import numpy as np
         >>> import timelike as tl

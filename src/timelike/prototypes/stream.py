@@ -59,7 +59,7 @@ class Recognition(NamedTuple):
 
 
 class PrototypeStream:
-    """Takes one sample at a time; at some of them it looks, and decides if it can. A decision is final.
+    """Takes one sample at a time; at some of them it decides if it is certain. A decision is final.
 
     `recognize` maps vectors (item, feature) to classes; `inner` is the stream of the encoder.
     """
@@ -81,19 +81,21 @@ class PrototypeStream:
         self.n_samples += 1
         place = int(np.searchsorted(self._bounds.looks, self.n_samples))
         if place < len(self._bounds.looks) and self._bounds.looks[place] == self.n_samples:
-            seen = self._recognize()
-            sure = seen.probability >= self._bounds.probability and seen.novelty <= self._bounds.novelty
-            self.recognition = seen._replace(is_certain=bool(sure))
+            recognition = self._recognize()
+            is_certain = (
+                recognition.probability >= self._bounds.probability and recognition.novelty <= self._bounds.novelty
+            )
+            self.recognition = recognition._replace(is_certain=bool(is_certain))
         return self.recognition
 
     def finish(self) -> Recognition:
         """The final decision, when no further sample comes: a class, or None for a sequence that is like no class."""
         if self._vector is None:
-            raise ValueError("the stream has seen no sample: push() some before finish()")
+            raise ValueError("the stream has no samples: push() some before finish()")
         if not self.recognition.is_certain:
-            seen = self._recognize()
-            strange = seen.novelty > self._bounds.novelty
-            self.recognition = seen._replace(label=None if strange else seen.label, is_certain=True)
+            recognition = self._recognize()
+            is_unknown = recognition.novelty > self._bounds.novelty
+            self.recognition = recognition._replace(label=None if is_unknown else recognition.label, is_certain=True)
         return self.recognition
 
     def _recognize(self) -> Recognition:
@@ -112,7 +114,7 @@ def calibrate_bounds(
     error_rate: float,
     inference: str,
 ) -> RecognitionBounds:
-    """Bounds from what was recognized in prefixes at every look; items beyond `codes` are of no class."""
+    """Bounds from the recognized prefixes at every look; items beyond `codes` are of no class."""
     n_unknown = len(recognized[0].labels) - len(codes)
     truth = np.append(codes, np.full(n_unknown, -1))
     right = np.stack([np.searchsorted(classes, one.labels) == truth for one in recognized])
@@ -151,16 +153,16 @@ def min_probability(sure: NDArray[np.float64], right: NDArray[np.bool_], share: 
     >>> min_probability(sure, right, 0.1)
     inf
     """
-    n_items, found = sure.shape[1], np.inf
-    every = np.unique(sure[np.isfinite(sure)])
-    for least in every[:: -max(1, len(every) // _MAX_CANDIDATES)]:
-        decided = sure >= least
-        first = decided.argmax(axis=0)
-        wrong = decided.any(axis=0) & ~right[first, np.arange(n_items)]
-        if (wrong.sum() + 1) / (n_items + 1) > share:
+    n_items, bound = sure.shape[1], np.inf
+    candidates = np.unique(sure[np.isfinite(sure)])
+    for least in candidates[:: -max(1, len(candidates) // _MAX_CANDIDATES)]:
+        is_decided = sure >= least
+        first = is_decided.argmax(axis=0)
+        is_wrong = is_decided.any(axis=0) & ~right[first, np.arange(n_items)]
+        if (is_wrong.sum() + 1) / (n_items + 1) > share:
             break
-        found = float(least)
-    return found
+        bound = float(least)
+    return bound
 
 
 def choose_looks(lengths: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -115,19 +115,19 @@ def prepare_trials(
 
 
 def _prepare_cohort(
-    scorer: Scorer, known: PrecomputedExamples, cohort: Sequences, classes: NDArray[Any], least: float | None
+    scorer: Scorer, items: PrecomputedExamples, cohort: Sequences, classes: NDArray[Any], least: float | None
 ) -> CalibrationCohort:
     cohort_items = scorer.precompute(cohort)
     codes_by_label = {label: i for i, label in enumerate(classes.tolist())}
     names = [None] * len(cohort) if cohort.labels is None else cohort.labels.tolist()
     codes = np.array([codes_by_label.get(name, -1) for name in names], np.int64)
     return CalibrationCohort(
-        cohort_items, codes, min_deviation(scorer.scores(known, cohort_items)) if least is None else least
+        cohort_items, codes, min_deviation(scorer.scores(items, cohort_items)) if least is None else least
     )
 
 
 class CalibrationResult(NamedTuple):
-    """Thresholds by number of examples, the promised rate, shares of wrongly decided pairs, and numbers of pairs."""
+    """Thresholds by number of examples, the promised rate, fractions of wrongly decided pairs, and numbers of pairs."""
 
     thresholds: dict[int, float]
     promised_rate: float

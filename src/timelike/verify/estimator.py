@@ -61,8 +61,8 @@ class Verifier(Model):
     of score normalization in multilingual speaker recognition", 2017). A deviation is at least a hundredth of that of
     all scores, so that copies in a cohort do no harm.
 
-    Use it for claims such as "this is Anna": thresholds come from pairs of identities that the metric need not know. If
-    all identities are known beforehand and every query is one of them, a classifier is better. A metric that
+    Use it for claims such as "this is Anna": thresholds come from pairs of identities that need not be known to the
+    metric. If all identities are known beforehand and every query is one of them, a classifier is better. A metric that
     learned classes with a network often recognizes only these: for strangers, try `Discriminant(classes="open")`, or
     `Fused` of it and an elastic distance.
 
@@ -85,11 +85,11 @@ class Verifier(Model):
         The lowest score that is accepted; `thresholds_` has one threshold for each number of examples.
     promised_rate_ : float
         The largest probability with which a pair of two new identities is accepted: `false_accept`, or, with too few
-        identities, 1 / (n + 1) for n pairs without a common identity, plus the share of calibration pairs accepted.
+        identities, 1 / (n + 1) for n pairs without a common identity, plus the fraction of calibration pairs accepted.
         Exact for one draw of such pairs; for the threshold that 60 % of many draws keep, `false_accept` / 0.6 is
         proven, and simulations keep `false_accept`.
     false_accept_, false_reject_ : float
-        Shares of the calibration pairs that the threshold decides wrongly; `n_impostors_` and `n_genuine_` are the
+        Fractions of the calibration pairs that the threshold decides wrongly; `n_impostors_` and `n_genuine_` are the
         numbers of pairs, `n_identities_` that of identities.
     enrolled_ : dict
         The examples of every identity.
@@ -162,9 +162,9 @@ class Verifier(Model):
 
         Calibrate with other sequences: pairs that the metric was trained on look safer than they are.
         """
-        with self._atomic_change() as made, made._atomic_fit():
-            sequences = made._validate_fit_input(X)
-            made._set_metric(metric_names.fit_metric_copy(made.metric, sequences, y))
+        with self._atomic_change() as verifier, verifier._atomic_fit():
+            sequences = verifier._validate_fit_input(X)
+            verifier._set_metric(metric_names.fit_metric_copy(verifier.metric, sequences, y))
         return self
 
     def calibrate(
@@ -179,9 +179,9 @@ class Verifier(Model):
     ) -> Self:
         """Set the threshold by pairs of sequences that the metric was not trained on; y, or X's labels, are identities.
 
-        Every pair of two identities is an impostor pair. At the threshold, two new identities like these are taken for
-        one with a probability of at most `false_accept`. What counts is the number of identities, not that of pairs:
-        m identities make m / 2 pairs without a common identity, of which at most `false_accept` (m / 2 + 1) − 1 are
+        Every pair of two identities is an impostor pair. At the threshold, two new identities like these are mistaken
+        for one with a probability of at most `false_accept`. The number of identities matters, not that of pairs: m
+        identities make m / 2 pairs without a common identity, of which at most `false_accept` (m / 2 + 1) − 1 are
         accepted (decision 0057). That is exact for one draw of such pairs. The threshold is one that 60 % of many draws
         keep: `false_accept` / 0.6 is proven for it, and simulations keep `false_accept`. Impostors with equal scores
         are accepted all or none.
@@ -192,14 +192,14 @@ class Verifier(Model):
         another `Verifier` with identities of that kind alone.
 
         Fewer than 2 / `false_accept` − 2 identities, 198 for 0.01, cannot promise it: the threshold then keeps the rate
-        for every two identities of X by themselves, and a `CalibrationWarning` says what is promised instead, as
-        `promised_rate_` does.
+        for every two identities of X by themselves, and a `CalibrationWarning` and `promised_rate_` state the rate that
+        is promised instead.
 
-        Several examples of one identity score otherwise than one, so there is a threshold for every number of them
+        Several examples of one identity score differently from one, so there is a threshold for every number of them
         (1, 2, 3, 5, 8, … as far as X has them for enough identities). In between, and beyond, the rate holds too: the
-        nearest of several examples is accepted by the threshold of the next larger number, a mean vector is that of the
-        next smaller number of examples, and of more examples than the largest number so many are compared, always the
-        same. Scores by `aggregation="mean"` have the threshold of the next smaller number.
+        nearest of several examples is accepted by the threshold of the next larger number, a mean vector uses the next
+        smaller number of examples, and beyond the largest number a fixed choice of that many is compared. Scores by
+        `aggregation="mean"` have the threshold of the next smaller number.
 
         Parameters
         ----------
@@ -215,19 +215,19 @@ class Verifier(Model):
             Count only pairs with different entries, such as the recording from which several sequences were cut.
         """
         rate = check_rate(false_accept, "false_accept")
-        with self._atomic_change() as made:
-            sequences = made._validate_calibration_input(X)
-            labels = made._validate_classes(sequences, y, "there is no identity")
-            collection = made._prepare_calibration(sequences, labels, cohort, within, across)
-            warn_known_classes(made.metric_, labels)
+        with self._atomic_change() as verifier:
+            sequences = verifier._validate_calibration_input(X)
+            labels = verifier._validate_classes(sequences, y, "there is no identity")
+            collection = verifier._prepare_calibration(sequences, labels, cohort, within, across)
+            warn_known_classes(verifier.metric_, labels)
             result = calibrate_thresholds(collection, rate)
             for name, value in result._asdict().items():
-                setattr(made, f"{name}_", value)
-            made.threshold_, made.scoring_options_ = result.thresholds[1], tuple(made._scoring_options())
-            made.__dict__.pop("boundaries_", None)  # they were of another cohort
-            made._fitted_parameters = made.get_params(deep=False)
-            made._derive_attributes()
-            made._warn_unused_examples(made.enrolled_)
+                setattr(verifier, f"{name}_", value)
+            verifier.threshold_, verifier.scoring_options_ = result.thresholds[1], tuple(verifier._scoring_options())
+            verifier.__dict__.pop("boundaries_", None)  # they were of another cohort
+            verifier._fitted_parameters = verifier.get_params(deep=False)
+            verifier._derive_attributes()
+            verifier._warn_unused_examples(verifier.enrolled_)
         return self
 
     def _prepare_calibration(
@@ -236,12 +236,12 @@ class Verifier(Model):
         """Sequences ready for trials against each other; stores the cohort."""
         self.__dict__.pop("cohort_", None)
         if self.normalize is not None:
-            # a copy, as what the caller does to the arrays later must not move a score
+            # a copy, so that later changes to the caller's arrays do not change a score
             self.cohort_ = (
                 sequences.replace(labels=labels) if cohort is None else self._validate_cohort(cohort)
             ).copy()
         elif cohort is not None:
-            raise ValueError("cohort is given and normalize=None: use normalize='as-norm', or no cohort")
+            raise ValueError("cohort has no effect with normalize=None: use normalize='as-norm', or no cohort")
         pair_filter = make_pair_filter(within, across, len(sequences))
         collection = prepare_trials(
             self._make_scorer(), sequences, labels, self._scoring_options(), pair_filter, getattr(self, "cohort_", None)
@@ -265,7 +265,7 @@ class Verifier(Model):
         return make_decision(scores[(0 if one else slice(None)), (0 if other else slice(None))], threshold)
 
     def scores(self, X: Any, Y: Any = None) -> Floats:
-        """Scores of all pairs, (len X, len Y), of X with itself if Y is None: −d, normalized if `normalize` says so."""
+        """Scores of all pairs, (len X, len Y), of X with itself if Y is None: −d, normalized if `normalize` is set."""
         now = self._snapshot()
         first = now._validate_predict_input(X)
         return now._pair_scores(first, first if Y is None else now._validate_one_or_many(Y, "Y")[0])
@@ -286,24 +286,24 @@ class Verifier(Model):
         """Evaluate on pairs of other sequences: EER, minDCF, DET and ROC curves, and errors at the threshold.
 
         Intervals are bootstrapped over subjects: over identities, or over `groups` (item,) where these are given.
-        `prior` is the share of genuine claims that minDCF assumes; `within` and `across` are those of `calibrate`.
+        `prior` is the fraction of genuine claims that minDCF assumes; `within` and `across` are those of `calibrate`.
 
         >>> import numpy as np
         >>> import timelike as tl
         >>> X = [np.sin(np.arange(30) / pace + phase) for pace in range(2, 8) for phase in np.arange(5) / 5]
-        >>> found = tl.Verifier("dtw").fit(X).evaluate(X, np.repeat(np.arange(6), 5), random_state=0)
-        >>> print(round(found.equal_error_rate.mean, 2), found.n_impostors)
+        >>> evaluation = tl.Verifier("dtw").fit(X).evaluate(X, np.repeat(np.arange(6), 5), random_state=0)
+        >>> print(round(evaluation.equal_error_rate.mean, 2), evaluation.n_impostors)
         0.1 375
         """
         now = self._snapshot()
         sequences = now._validate_predict_input(X)
         labels = now._validate_classes(sequences, y, "there is no identity")
         subjects = labels if groups is None else validate_entries(groups, "groups", len(sequences))
-        one, scores = now._score_trials(sequences, labels, within, across)
-        first, second = np.nonzero(one.impostor | one.genuine)
+        trials, scores = now._score_trials(sequences, labels, within, across)
+        first, second = np.nonzero(trials.impostor | trials.genuine)
         return evaluate_pairs(
             scores[first, second],
-            one.genuine[first, second],
+            trials.genuine[first, second],
             np.stack([subjects[first], subjects[second]], axis=1),
             now._threshold(1) if hasattr(now, "thresholds_") else None,
             prior=prior,
@@ -318,8 +318,8 @@ class Verifier(Model):
         """All pairs that count, and the scores of all, as in calibration."""
         self._require_cohort()
         pair_filter = make_pair_filter(within, across, len(sequences))
-        one = self._prepare_trials(self._make_scorer(), sequences, labels, pair_filter)
-        return one.make_pairs(), one.score_single(one.known)
+        collection = self._prepare_trials(self._make_scorer(), sequences, labels, pair_filter)
+        return collection.make_pairs(), collection.score_single(collection.known)
 
     def _pair_scores(self, first: Sequences, second: Sequences) -> Floats:
         self._require_cohort()
@@ -346,15 +346,15 @@ class Verifier(Model):
 
         The result does not depend on the order of identities, nor on whether examples come at once or in parts. If
         there are more examples than calibration had per identity, only that many are compared, unless
-        `aggregation="mean"`, and a `CalibrationWarning` says so: with all of them, more impostors than `false_accept`
+        `aggregation="mean"`, with a `CalibrationWarning`: with all of them, more impostors than `false_accept`
         would be accepted.
         """
         refuse_swapped_arguments(X, _ENROLL_CALL)
         more = check_bool(extend, "extend")
-        with self._atomic_change() as made:
-            examples = made._validate_one_or_many(X, "X")[0]
-            name = validate_identity(identity, made.enrolled_, _ENROLL_CALL)
-            previous = made.enrolled_.get(name)
+        with self._atomic_change() as verifier:
+            examples = verifier._validate_one_or_many(X, "X")[0]
+            name = validate_identity(identity, verifier.enrolled_, _ENROLL_CALL)
+            previous = verifier.enrolled_.get(name)
             if previous is not None and not more:
                 raise ValueError(
                     f"identity={format_value(name)} is enrolled already, with {len(previous)} examples: extend=True "
@@ -362,17 +362,17 @@ class Verifier(Model):
                 )
             new_examples = examples.replace(labels=None, groups=None, ids=None, channel_names=None).copy()
             all_examples = new_examples if previous is None else concat([previous, new_examples])
-            made.templates_ = {**made.templates_, name: made._make_template(name, all_examples)}
-            made.enrolled_ = dict(sorted({**made.enrolled_, name: all_examples}.items()))
-            made._warn_unused_examples([name])
+            verifier.templates_ = {**verifier.templates_, name: verifier._make_template(name, all_examples)}
+            verifier.enrolled_ = dict(sorted({**verifier.enrolled_, name: all_examples}.items()))
+            verifier._warn_unused_examples([name])
         return self
 
     def forget(self, identity: Identity) -> Self:
         """Remove an identity and its examples."""
-        with self._atomic_change() as made:
-            name = made._validate_enrolled(identity, "Verifier.forget(identity)")
-            made.enrolled_ = {other: value for other, value in made.enrolled_.items() if other != name}
-            made.templates_ = {other: value for other, value in made.templates_.items() if other != name}
+        with self._atomic_change() as verifier:
+            name = verifier._validate_enrolled(identity, "Verifier.forget(identity)")
+            verifier.enrolled_ = {other: value for other, value in verifier.enrolled_.items() if other != name}
+            verifier.templates_ = {other: value for other, value in verifier.templates_.items() if other != name}
         return self
 
     def accepts(self, x: Any, identity: Identity | None = None) -> Decision:
@@ -443,10 +443,10 @@ class Verifier(Model):
         self._require_fitted()
         name = validate_identity(identity, self.enrolled_, call)
         if name not in self.enrolled_:
-            enrolled = ", ".join(map(format_value, list(self.enrolled_)[:5])) or "nobody"
+            enrolled_names = ", ".join(map(format_value, list(self.enrolled_)[:5])) or "nobody"
             raise ValueError(
-                f"identity={format_value(name)} is not enrolled ({enrolled} is): call enroll(X, {format_value(name)}) "
-                "first"
+                f"identity={format_value(name)} is not enrolled ({enrolled_names} is): call "
+                f"enroll(X, {format_value(name)}) first"
             )
         return name
 
@@ -474,14 +474,16 @@ class Verifier(Model):
         Other parameters are those of `calibrate`.
         """
         rates = check_rate(false_accept, "false_accept"), check_rate(false_reject, "false_reject")
-        with self._atomic_change() as made:
-            made._require_stream()
-            made._threshold(1)
-            sequences = made._validate_predict_input(X)
-            labels = made._validate_classes(sequences, y, "there is no identity")
+        with self._atomic_change() as verifier:
+            verifier._require_stream()
+            verifier._threshold(1)
+            sequences = verifier._validate_predict_input(X)
+            labels = verifier._validate_classes(sequences, y, "there is no identity")
             pair_filter = make_pair_filter(within, across, len(sequences))
-            collection = made._prepare_trials(Scorer(made.metric_, vectors=True), sequences, labels, pair_filter)
-            made.boundaries_ = calibrate_boundaries(collection, sequences, check_int(n_looks, "n_looks", 1), rates)
+            collection = verifier._prepare_trials(
+                Scorer(verifier.metric_, vectors=True), sequences, labels, pair_filter
+            )
+            verifier.boundaries_ = calibrate_boundaries(collection, sequences, check_int(n_looks, "n_looks", 1), rates)
         return self
 
     def stream(self, identity: Identity) -> VerifierStream:
@@ -508,10 +510,10 @@ class Verifier(Model):
             )
         scorer, options = Scorer(now.metric_, vectors=True), now._scoring_options()
         cohort = now._make_cohort(scorer)
-        used = example_usage(now.boundaries_, len(now.enrolled_[name]), options.aggregation)
-        template = make_template(scorer, name, select_examples(now.enrolled_[name], used.n_compared), cohort, options)
+        usage = example_usage(now.boundaries_, len(now.enrolled_[name]), options.aggregation)
+        template = make_template(scorer, name, select_examples(now.enrolled_[name], usage.n_compared), cohort, options)
         inner = now.metric_.stream()  # type: ignore[attr-defined]
-        return VerifierStream(scorer, inner, template, cohort, options, now.boundaries_[used.n_calibrated], name)
+        return VerifierStream(scorer, inner, template, cohort, options, now.boundaries_[usage.n_calibrated], name)
 
     def _require_stream(self) -> None:
         self._require_fitted()
@@ -536,7 +538,7 @@ class Verifier(Model):
         metric = metric_names.resolve_metric(self.metric)
         if self.aggregation == "center" and not has_vectors(metric):
             raise ValueError(
-                f"aggregation='center': {type(metric).__name__} makes no vectors, and so no mean of them; use 'mean' "
+                f"aggregation='center': {type(metric).__name__} has no vectors, and so no mean of them; use 'mean' "
                 "or 'nearest', or an encoder"
             )
 
@@ -544,15 +546,15 @@ class Verifier(Model):
     def _atomic_change(self) -> Iterator[Self]:
         """A copy to change, one thread at a time; the change takes effect as a whole or, on error, not at all."""
         with object_lock(self):
-            made = self._snapshot()
-            yield made
-            self.__dict__ = made.__dict__
+            verifier = self._snapshot()
+            yield verifier
+            self.__dict__ = verifier.__dict__
 
     def _snapshot(self) -> Self:
         """A copy of the current state, unaffected by what other threads enroll, forget or calibrate."""
-        made = object.__new__(type(self))
-        made.__dict__ = dict(self.__dict__)
-        return made
+        snapshot = object.__new__(type(self))
+        snapshot.__dict__ = dict(self.__dict__)
+        return snapshot
 
     def _validate_calibration_input(self, X: Any) -> Sequences:
         """The sequences to calibrate with; fits nothing if the metric is fitted or has nothing to learn."""
@@ -584,7 +586,7 @@ class Verifier(Model):
         return sequences, is_single
 
     def _takes_missing(self) -> bool:
-        """If the metric does."""
+        """Whether the metric takes missing values."""
         return metric_names.takes_missing(self)
 
     def _scoring_options(self) -> ScoringOptions:
@@ -606,7 +608,8 @@ class Verifier(Model):
                 f"{name}={value!r}" for name, value in zip(ScoringOptions._fields, self.scoring_options_, strict=True)
             )
             raise ValueError(
-                f"the threshold is one of {calibrated_options}, and options are others now: calibrate(X, y) again"
+                f"the threshold was calibrated with {calibrated_options}, and options have changed: calibrate(X, y) "
+                "again"
             )
         return self.thresholds_[
             example_usage(self.thresholds_, n_examples, self._scoring_options().aggregation).n_calibrated
@@ -619,13 +622,12 @@ class Verifier(Model):
         cohort, least = getattr(self, "cohort_", None), getattr(self, "min_deviation_", None)
         return prepare_trials(scorer, sequences, labels, self._scoring_options(), pair_filter, cohort, least)
 
-    def _check_attributes(self, found: Mapping[str, Any]) -> None:
-        super()._check_attributes(found)
-        if "scoring_options_" in found and (self.scoring_options_[1] is None) == ("cohort_" in found):
+    def _check_attributes(self, attributes: Mapping[str, Any]) -> None:
+        super()._check_attributes(attributes)
+        if "scoring_options_" in attributes and (self.scoring_options_[1] is None) == ("cohort_" in attributes):
             word = "missing" if self.scoring_options_[1] else "there"
             raise ValueError(
-                f"cohort_ is {word}, and scoring_options_ says that scores are normalized by "
-                f"{self.scoring_options_[1]!r}"
+                f"cohort_ is {word}, but the normalization in scoring_options_ is {self.scoring_options_[1]!r}"
             )
 
     def _derive_attributes(self) -> None:

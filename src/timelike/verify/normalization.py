@@ -29,13 +29,14 @@ def cohort_statistics(
     >>> cohort_statistics(np.array([[1.0, 5.0, 3.0, -9.0]]), 2, 0.1)
     CohortStatistics(mean=array([4.]), deviation=array([1.]))
     """
-    kept = scores if excluded is None else scores[:, ~excluded]
-    if kept.shape[1] < 2:
+    cohort_scores = scores if excluded is None else scores[:, ~excluded]
+    if cohort_scores.shape[1] < 2:
         raise ValueError(
-            f"the cohort has {kept.shape[1]} sequences of others: expected two or more; calibrate with a larger cohort"
+            f"the cohort has {cohort_scores.shape[1]} sequences of others: expected two or more; calibrate with a "
+            "larger cohort"
         )
     # contiguous rows: the summation order of a row then does not depend on the number of rows
-    best = np.ascontiguousarray(-np.sort(-kept, axis=1)[:, :n_top])
+    best = np.ascontiguousarray(-np.sort(-cohort_scores, axis=1)[:, :n_top])
     return CohortStatistics(best.mean(axis=1), np.maximum(best.std(axis=1), least))
 
 

@@ -33,7 +33,7 @@ class Scorer:
         self.metric, self.vectors = metric, vectors or isinstance(metric, Encoder)
 
     def precompute(self, sequences: Sequences) -> PrecomputedExamples:
-        """What can be computed from each sequence alone."""
+        """Precompute everything that depends on each sequence alone."""
         if self.vectors and not isinstance(self.metric, Encoder):
             value = self.metric.encode(sequences).astype(np.float64)  # type: ignore[attr-defined]
         else:
@@ -46,10 +46,10 @@ class Scorer:
         value = self.metric._to_euclidean(vectors) if isinstance(self.metric, Encoder) else vectors.astype(np.float64)
         return PrecomputedExamples(value, 1, dtype)
 
-    def select(self, known: PrecomputedExamples, items: Ids) -> PrecomputedExamples:
+    def select(self, examples: PrecomputedExamples, items: Ids) -> PrecomputedExamples:
         """The precomputed items at these positions."""
-        value = known.value[items] if self.vectors else self.metric._select_items(known.value, items)
-        return PrecomputedExamples(value, len(items), known.dtype)
+        value = examples.value[items] if self.vectors else self.metric._select_items(examples.value, items)
+        return PrecomputedExamples(value, len(items), examples.dtype)
 
     def scores(self, first: PrecomputedExamples, second: PrecomputedExamples) -> Floats:
         """Scores −d of all pairs, (first, second)."""
@@ -67,11 +67,11 @@ class Scorer:
             return self.scores(self.precompute(first), self.precompute(second))
         return 0.0 - self.metric.pairwise(first, None if second is first else second).astype(np.float64)
 
-    def mean_vectors(self, known: PrecomputedExamples, members: Ids) -> PrecomputedExamples:
+    def mean_vectors(self, examples: PrecomputedExamples, members: Ids) -> PrecomputedExamples:
         """Mean vectors of groups of sequences, members (center, k)."""
-        means = _order_free_mean(known.value[members])
+        means = _order_free_mean(examples.value[members])
         by_direction = isinstance(self.metric, Encoder) and vars(self.metric).get("geometry") == "cosine"
-        return PrecomputedExamples(normalize_vectors(means) if by_direction else means, len(members), known.dtype)
+        return PrecomputedExamples(normalize_vectors(means) if by_direction else means, len(members), examples.dtype)
 
 
 def has_vectors(metric: Metric) -> bool:

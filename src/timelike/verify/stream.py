@@ -1,6 +1,6 @@
 """`VerifierStream`, which decides as soon as it is certain, and the calibration of its decision bounds.
 
-The bounds limit the share of impostors ever accepted and of genuine claims rejected early.
+The bounds limit the fraction of impostors ever accepted and of genuine claims rejected early.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ BOUNDARIES_SCHEMA = schema.record(
 
 
 class VerifierStream:
-    """Takes one sample at a time; at some of them it looks, and accepts or rejects if it can.
+    """Takes one sample at a time; at some of them it accepts or rejects if it is certain.
 
     Both bounds were calibrated for all looks together, so that frequent looks accept no more impostors. A decision is
     final: start a new stream for the next sequence. The cost of a sample is constant if that of the encoder is.
@@ -89,7 +89,7 @@ class VerifierStream:
     def finish(self) -> Decision:
         """The final decision, when no further sample comes: accepted or rejected."""
         if self.decision is None:
-            raise ValueError("the stream has seen no sample: push() some before finish()")
+            raise ValueError("the stream has no samples: push() some before finish()")
         if not self.decision.is_certain:
             bound, score = float(self._boundaries.upper[-1]), self.decision.score
             self.decision = self._make_decision(bool(score >= bound), score, bound)
@@ -141,9 +141,9 @@ def calibrate_boundaries(
     has_ended = np.vstack([sequences.lengths <= looks[:, None], np.zeros(len(sequences), bool)])
     boundaries, bounds_by_size = {}, dict[int, ThresholdBound]()
     for size, trials in collection.trials_by_size(ordered=True):
-        counted = trials.impostor | trials.genuine
+        is_counted = trials.impostor | trials.genuine
         scores = np.stack([collection.score_templates(trials, *probe_and_scores) for probe_and_scores in probe_scores])
-        scores = np.where(has_ended[:, None, :], np.nan, scores)[:, counted]
+        scores = np.where(has_ended[:, None, :], np.nan, scores)[:, is_counted]
         bounds, bounds_by_size[size] = compute_boundaries(looks, scores, collection.make_claims(trials), rates)
         if bounds_by_size[size].is_weaker_than(bounds_by_size[1], rates[0]):  # too few have so many sequences
             break
@@ -157,7 +157,7 @@ def compute_boundaries(
 ) -> tuple[StreamBoundaries, ThresholdBound]:
     """From the scores of trials at every look and at the end, (look + 1, trial); nan if a sequence ended before.
 
-    An impostor of two new identities ever comes up to `upper`, the end included, with a probability of at most the
+    An impostor of two new identities ever reaches `upper`, including the end, with a probability of at most the
     first of the `rates`, and a genuine claim of a new identity ever down to `lower` before the end with at most the
     second; with too few identities to show that, nobody is rejected early. Also returns the bound for impostors.
     """

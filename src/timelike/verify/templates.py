@@ -49,7 +49,7 @@ def example_usage(sizes: Iterable[int], n_examples: int, aggregation: TemplateAg
 
     The nearest of more examples is nearer, for impostors too, so the threshold is that of the next larger number;
     beyond the largest number, only that many are compared. A mean vector of more examples is nearer to everybody as
-    well, and no threshold of another number is known to be safe: as many are compared as the next smaller number says.
+    well, and no threshold of another number is known to be safe: only the next smaller number of examples is compared.
     A mean score of more examples varies less around the same value, and has the threshold of the next smaller number.
 
     >>> example_usage((1, 2, 3, 5), 4, "nearest")
@@ -98,11 +98,11 @@ class QueryItems(NamedTuple):
 
 
 def prepare_queries(
-    scorer: Scorer, known: PrecomputedExamples, cohort: ReferenceCohort | None, options: ScoringOptions
+    scorer: Scorer, items: PrecomputedExamples, cohort: ReferenceCohort | None, options: ScoringOptions
 ) -> QueryItems:
-    """What is computed once for all identities."""
+    """Compute the parts of queries that are common to all identities."""
     is_needed = cohort is not None and options.normalize == "as-norm"
-    return QueryItems(known, scorer.scores(known, cohort.known) if cohort is not None and is_needed else None)
+    return QueryItems(items, scorer.scores(items, cohort.known) if cohort is not None and is_needed else None)
 
 
 def score_queries(

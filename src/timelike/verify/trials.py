@@ -40,32 +40,32 @@ class PairFilter(NamedTuple):
 
 
 def make_pair_filter(within: Any, across: Any, n_items: int) -> PairFilter:
-    """The filter for the entries that a caller gives, one for each sequence."""
+    """The filter for the arguments `within` and `across`, one entry for each sequence."""
     return PairFilter(
-        *(_encode_entries(given, name, n_items) for given, name in ((within, "within"), (across, "across")))
+        *(_encode_entries(entries, name, n_items) for entries, name in ((within, "within"), (across, "across")))
     )
 
 
-def _encode_entries(given: Any, name: str, n_items: int) -> Ids | None:
-    if given is None:
+def _encode_entries(entries: Any, name: str, n_items: int) -> Ids | None:
+    if entries is None:
         return None
-    return np.asarray(np.unique(validate_entries(given, name, n_items), return_inverse=True)[1], np.int64)
+    return np.asarray(np.unique(validate_entries(entries, name, n_items), return_inverse=True)[1], np.int64)
 
 
 def make_trials(codes: Ids, size: int, pair_filter: PairFilter, *, ordered: bool) -> Trials:
     """All trials with templates of `size` sequences; for single ones each pair once, or both ways if `ordered`."""
     members = np.arange(len(codes))[:, None] if size == 1 else _template_members(codes, size, pair_filter.within)
     owners = codes[members[:, 0]] if len(members) else np.zeros(0, np.int64)
-    counted = np.ones((len(members), len(codes)), bool)
+    is_counted = np.ones((len(members), len(codes)), bool)
     if size == 1 and not ordered:
-        counted = np.triu(counted, 1)
-    counted[np.arange(len(members))[:, None], members] = False
+        is_counted = np.triu(is_counted, 1)
+    is_counted[np.arange(len(members))[:, None], members] = False
     if pair_filter.within is not None:
-        counted &= pair_filter.within[members[:, :1]] == pair_filter.within
+        is_counted &= pair_filter.within[members[:, :1]] == pair_filter.within
     if pair_filter.across is not None:
-        counted &= (pair_filter.across[members][:, :, None] != pair_filter.across).all(axis=1)
+        is_counted &= (pair_filter.across[members][:, :, None] != pair_filter.across).all(axis=1)
     same = owners[:, None] == codes
-    return Trials(members, owners, counted & ~same, counted & same)
+    return Trials(members, owners, is_counted & ~same, is_counted & same)
 
 
 def _template_members(codes: Ids, size: int, within: Ids | None) -> Ids:
@@ -80,18 +80,18 @@ def _template_members(codes: Ids, size: int, within: Ids | None) -> Ids:
 
 def refuse_one_kind(trials: Trials, classes: NDArray[Any], pair_filter: PairFilter) -> None:
     """Raise an error unless there are impostors and genuine pairs."""
-    narrowed = "" if pair_filter.within is None and pair_filter.across is None else ", within and across considered"
+    filter_note = "" if pair_filter.within is None and pair_filter.across is None else ", within and across considered"
     if not trials.impostor.any():
         content = (
             f"one identity, {format_value(classes.tolist()[0])}"
             if len(classes) < 2
-            else f"no pair of two identities{narrowed}"
+            else f"no pair of two identities{filter_note}"
         )
         raise ValueError(
             f"y holds {content}: a threshold is set by pairs that are to be rejected; give sequences of others too"
         )
     if not trials.genuine.any():
         raise ValueError(
-            f"y holds no pair of one identity{narrowed}: how many of these would be rejected is not known; give some "
-            "identity two sequences or more"
+            f"y holds no pair of one identity{filter_note}: their rejection rate is unknown; give "
+            "some identity two sequences or more"
         )

@@ -38,9 +38,9 @@ def validate_identity(value: Any, enrolled: dict[Identity, Any], call: str) -> I
     return name
 
 
-def validate_entries(given: Any, name: str, n_items: int) -> NDArray[Any]:
+def validate_entries(value: Any, name: str, n_items: int) -> NDArray[Any]:
     """Numbers or strings, one for each sequence."""
-    entries = validate_labels(given, name, "entry")
+    entries = validate_labels(value, name, "entry")
     if entries.shape != (n_items,):
         raise ValueError(f"{name} has shape {entries.shape} for {n_items} sequences: expected one entry each")
     return entries
@@ -49,7 +49,7 @@ def validate_entries(given: Any, name: str, n_items: int) -> NDArray[Any]:
 def check_rate(value: Any, name: str) -> float:
     """A rate strictly between 0 and 1."""
     if check_float(value, name, above=0.0) >= 1:
-        raise ValueError(f"{name}={value}: expected a share between 0 and 1, such as 0.01")
+        raise ValueError(f"{name}={value}: expected a fraction between 0 and 1, such as 0.01")
     return float(value)
 
 
@@ -64,16 +64,16 @@ def warn_known_classes(metric: Any, labels: NDArray[Any]) -> None:
 
     Whether they are the same is unknown: different people may have the same number.
     """
-    shared = learned_classes(metric) & set(labels.tolist())
-    if not shared:
+    shared_names = learned_classes(metric) & set(labels.tolist())
+    if not shared_names:
         return
-    how_many = "all" if shared == set(labels.tolist()) else f"{len(shared)} of the"
-    first = next(label for label in labels.tolist() if label in shared)
+    how_many = "all" if shared_names == set(labels.tolist()) else f"{len(shared_names)} of the"
+    first = next(label for label in labels.tolist() if label in shared_names)
     warnings.warn(
-        f"y holds {first!r}: {how_many} {len(np.unique(labels))} identities are called like classes that the metric "
-        "was fitted on. If these are the same identities, it tells them apart better than new ones, of whom it will "
-        "accept more than false_accept: fit and calibrate with different identities. If they are others with the same "
-        "names, give them names of their own",
+        f"y holds {first!r}: {how_many} {len(np.unique(labels))} identities have the names of classes that the metric "
+        "was fitted on. If these are the same identities, it distinguishes them better than new ones, and accepts "
+        "more of these than false_accept: fit and calibrate with different identities. If they are others with the "
+        "same names, give them names of their own",
         CalibrationWarning,
         stacklevel=find_stack_level(),
     )

@@ -243,7 +243,7 @@ X, T = np.zeros((4, 2)), torch.zeros(4, 2)
         (lambda: mmd(X, X, RBF(), estimator="block", block_size=5), r"block_size=5: expected at most 4"),
         (lambda: mmd(T, T, RBF(), estimator="block", block_size=5), r"block_size=5: expected at most 4"),
         (lambda: mmd(X, X, RBF(), estimator="block", block_size=1), r"block_size=1: expected at least 2"),
-        (lambda: mmd(X, X, RBF(), block_size=2), r"block_size=2 means nothing to estimator='biased': use .*block"),
+        (lambda: mmd(X, X, RBF(), block_size=2), r"block_size=2 does not apply to estimator='biased': use .*block"),
         (lambda: mmd(X, X[:1], RBF(), estimator="unbiased"), r"y holds 1 item: expected at least 2"),
         (lambda: mmd(T, T[:1], RBF(), estimator="linear"), r"x has 4 items and y 1: expected at least 2"),
         (lambda: mmd(X, X[:, :1], RBF()), r"y has vectors of 1 numbers and x of 2"),

@@ -116,7 +116,7 @@ def test_without_reset_two_trainings_are_one_of_as_many_steps():
     whole = FiniteDiscriminator(**options, time=1.0, steps=10).train_critic(FAKE, REAL)
     np.testing.assert_allclose(second(Z), whole(Z), rtol=1e-12)
     np.testing.assert_array_equal(first(Z), kept)  # what was given back is not trained on
-    with pytest.raises(ValueError, match="items of 1 numbers and those before 2"):
+    with pytest.raises(ValueError, match="items of 1 numbers and those of the last call 2"):
         going_on.train_critic(FAKE[:, :1], REAL[:, :1])
 
 

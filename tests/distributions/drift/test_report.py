@@ -129,7 +129,7 @@ def test_one_sequence_is_reported_by_the_reference_alone():
     assert report.separation == pytest.approx(max(0.5, (typical > near).mean()))
     within = (KERNEL(vectors(30)).sum() - 30) / (30 * 29)
     assert report.effect.mean == pytest.approx(within + 1 - 2 * near)
-    assert any("one of the items, and how much such vary is not known" in note for note in report.notes)
+    assert any("one of the items, and how much these vary is unknown" in note for note in report.notes)
     assert np.isinf(report.effect.high)
     assert json.loads(report.to_json())["differences"]["effect"]["high"] is None
     assert str(report).startswith("No drift seen in 1 batch (p = 1)")
@@ -183,7 +183,7 @@ def test_one_channel_is_not_tested_again_and_too_many_are_noted():
     drift.update(vectors(5, 1, d=65))
     report = drift.report()
     assert report.channels == ()
-    assert report.notes == ("there are 65 channels, which are not tested one by one: at most 64 are",)
+    assert report.notes == ("there are 65 channels: single channels are tested only up to 64",)
 
 
 def test_groups_of_other_sizes_than_those_of_the_reference_are_noted():

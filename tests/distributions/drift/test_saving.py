@@ -90,7 +90,7 @@ def test_somebodys_own_kernel_is_used_and_cannot_be_saved(tmp_path):
     own, ours = monitor(kernel=near), monitor()
     for i in range(3):
         assert own.update(vectors(4, i)).batch_p_value == ours.update(vectors(4, i)).batch_p_value
-    with pytest.raises(TypeError, match="kernel is a function of your own, which no folder can hold"):
+    with pytest.raises(TypeError, match="kernel is a custom function, which cannot be saved"):
         own.save(tmp_path / "drift")
     assert not (tmp_path / "drift").exists()
 

@@ -111,7 +111,7 @@ def test_ctrl_c_gives_what_was_reached(real):
     ("options", "error", "words"),
     [
         ({"module": 3}, TypeError, "module is a int"),
-        ({"module": network(3)}, ValueError, "real has vectors of 2 numbers and what module gives of 3"),
+        ({"module": network(3)}, ValueError, "real has vectors of 2 numbers and the output of module of 3"),
         ({"module": network(2).requires_grad_(False)}, ValueError, "Sequential has no parameters to train"),
         ({"n_latent": 0}, ValueError, "n_latent=0"),
         ({"n_latent": 5}, ValueError, "module cannot take codes of n_latent=5 numbers: "),

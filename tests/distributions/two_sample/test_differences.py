@@ -138,7 +138,7 @@ def test_a_group_alone_has_no_outliers_and_no_interval():
     found = differences(x, y, KERNEL, groups=(["a"] * 6, np.repeat(["b", "c", "d"], 3)), random_state=0)
     assert not found.outliers
     assert np.isinf(found.effect.high)
-    assert any("how much such vary is not known" in note for note in found.notes)
+    assert any("how much these vary is unknown" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("kernel", [tl.distributions.Linear(), RBF(width=0.7)])

@@ -286,7 +286,7 @@ class TestRefusals:
 
     def test_groups_of_one_sample_only(self):
         x = tl.Sequences(RNG.standard_normal((4, 10)), groups=list("aabb"))
-        with pytest.raises(ValueError, match="X carries groups and Y none"):
+        with pytest.raises(ValueError, match="X has groups and Y none"):
             TwoSample().test(x, tl.Sequences(RNG.standard_normal((4, 10))))
 
     @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ class TestRefusals:
         [
             ({"n_permutations": 0}, "n_permutations=0: expected at least 1"),
             ({"stop_above": 1.0}, "stop_above=1.0: expected a level below 1"),
-            ({"stop_above": 0.05, "scales": (1, 2)}, "stop_above goes with one kernel"),
+            ({"stop_above": 0.05, "scales": (1, 2)}, "stop_above requires one kernel"),
             ({"scales": (0.0,)}, r"scales\[0\]=0.0"),
             ({"scales": 3}, "scales=3: expected multiples"),
             ({"estimator": "linear"}, "estimator='linear': expected one of"),

@@ -24,23 +24,25 @@ def mmd(x: Any, y: Any, kernel: Any, *, estimator: MMDEstimator = "biased", bloc
         MMD² = E k(x, x′) + E k(y, y′) − 2 E k(x, y)
 
     (Gretton et al., "A kernel two-sample test", 2012). It is 0 for equal distributions, and with a characteristic
-    kernel such as `RBF` for no others. How large is large, `TwoSample` says.
+    kernel such as `RBF` only for them. `TwoSample` tests whether a value is significant.
 
-    - "biased": means over all pairs, an item with itself included. Never negative for a definite kernel, and too large
-      by about 1/n + 1/m.
-    - "unbiased": without pairs of an item with itself; 0 in the mean where nothing differs, so it may be negative.
-    - "block": means of unbiased estimates of consecutive blocks of `block_size` items each, the root of the smaller
-      sample unless given (Zaremba, Gretton and Blaschko, "B-tests", 2013). Time n · block_size.
-    - "linear": of pairs of neighbours, each item used once (Gretton et al., 2012, lemma 14). Time n, and the noisiest.
+    - "biased": means over all pairs, an item with itself included. Never negative for a definite kernel, and biased
+    upwards by about 1/n + 1/m.
+    - "unbiased": without pairs of an item with itself; its mean is 0 for equal distributions, so it may be negative.
+    - "block": the mean of unbiased estimates over consecutive blocks of `block_size` items, by default the square root
+    of the smaller sample's size (Zaremba, Gretton and Blaschko, "B-tests", 2013). Time n · block_size.
+    - "linear": the mean over pairs of neighbours, each item used once (Gretton et al., 2012, lemma 14). Time n, and the
+    noisiest.
 
-    The last two take items in their order, and leave out what the larger sample has more.
+    The last two use items in their order and drop the surplus items of the larger sample.
 
     Parameters
     ----------
     x, y : array (item, feature), Sequences, or torch tensors
-        Tensors give a tensor with gradients; their matrices are kept whole. Others are compared in blocks of 16 MiB.
+        Tensors give a tensor with gradients, and their matrices are held in memory whole. Other inputs are compared in
+        blocks of 16 MiB.
     kernel : Kernel or callable
-        What it leaves open (`width=None`) is decided by x and y together, and has no gradient.
+        Open options (`width=None`) are resolved by x and y together, without gradients.
 
     Examples
     --------
@@ -55,7 +57,7 @@ def mmd(x: Any, y: Any, kernel: Any, *, estimator: MMDEstimator = "biased", bloc
     check_choice(estimator, "estimator", get_args(MMDEstimator))
     size = None if block_size is None else check_int(block_size, "block_size", 2)
     if size is not None and estimator != "block":
-        raise ValueError(f'block_size={size} means nothing to estimator={estimator!r}: use estimator="block"')
+        raise ValueError(f'block_size={size} does not apply to estimator={estimator!r}: use estimator="block"')
     least = 1 if estimator == "biased" else 2
     if is_tensor(x) or is_tensor(y):
         return _tensor_mmd(x, y, chosen, estimator, size)
@@ -84,7 +86,7 @@ def energy(x: Any, y: Any, *, metric: Metric | str | None = None, estimator: MMD
     """The energy distance: 2 E d(x, y) − E d(x, x′) − E d(y, y′), by the Euclidean distance or any metric.
 
     It is `mmd` with the kernel `NegativeDistance(metric)` (Székely and Rizzo, 2013). For vectors it is 0 for equal
-    distributions only; with an elastic metric it is a useful number, and may be negative.
+    distributions only; with an elastic metric it is a useful score, but may be negative.
 
     >>> import timelike as tl
     >>> tl.distributions.energy([[0.0], [0.0]], [[3.0], [3.0]])
@@ -97,8 +99,8 @@ def energy(x: Any, y: Any, *, metric: Metric | str | None = None, estimator: MMD
 class Witness:
     """f(z) = mean of k(x_i, z) − mean of k(y_j, z): positive where x is denser, negative where y is.
 
-    The function of the kernel's space that two samples disagree most about, up to a factor; MMD² is the mean of f over
-    x less that over y.
+    Up to a factor, the function of the kernel's space whose means over the two samples differ most; MMD² is its mean
+    over x minus its mean over y.
     """
 
     kernel: Kernel
@@ -125,7 +127,7 @@ class Witness:
 
 
 def witness(x: Any, y: Any, kernel: Any) -> Witness:
-    """What x has that y has not: a function of items, positive where x is denser and negative where y is.
+    """The witness function of two samples: positive where x is denser, negative where y is denser.
 
     >>> import numpy as np
     >>> from timelike.distributions import RBF, witness
@@ -141,7 +143,7 @@ def witness(x: Any, y: Any, kernel: Any) -> Witness:
 
 
 def _mean_within(kernel: Kernel, items: Any, unbiased: bool) -> float:
-    """The mean similarity of a sample's items to each other; unbiased without those to themselves."""
+    """The mean similarity of a sample's items to each other; if unbiased, without pairs of an item with itself."""
     total, n = 0.0, len(items)
     for rows, block in iterate_row_blocks(kernel, items, items):
         own = block[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)].sum()
@@ -149,15 +151,15 @@ def _mean_within(kernel: Kernel, items: Any, unbiased: bool) -> float:
     return total / (n * (n - 1) if unbiased else n * n)
 
 
-def _linear_mmd(paired: Any, x: Any, y: Any) -> Any:
-    """The linear-time estimate: the mean of h(x, x′, y, y′) over neighbours; `paired` gives similarities row by row."""
+def _linear_mmd(row_similarities: Any, x: Any, y: Any) -> Any:
+    """The linear-time estimate: the mean of h(x, x′, y, y′) over neighbours; `row_similarities` pairs rows."""
     n = min(len(x), len(y)) // 2
     a, b, c, d = (side[first : 2 * n : 2] for side in (x, y) for first in (0, 1))
-    return (paired(a, b) + paired(c, d) - paired(a, d) - paired(b, c)).mean()
+    return (row_similarities(a, b) + row_similarities(c, d) - row_similarities(a, d) - row_similarities(b, c)).mean()
 
 
 def _paired_similarities(matrix: Any, x: Any, y: Any) -> Any:
-    """Similarities row by row, from small matrices of which the diagonal counts."""
+    """Similarities row by row: the diagonals of small matrices."""
     import torch
 
     parts = [matrix(u, v).diagonal() for u, v in zip(torch.split(x, 16), torch.split(y, 16), strict=True)]
@@ -207,47 +209,46 @@ class MMDEstimate(NamedTuple):
     value: float
     variance: float
     x_variance: float
-    """What X adds to it, times its number of groups."""
+    """The part of the variance that X contributes, times its number of groups."""
     y_variance: float
 
 
 def mean_similarities(matrix: Matrix, n: int, units: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Of every item, the mean similarity to the first n items and to the rest, each (item,).
+    """The mean similarity of every item to the first n items and to the rest, each (item,).
 
-    Items of its own unit do not count, unless there are no others on its side; then all but itself, and at the last
-    itself.
+    Items of its own unit are excluded. If its side has no others, all items but itself count; if it is alone, itself.
     """
-    apart, other = units[:, None] != units, ~np.eye(len(matrix), dtype=bool)
+    in_other_unit, is_other_item = units[:, None] != units, ~np.eye(len(matrix), dtype=bool)
     means = []
     for side in (slice(0, n), slice(n, len(matrix))):
-        counted = apart[:, side].copy()
-        lone = ~counted.any(axis=1)
-        counted[lone] = other[lone, side]
-        counted[~counted.any(axis=1)] = True
-        means.append((matrix[:, side] * counted).sum(axis=1) / counted.sum(axis=1))
+        is_counted = in_other_unit[:, side].copy()
+        has_no_others = ~is_counted.any(axis=1)
+        is_counted[has_no_others] = is_other_item[has_no_others, side]
+        is_counted[~is_counted.any(axis=1)] = True
+        means.append((matrix[:, side] * is_counted).sum(axis=1) / is_counted.sum(axis=1))
     return means[0], means[1]
 
 
 def estimate_mmd(matrix: Matrix, n: int, groups: NDArray[np.int64]) -> MMDEstimate:
-    """Unbiased MMD² of the pooled sample's matrix, of which the first n items are X, and its first-order variance.
+    """Unbiased MMD² and its first-order variance from the matrix of the pooled sample, whose first n items are X.
 
-    An item x contributes 2 (mean k(x, x′) − mean k(x, y)) / n, and the variance is that of the sum of what groups
-    contribute (Gretton et al., "A kernel two-sample test", 2012, for single items); a group that is in both samples
-    contributes to both. It vanishes where nothing differs; then what permutations spread is what is left.
+    An item x contributes 2 (mean k(x, x′) − mean k(x, y)) / n, and the variance is that of the sum of the contributions
+    of groups (Gretton et al., "A kernel two-sample test", 2012, for single items); a group that is in both samples
+    contributes to both. It vanishes for equal distributions; then only the spread of permutations is left.
     """
     first, rest = mean_similarities(matrix, n, groups)
     sides = (first - rest)[:n], (rest - first)[n:]
-    apart = np.concatenate([2 * (side - side.mean()) / len(side) for side in sides])
-    of_x, of_y = _grouped_variance(apart[:n], groups[:n]), _grouped_variance(apart[n:], groups[n:])
+    contributions = np.concatenate([2 * (side - side.mean()) / len(side) for side in sides])
+    of_x, of_y = _grouped_variance(contributions[:n], groups[:n]), _grouped_variance(contributions[n:], groups[n:])
     count_x, count_y = len(np.unique(groups[:n])), len(np.unique(groups[n:]))
     value = float(sides[0].mean() + sides[1].mean())
     both = np.intersect1d(groups[:n], groups[n:])
-    variance = _grouped_variance(apart, groups) if len(both) else of_x + of_y
+    variance = _grouped_variance(contributions, groups) if len(both) else of_x + of_y
     return MMDEstimate(value, variance, of_x * count_x, of_y * count_y)
 
 
 def _grouped_variance(parts: Floats, groups: NDArray[np.int64]) -> float:
-    """Of a sum of what groups contribute."""
+    """The variance of the sum of the contributions of groups."""
     names, group = np.unique(groups, return_inverse=True)
     sums = np.bincount(group, parts)
     return float((sums**2).sum()) * len(names) / max(len(names) - 1, 1)

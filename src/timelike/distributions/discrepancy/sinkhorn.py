@@ -20,12 +20,12 @@ from ...native.machine import use_kernels
 from ...train.torch_threads import torch_threads
 from ..validation import refuse_unreadable_tensor
 
-MAX_KEPT_COSTS = 2**24  # costs kept for all rounds, 128 MB; of larger problems every tile is made anew in every round
+MAX_KEPT_COSTS = 2**24  # costs kept for all rounds, 128 MB; larger problems recompute every tile in every round
 TILE_ENTRIES = 2**17  # entries of a plan that exist at one time, 1 MB: they stay in the cache
-STRIP_COSTS = 2**22  # costs that are made at one time for the kernels, 32 MB: enough for several threads
+STRIP_COSTS = 2**22  # costs computed at a time for the kernels, 32 MB: enough for several threads
 _MIN_EXPONENT = -700.0  # the smallest exponent: results below the normal numbers make exp four times slower
 _MAX_SAFE_LOG = 460.0  # sums between exp(−460) and exp(460) have lost nothing to underflow or overflow
-_MAX_SINGLE_THREAD_PAIRS = 1 << 20  # pairs of points, of which one thread is through before two have begun
+_MAX_SINGLE_THREAD_PAIRS = 1 << 20  # pairs of points up to which one thread finishes before two have started
 
 Array = NDArray[Any] | Tensor
 
@@ -42,22 +42,22 @@ def sinkhorn_divergence(
     max_rounds: int = 1000,
     tolerance: float | None = None,
 ) -> Any:
-    """The cost of moving one point set onto another, blurred by entropy and without the bias of that.
+    """The cost of moving one point set onto another: entropic optimal transport, without the bias of the entropy.
 
     S = OT(x, y) − OT(x, x)/2 − OT(y, y)/2, with OT(x, y) = min ⟨T, C⟩ + ε KL(T ‖ a ⊗ b) over the plans T with
     marginals a and b, C = ‖x − y‖^p / p and ε = blur^p (Feydy et al., 2019, "Interpolating between Optimal Transport
     and MMD using Sinkhorn Divergences"). Between exact transport (blur → 0: W_p^p / p) and a kernel's
-    discrepancy (blur → ∞); never negative, 0 for equal sets, the same when x and y change places or points their order.
+    discrepancy (blur → ∞); never negative, 0 for equal sets, the same when x and y or the order of points are swapped.
 
-    Use it where distance in space means something and the samples may lie apart, where a kernel's discrepancy is flat:
-    to measure or to train generated points in few dimensions. For a test of equality in many dimensions `mmd` is
-    cheaper, and says more. Time is n m for a round, and there are log(diameter / blur) / log(1 / scaling) of them.
+    Use it to measure or train generated points in few dimensions, where distances in space are meaningful and the
+    samples may lie so far apart that a kernel's discrepancy is flat. For a test of equality in many dimensions `mmd` is
+    cheaper and more sensitive. Time is n m for a round, and there are log(diameter / blur) / log(1 / scaling) of them.
 
     Parameters
     ----------
     x, y : array or tensor, (n, d) and (m, d)
         Points. NumPy gives a float; torch a scalar of the input's dtype, differentiable once by points and weights.
-        All is computed in float64: what S resolves is about 1e-16 of diameter^p, or of ε.
+        Computation is in float64: S has a resolution of about 1e-16 of diameter^p, or of ε.
     power : int
         1 or 2, the p of the cost.
     blur : float
@@ -69,12 +69,11 @@ def sinkhorn_divergence(
     max_rounds : int
         Rounds after the annealing at most, where there is a `tolerance`.
     tolerance : float, optional
-        The share of mass that plans may have in a wrong place; a warning says if `max_rounds` did not reach it. None
-        ends with the annealing, as geomloss does: numbers compare with published ones, and the time is known
-        beforehand. S is then too small: by little where the sets lie apart, but where they are nearly alike, and S is
-        small, by a large part of it at the defaults. Where
-        the number itself counts, or the gradient must be its slope, tolerance=1e-3 is cheaper than a finer scaling. A
-        blur far below the distances of neighbours takes thousands of rounds to get there.
+        The fraction of mass that plans may misplace; a warning is given if `max_rounds` do not reach it. None ends with
+        the annealing, as geomloss does: numbers compare with published ones, and the running time is predictable. S is
+        then too small: slightly where the sets lie apart, but by a large fraction of S at the defaults where they are
+        nearly alike. If the value itself matters, or the gradient must be exact, tolerance=1e-3 is cheaper than a finer
+        scaling. A blur far below the distances of neighbours takes thousands of rounds to get there.
 
     Examples
     --------
@@ -93,10 +92,10 @@ def sinkhorn_divergence(
     points = _validate_points(x, "x"), _validate_points(y, "y")
     _refuse_mismatch(*points)
     weights = _validate_weights(x_weights, "x_weights", points[0]), _validate_weights(y_weights, "y_weights", points[1])
-    weighted = torch.cat([side.detach()[share > 0] for side, share in zip(points, weights, strict=True)])
-    annealing = Annealing(power, _diameter(weighted, power, blur), blur, scaling, tolerance, max_rounds)
+    support = torch.cat([side.detach()[side_weights > 0] for side, side_weights in zip(points, weights, strict=True)])
+    annealing = Annealing(power, _diameter(support, power, blur), blur, scaling, tolerance, max_rounds)
     with _few_threads(*points):
-        if any(isinstance(given, Tensor) for given in (x, y, x_weights, y_weights)):
+        if any(isinstance(argument, Tensor) for argument in (x, y, x_weights, y_weights)):
             value, error = DebiasedDivergence.apply(*points, *weights, annealing)  # type: ignore[no-untyped-call]
             divergence: Any = value.to(_output_dtype(x, y))
         else:
@@ -118,13 +117,13 @@ def point_divergence(x: NDArray[np.float64], y: NDArray[np.float64], *, blur: fl
 
 
 def _few_threads(x: Tensor, y: Tensor) -> AbstractContextManager[None]:
-    """One thread for a small problem, which several would only slow down."""
+    """One thread for a small problem: several threads would only slow it down."""
     return torch_threads(1 if len(x) * len(y) <= _MAX_SINGLE_THREAD_PAIRS else torch.get_num_threads())
 
 
-def _validate_points(given: Any, name: str) -> Tensor:
+def _validate_points(value: Any, name: str) -> Tensor:
     """Points (n, d) in float64, gradients kept."""
-    points = _validate_numbers(given, name, "points, (item, feature)")
+    points = _validate_numbers(value, name, "points, (item, feature)")
     if points.ndim != 2 or not points.numel():
         remedy = f"; use {name}[:, None] for points on a line" if points.ndim == 1 and points.numel() else ""
         raise ValueError(
@@ -133,11 +132,11 @@ def _validate_points(given: Any, name: str) -> Tensor:
     return points
 
 
-def _validate_weights(given: Any, name: str, points: Tensor) -> Tensor:
+def _validate_weights(value: Any, name: str, points: Tensor) -> Tensor:
     """Weights (n,) that sum to 1, in float64, gradients kept."""
-    if given is None:
+    if value is None:
         return points.new_full((len(points),), 1 / len(points))
-    weights = _validate_numbers(given, name, "numbers of at least 0, (item,)").to(points.device)
+    weights = _validate_numbers(value, name, "numbers of at least 0, (item,)").to(points.device)
     if weights.shape != (len(points),):
         raise ValueError(f"{name} has shape {tuple(weights.shape)}: expected one weight for each point, {len(points)}")
     if bool((weights < 0).any()):
@@ -148,10 +147,10 @@ def _validate_weights(given: Any, name: str, points: Tensor) -> Tensor:
     return weights / total
 
 
-def _validate_numbers(given: Any, name: str, what: str) -> Tensor:
+def _validate_numbers(value: Any, name: str, what: str) -> Tensor:
     """A tensor in float64, on its device and with its gradient if it was one; finite."""
-    refuse_unreadable_tensor(given, name)
-    numbers = given if isinstance(given, Tensor) else torch.from_numpy(_to_array(given, name, what))
+    refuse_unreadable_tensor(value, name)
+    numbers = value if isinstance(value, Tensor) else torch.from_numpy(_to_array(value, name, what))
     if numbers.is_complex():
         raise TypeError(f"{name} is complex: expected {what}")
     if not bool(numbers.isfinite().all()):
@@ -162,12 +161,12 @@ def _validate_numbers(given: Any, name: str, what: str) -> Tensor:
     return numbers.double()
 
 
-def _to_array(given: Any, name: str, what: str) -> NDArray[Any]:
+def _to_array(value: Any, name: str, what: str) -> NDArray[Any]:
     try:
-        array = np.asarray(given)
+        array = np.asarray(value)
         return array if array.dtype.kind == "c" else array.astype(np.float64)  # a copy: it may be read-only
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} is a {type(given).__name__} that is no array of numbers: expected {what}") from error
+        raise TypeError(f"{name} is a {type(value).__name__} that is no array of numbers: expected {what}") from error
 
 
 def _refuse_mismatch(x: Tensor, y: Tensor) -> None:
@@ -194,15 +193,15 @@ def _diameter(points: Tensor, power: int, blur: float) -> float:
     return diameter
 
 
-def _output_dtype(*given: Any) -> torch.dtype:
+def _output_dtype(*points: Any) -> torch.dtype:
     """The dtype of the tensors among the points; float64 where these are integers or arrays."""
-    types = [side.dtype for side in given if isinstance(side, Tensor) and side.is_floating_point()]
+    types = [side.dtype for side in points if isinstance(side, Tensor) and side.is_floating_point()]
     return torch.float64 if not types else types[0] if len(types) == 1 else torch.promote_types(*types)
 
 
 def _warn_unconverged(marginal_error: float, tolerance: float, max_rounds: int) -> None:
     warnings.warn(
-        f"sinkhorn_divergence: plans have {marginal_error:.1e} of their mass in a wrong place after "
+        f"sinkhorn_divergence: plans misplace {marginal_error:.1e} of their mass after  "
         f"max_rounds={max_rounds}, and tolerance={tolerance:g} was required: use a larger max_rounds, tolerance or "
         "blur, or a scaling nearer to 1",
         RuntimeWarning,
@@ -221,8 +220,9 @@ class WeightedPoints(NamedTuple):
 
 
 class DualSolution(NamedTuple):
-    """Potentials f (n,) and g (m,) of the plan a_i b_j exp((f_i + g_j − C_ij)/ε) as the rounds left them, the same
-    moved once more by the whole way, and the share of mass that the plan has in a wrong place.
+    """Potentials f (n,) and g (m,) of the plan a_i b_j exp((f_i + g_j − C_ij)/ε) after the rounds.
+
+    Also the same after one more full step, and the fraction of mass that the plan misplaces.
     """
 
     f: Tensor
@@ -270,26 +270,26 @@ def solve_potentials(x: WeightedPoints, y: WeightedPoints, annealing: Annealing)
 
 
 def _refine_potentials(problem: _TransportProblem, both: Tensor, annealing: Annealing) -> tuple[Tensor, Tensor]:
-    """Potentials after the rounds at the last temperature, if any, and what they still lack.
+    """Potentials after the rounds at the last temperature, if any, and their remaining shortfall.
 
     Rounds have momentum (Nesterov, 1983), given up when it leads down the dual (O'Donoghue and Candès, 2015).
     """
-    here, steps, short = both, 0, problem.log_shortfall(both, annealing.epsilon)
+    last_position, steps, short = both, 0, problem.log_shortfall(both, annealing.epsilon)
     for _ in range(0 if annealing.tolerance is None else annealing.max_rounds):
         if problem.marginal_error(short) <= (annealing.tolerance or 0.0):
             break
-        there = torch.add(both, short, alpha=annealing.epsilon / 2)
-        way, here = there - here, there
-        steps = steps + 1 if float((problem.weights * short) @ way) >= 0 else 0
-        both = torch.add(there, way, alpha=steps / (steps + 3))
+        position = torch.add(both, short, alpha=annealing.epsilon / 2)
+        direction, last_position = position - last_position, position
+        steps = steps + 1 if float((problem.weights * short) @ direction) >= 0 else 0
+        both = torch.add(position, direction, alpha=steps / (steps + 3))
         short = problem.log_shortfall(both, annealing.epsilon)
     return both, short
 
 
 def pairwise_costs(x: Tensor, y: Tensor, power: int) -> Tensor:
-    """‖x − y‖^p / p, (n, m), from differences: products would cancel digits, and equal points be apart."""
-    apart = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
-    return apart if power == 1 else apart.square_().mul_(0.5)
+    """‖x − y‖^p / p, (n, m), from differences: products would cancel digits and separate equal points."""
+    distances = torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    return distances if power == 1 else distances.square_().mul_(0.5)
 
 
 def iterate_tiles(n: int, m: int, entries: int | None = None) -> Iterator[slice]:
@@ -336,11 +336,11 @@ class _TransportProblem:
         return both[: len(self.x.where)], both if self.x is self.y else both[len(self.x.where) :]
 
     def marginal_error(self, short: Tensor) -> float:
-        """The share of mass in a wrong place: half the L1 distance of the worse marginal."""
+        """The fraction of misplaced mass: half the L1 distance of the worse marginal."""
         return max(float(side.sum()) for side in self.sides(self.weights * short.neg().expm1().abs())) / 2
 
     def log_shortfall(self, both: Tensor, epsilon: float) -> Tensor:
-        """−log Σ_j b_j exp((f_i + g_j − C_ij)/ε), and −log Σ_i a_i exp(…): what f/ε and g/ε lack, the other fixed."""
+        """−log Σ_j b_j exp((f_i + g_j − C_ij)/ε), and −log Σ_i a_i exp(…): the shortfall of f/ε and g/ε."""
         sums = self._native_sums if self.uses_kernels else self._plan_sums
         short = sums(both / epsilon, epsilon).log_()
         if not float(short.abs().max()) < _MAX_SAFE_LOG:
@@ -413,7 +413,7 @@ class _TransportProblem:
 
 
 class DebiasedSolution(NamedTuple):
-    """S, the largest miss of its three plans, and what its gradient needs: on each side the other set and its own."""
+    """S, the largest error of its three plans, and the potentials of its gradient: of the other set and its own."""
 
     value: Tensor
     marginal_error: float
@@ -434,8 +434,12 @@ def solve_debiased(x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Anneal
     order = _compare_point_sets(left, right)
     if order <= 0:
         return _solve_ordered(left, right, annealing, equal=order == 0)
-    turned = _solve_ordered(right, left, annealing, equal=False)  # one way for both orders: they agree to the last bit
-    return turned._replace(x_potentials=turned.y_potentials, y_potentials=turned.x_potentials)
+    mirrored_solution = _solve_ordered(
+        right, left, annealing, equal=False
+    )  # one order for both, so that results agree to the last bit
+    return mirrored_solution._replace(
+        x_potentials=mirrored_solution.y_potentials, y_potentials=mirrored_solution.x_potentials
+    )
 
 
 def _solve_ordered(x: WeightedPoints, y: WeightedPoints, annealing: Annealing, equal: bool) -> DebiasedSolution:
@@ -446,7 +450,7 @@ def _solve_ordered(x: WeightedPoints, y: WeightedPoints, annealing: Annealing, e
     value = x.weights @ (across.extrapolated_f - within_x.extrapolated_f)
     value = value + y.weights @ (across.extrapolated_g - within_y.extrapolated_g)
     return DebiasedSolution(
-        value.clamp(min=0),  # less only by rounding, or too few rounds
+        value.clamp(min=0),  # negative only by rounding, or after too few rounds
         max(part.marginal_error for part in (within_x, within_y, across)),
         (SidePotential(y, across.g), SidePotential(x, within_x.f)),
         (SidePotential(x, across.f), SidePotential(y, within_y.f)),
@@ -454,23 +458,23 @@ def _solve_ordered(x: WeightedPoints, y: WeightedPoints, annealing: Annealing, e
 
 
 def _merge_duplicates(x: Tensor, weights: Tensor) -> WeightedPoints:
-    """The points that weigh something, equal ones made one, in ascending order."""
+    """The points with positive weight, equal ones merged, in ascending order."""
     heavy = weights > 0
     where, which = torch.unique(x[heavy] + 0.0, dim=0, return_inverse=True)  # −0 + 0 is 0
     return WeightedPoints(where, weights.new_zeros(len(where)).index_add_(0, which, weights[heavy]))
 
 
 def _compare_point_sets(x: WeightedPoints, y: WeightedPoints) -> int:
-    """Which of two sets comes first (−1, 1), or that they are equal (0)."""
+    """The order of two sets: −1 or 1 for the one that comes first, 0 if they are equal."""
     if len(x.where) != len(y.where):
         return 1 if len(x.where) > len(y.where) else -1
-    apart = torch.cat([(x.where - y.where).flatten(), x.weights - y.weights])
-    different = apart[apart != 0]
-    return int(different[0].sign()) if len(different) else 0
+    differences = torch.cat([(x.where - y.where).flatten(), x.weights - y.weights])
+    nonzero = differences[differences != 0]
+    return int(nonzero[0].sign()) if len(nonzero) else 0
 
 
 class DebiasedDivergence(torch.autograd.Function):
-    """S and the miss; S has the gradient of its last update, as by the envelope theorem the potentials are constant."""
+    """S and its error; S has the gradient of its last update: by the envelope theorem the potentials are constant."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, a: Tensor, b: Tensor, annealing: Annealing) -> tuple[Tensor, float]:
@@ -482,17 +486,25 @@ class DebiasedDivergence(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
         x, y, a, b = ctx.saved_tensors
-        (x_potentials, y_potentials), needed = ctx.potentials, ctx.needs_input_grad
-        by_x = _side_gradients(x, a, x_potentials, ctx.annealing, gradient) if needed[0] or needed[2] else (None, None)
-        by_y = _side_gradients(y, b, y_potentials, ctx.annealing, gradient) if needed[1] or needed[3] else (None, None)
+        (x_potentials, y_potentials), needs_gradient = ctx.potentials, ctx.needs_input_grad
+        by_x = (
+            _side_gradients(x, a, x_potentials, ctx.annealing, gradient)
+            if needs_gradient[0] or needs_gradient[2]
+            else (None, None)
+        )
+        by_y = (
+            _side_gradients(y, b, y_potentials, ctx.annealing, gradient)
+            if needs_gradient[1] or needs_gradient[3]
+            else (None, None)
+        )
         gradients = [by_x[0], by_y[0], by_x[1], by_y[1]]
-        if torch.is_grad_enabled():  # somebody may ask for the gradient of this gradient
+        if torch.is_grad_enabled():  # a second derivative may be requested
             gradients = [side if side is None else _OnceDifferentiable.apply(side, x, y, a, b) for side in gradients]  # type: ignore[no-untyped-call]
         return *gradients, None
 
 
 class _OnceDifferentiable(torch.autograd.Function):
-    """A gradient that has none itself: silence would be a wrong zero."""
+    """A gradient without a gradient of its own: raises, since a silent zero would be wrong."""
 
     @staticmethod
     def forward(ctx: Any, gradient: Tensor, *inputs: Tensor) -> Tensor:
@@ -519,8 +531,8 @@ def _extend_potential(z: Tensor, side: SidePotential, annealing: Annealing) -> t
         cost = pairwise_costs(z[rows], y, annealing.power)
         logits = (side.potential - cost) / epsilon + weights.log()
         height[rows] = -epsilon * logits.logsumexp(1)
-        share = logits.softmax(1)
+        plan = logits.softmax(1)
         if annealing.power == 1:
-            share = (share / cost).where(cost > 0, 0.0)  # unit vectors, and 0 between points that coincide
-        slope[rows] = share.sum(1, keepdim=True) * z[rows] - share @ y
+            plan = (plan / cost).where(cost > 0, 0.0)  # unit vectors, and 0 between points that coincide
+        slope[rows] = plan.sum(1, keepdim=True) * z[rows] - plan @ y
     return height, slope

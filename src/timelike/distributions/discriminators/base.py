@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class GeneratorCost:
-    """c and c′, of an array of values."""
+    """c and its derivative c′, as functions of an array of values."""
 
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
@@ -81,9 +81,9 @@ SATURATING = GeneratorCost(_saturating_value, _saturating_slope)
 class Critic(abc.ABC):
     """f, trained to tell two samples apart: `critic(z)` is f(z), `critic.cost(z)` c_f(z) = c(f(z)), both (item,).
 
-    `critic.gradient(z)` is ∇c_f(z), shaped like z: the way a generator leaves, x ← x − step · ∇c_f(x). NumPy gives
-    NumPy in double precision, tensors give tensors of their dtype; values and costs of tensors that ask for it carry
-    gradients, so that `critic.cost(generator(noise)).mean().backward()` trains a network.
+    `critic.gradient(z)` is ∇c_f(z), shaped like z: a generator moves by x ← x − step · ∇c_f(x). NumPy gives NumPy in
+    double precision, tensors give tensors of their dtype; values and costs carry gradients where z requires them, so
+    that `critic.cost(generator(noise)).mean().backward()` trains a network.
 
     A subclass implements `_validate_items`, `_evaluate` and `_evaluate_with_gradient`.
     """
@@ -109,11 +109,11 @@ class Critic(abc.ABC):
         return self._apply(z, items, self._cost)
 
     def _validated_gradient(self, items: Sample) -> Floats:
-        """`gradient` of validated items, as the array that these are as a whole."""
+        """`gradient` of validated items, in the shape of their array."""
         return self._composed_gradients(items, self._cost)
 
     def _apply(self, z: Any, items: Sample, cost: GeneratorCost) -> Any:
-        """A cost of f, as an array, or as a tensor like z with a gradient where z asks for one."""
+        """A cost of f, as an array, or as a tensor like z, with a gradient if z requires one."""
         values = cost.value(self._evaluate(items))
         if not is_tensor(z):
             return values
@@ -131,7 +131,7 @@ class Critic(abc.ABC):
 
     @abc.abstractmethod
     def _validate_items(self, z: Any) -> Sample:
-        """Items that f can be evaluated at, checked."""
+        """Validate the items at which f is evaluated."""
 
     @abc.abstractmethod
     def _evaluate(self, items: Sample) -> Floats:
@@ -153,16 +153,16 @@ class WeightedSample:
 
 @dataclass(frozen=True, eq=False)
 class WeightSolution:
-    """How the weights of items were found, and how well."""
+    """The weights of items, how they were computed, and their accuracy."""
 
     weights: Floats
-    """What items weigh in f, the generated ones first."""
+    """The weights of items in f, the generated ones first."""
     solver: str
     n_products: int
     """Products with the kernel matrix; for a decomposition its size."""
     error: float | None
-    """A bound of ‖f − exact‖ in the kernel's space, of all but rounding: f(z) is off by at most √k(z, z) times it. None
-    where there is only the tolerance of an integration."""
+    """A bound of ‖f − exact‖ in the kernel's space, without rounding: the error of f(z) is at most √k(z, z) times it.
+    None if only the tolerance of an integration is known."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -239,7 +239,7 @@ def _known_gradient_function() -> Any:
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *weights: Any) -> tuple[Any, None, None]:
-            """Each item's value hangs on that item only."""
+            """Each item's value depends on that item only."""
             gradients = ctx.gradients()
             return gradients * weights[0].reshape(-1, *[1] * (gradients.ndim - 1)), None, None
 
@@ -271,7 +271,7 @@ class CriticProblem:
 
     @property
     def mean_weights(self) -> Floats:
-        """1/n for generated items, 1/m for real ones: what an item has in the mean of its sample."""
+        """1/n for generated items, 1/m for real ones: the weight of an item in the mean of its sample."""
         sizes = np.array([len(self.fake), len(self.real)])
         return np.repeat(1 / sizes, sizes)
 
@@ -301,26 +301,26 @@ def validate_problem(fake: Any, real: Any, kernel: Kernel | None) -> CriticProbl
 
 
 class Discriminator(abc.ABC, Generic[TrainedCritic]):
-    """How a discriminator is trained: `train_critic(fake, real)` trains one and gives it back as a `Critic`.
+    """How a discriminator is trained: `train_critic(fake, real)` trains one and returns it as a `Critic`.
 
     A subclass implements `_train_validated`, or `train_critic` as a whole.
     """
 
     def __repr__(self) -> str:
         """The options that differ from the defaults, as one would write them."""
-        written = [
+        arguments = [
             f"{o.name}={value!r}" if o.kw_only else repr(value)
             for o in fields(self)  # type: ignore[arg-type]
             if o.repr and ((value := getattr(self, o.name)) is not o.default and value != o.default)
         ]
-        return f"{type(self).__name__}({', '.join(written)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def train_critic(self, fake: Any, real: Any) -> TrainedCritic:
         """The discriminator trained to separate generated items from real ones, at least two of each."""
         return self._train_validated(validate_problem(fake, real, getattr(self, "kernel", None)))
 
     def _train_validated(self, problem: CriticProblem) -> TrainedCritic:
-        """`train_critic` of samples that are validated already, as a flow has them at every step."""
+        """`train_critic` of samples that are already validated, as those of a flow are at every step."""
         raise NotImplementedError(f"{type(self).__name__} has neither train_critic nor _train_validated")
 
 
@@ -330,16 +330,16 @@ class InfiniteDiscriminator(Discriminator[KernelCritic]):
 
         ∂_t f = E_fake[a′(f(x)) k(x, ·)] − E_real[b′(f(y)) k(y, ·)],   f at time 0 = f₀                       (eq. 6.9)
 
-    A subclass says a and b, which are ascended, and c, which the generator descends.
+    A subclass defines a and b, which are ascended, and c, which the generator descends.
 
     Parameters
     ----------
     kernel : Kernel or callable
-        The tangent kernel, such as `NTK()`, or any other. What it leaves open is decided by the pooled sample.
+        The tangent kernel, such as `NTK()`, or any other. Open options are resolved by the pooled sample.
     time : float
         τ, more than 0.
     initial : Critic or callable, optional
-        f₀: a critic to go on from, or a function of tensors (item, feature) to values (item,). None for 0.
+        f₀: a critic to continue from, or a function of tensors (item, feature) to values (item,). None for 0.
     """
 
     kernel: Any
@@ -373,11 +373,11 @@ class InfiniteDiscriminator(Discriminator[KernelCritic]):
 
     @abc.abstractmethod
     def _solve_weights(self, problem: CriticProblem) -> WeightSolution:
-        """∫ of a′(f(x_i)) / n, then of −b′(f(y_j)) / m, over the time: what items weigh in f − f₀."""
+        """∫ of a′(f(x_i)) / n, then of −b′(f(y_j)) / m, over the time: the weights of items in f − f₀."""
 
 
-def as_discriminator(given: Any, name: str = "discriminator") -> Any:
-    """A discriminator; a bare kernel, or a function k(x, y), is taken for `IPM(kernel)`.
+def as_discriminator(value: Any, name: str = "discriminator") -> Any:
+    """A discriminator; a bare kernel, or a function k(x, y), becomes `IPM(kernel)`.
 
     >>> from timelike.distributions import RBF
     >>> as_discriminator(RBF(width=1.0))
@@ -385,21 +385,21 @@ def as_discriminator(given: Any, name: str = "discriminator") -> Any:
     """
     from .ipm import IPM
 
-    if isinstance(given, type) and issubclass(given, Discriminator):
-        raise TypeError(f"{name}={given.__name__}: expected a discriminator, not its class; write {given.__name__}(…)")
-    if hasattr(given, "train_critic"):
-        return given
+    if isinstance(value, type) and issubclass(value, Discriminator):
+        raise TypeError(f"{name}={value.__name__}: expected a discriminator, not its class; write {value.__name__}(…)")
+    if hasattr(value, "train_critic"):
+        return value
     try:
-        return IPM(as_kernel(given, name))
+        return IPM(as_kernel(value, name))
     except TypeError as error:
         raise TypeError(f"{error}, or a discriminator such as distributions.LSGAN(kernel)") from None
 
 
-def _as_initial(given: Critic | Callable[[Any], Any]) -> Critic:
+def _as_initial(value: Critic | Callable[[Any], Any]) -> Critic:
     from .functions import FunctionCritic
 
-    if isinstance(given, Critic):
-        return given
-    if not callable(given):
-        raise TypeError(f"initial={given!r:.60}: expected a critic, or a function of tensors to values (item,)")
-    return FunctionCritic(given)
+    if isinstance(value, Critic):
+        return value
+    if not callable(value):
+        raise TypeError(f"initial={value!r:.60}: expected a critic, or a function of tensors to values (item,)")
+    return FunctionCritic(value)

@@ -36,8 +36,8 @@ class FiniteDiscriminator(Discriminator[FunctionCritic]):
         θ ← θ + (τ / steps) ∇_θ (E_fake[a(f(x))] − E_real[b(f(y))])
 
     a perceptron in the NTK parameterisation (Jacot et al., 2018), so that f tends to that of `IPM(NTK(…))`, `LSGAN`,
-    `VanillaGAN` or `HingeGAN` with the same options as the width grows, like 1/√width, and as steps do. What is left
-    between the two is what the theory leaves out; infinite width is faster below some thousand items.
+    `VanillaGAN` or `HingeGAN` with the same options as the width grows, like 1/√width, and as steps do. The remaining
+    difference is the effect of finite width. Infinite width is faster below some thousand items.
 
     Parameters
     ----------
@@ -49,19 +49,19 @@ class FiniteDiscriminator(Discriminator[FunctionCritic]):
     time : float
         τ, more than 0.
     steps : int
-        Of τ / steps each. With too few the training diverges, which is an error. The thesis trains by one per move of
-        the generator.
+        Number of steps, of τ / steps each; too few make training diverge, which is an error. The thesis uses one step
+        per move of the generator.
     antisymmetric : bool, optional
         Two networks that begin alike, (g − g′)/√2, so that f = 0 at first as for infinite width (Zhang et al., "A type
-        of generalization error induced by initialization in deep neural networks", 2020). None for True, but False
-        for "lsgan" as in the thesis (D.3.2): its c = f² has no gradient at f = 0, so that a generator would stand
-        still while the discriminator has hardly begun. With False f is also off by the random f₀, at any width.
+        of generalization error induced by initialization in deep neural networks", 2020). None for True, but False for
+        "lsgan" as in the thesis (D.3.2): its c = f² has no gradient at f = 0, so that a generator would not move while
+        the discriminator has hardly begun. With False f also contains the random f₀, at any width.
     reset : bool
-        True to begin anew with every `train_critic`, False to go on from where the last one ended.
+        Whether every `train_critic` starts from new weights; False continues from the last call.
     saturating : bool
         For "vanilla", as in `VanillaGAN`.
     random_state : None, int or Generator
-        An integer gives the same network at every beginning, a Generator another one each time.
+        An integer gives the same initial network every time, a Generator a new one each time.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class FiniteDiscriminator(Discriminator[FunctionCritic]):
         if self.antisymmetric is not None:
             check_bool(self.antisymmetric, "antisymmetric")
         if check_bool(self.saturating, "saturating") and self.loss != "vanilla":
-            raise ValueError(f'saturating=True means nothing to loss={self.loss!r}: use loss="vanilla"')
+            raise ValueError(f'saturating=True does not apply to loss={self.loss!r}: use loss="vanilla"')
         check_bool(self.reset, "reset")
         check_seed(self.random_state, "random_state")
 
@@ -113,12 +113,13 @@ class FiniteDiscriminator(Discriminator[FunctionCritic]):
         return FunctionCritic(copy.deepcopy(network).requires_grad_(False), cost, fake.shape[1:])
 
     def _init_network(self, n_features: int) -> nn.Module:
-        """A network as it begins, or the one of last time."""
+        """A new network, or that of the last call unless `reset`."""
         if self._networks and not self.reset:
             n_before = next(self._networks[0].parameters()).shape[1]
             if n_before != n_features:
                 raise ValueError(
-                    f"fake has items of {n_features} numbers and those before {n_before}: expected as many"
+                    f"fake has items of {n_features} numbers and those of the last call {n_before}: expected the same "
+                    "number"
                 )
             return self._networks[0]
         network: nn.Module = Perceptron(
@@ -137,28 +138,28 @@ class FiniteDiscriminator(Discriminator[FunctionCritic]):
 
     def _train(self, network: nn.Module, fake: Any, real: Any) -> None:
         both, parameters = torch.tensor(np.concatenate([fake, real])), list(network.parameters())
-        won = [0.0, 0.0]
+        objectives = [0.0, 0.0]
         with torch.enable_grad():
             for step in range(self.steps + 1):
                 f = network(both)
                 objective = _objective(self.loss, f[: len(fake)], f[len(fake) :])
-                won[step > 0] = float(objective.detach())
-                if step == self.steps or not np.isfinite(won).all():
+                objectives[step > 0] = float(objective.detach())
+                if step == self.steps or not np.isfinite(objectives).all():
                     break
                 slopes = torch.autograd.grad(objective, parameters)
                 with torch.no_grad():
                     for parameter, slope in zip(parameters, slopes, strict=True):
                         parameter.add_(slope, alpha=self.time / self.steps)
-        if not won[1] >= won[0] - abs(won[0]) - 1e-9:  # nan too
+        if not objectives[1] >= objectives[0] - abs(objectives[0]) - 1e-9:  # nan too
             self._networks.clear()
             raise ValueError(
-                f"steps={self.steps} of time {self.time / self.steps:g} each diverge (what the discriminator ascends "
-                f"went from {won[0]:.3g} to {won[1]:.3g}): raise steps, or lower time"
+                f"steps={self.steps} of time {self.time / self.steps:g} each diverge (the objective of the "
+                f"discriminator went from {objectives[0]:.3g} to {objectives[1]:.3g}): raise steps, or lower time"
             )
 
 
 def _refuse_activation(activation: Activation) -> None:
-    """An error for an unknown name, or for a function without a derivative to train by."""
+    """Raise an error for an unknown name, or for a function without a derivative."""
     refuse_unknown_activation(activation)
     for branch in activation_branches(activation):
         if not isinstance(branch, str):

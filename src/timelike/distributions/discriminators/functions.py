@@ -67,7 +67,7 @@ class FunctionCritic(Critic):
         return [torch.tensor(array[begin : begin + 1024]) for begin in range(0, len(array), 1024)]
 
     def _call_function(self, items: Any) -> Any:
-        """What the function gives, in its own precision, as double (item,); anything else is refused."""
+        """The values of the function, in its own precision, as double (item,); an error for any other output."""
         n, parameter = len(items), next(iter(getattr(self.function, "parameters", list)()), None)
         values = self.function(items if parameter is None else items.to(parameter.device, parameter.dtype))
         if not hasattr(values, "detach"):
@@ -87,8 +87,8 @@ class FunctionDiscriminator(Discriminator[FunctionCritic]):
 
         f(z) = function(z)
 
-    For a potential that is known, a network that was trained elsewhere, or to see what the flow of a given f does. A
-    network is taken as it is: put it into `eval()` mode first where it has a mode.
+    For a known potential, a network that was trained elsewhere, or to study the flow of a given f. A network is used as
+    it is: call its `eval()` first if it has modes.
 
     Parameters
     ----------

@@ -19,15 +19,15 @@ class HingeGAN(InfiniteDiscriminator):
 
     It is outside theorem 1 of the thesis: a and b have no derivative at the margins, −1 and 1, where items come to
     rest. Their corners are rounded over a range of `rounding`, which brings the loss back under the theorem; training
-    does not drive solutions apart, so f is off by at most √(2 · rounding · τ) in the norm of the kernel's space, and
-    in practice by about `rounding`. Until the first item reaches its margin it is `IPM` the other way round.
+    does not drive solutions apart, so the error of f is at most √(2 · rounding · τ) in the norm of the kernel's space,
+    and in practice about `rounding`. Until the first item reaches its margin f is that of `IPM` with the opposite sign.
 
     Parameters
     ----------
     rounding : float
-        The smaller, the stiffer the equation.
+        Range over which the corners are rounded; a smaller one makes the equation stiffer.
     tolerance : float
-        Of the integration, which goes slowly past corners: finer than the rounding it costs much and says little.
+        Tolerance of the integration, which is slow near corners; one below `rounding` costs much and gains little.
 
     Examples
     --------
@@ -51,19 +51,19 @@ class HingeGAN(InfiniteDiscriminator):
     def _solve_weights(self, problem: CriticProblem) -> WeightSolution:
         signs, rounding = problem.signs, self.rounding
 
-        def short(f: Floats) -> Floats:
-            """How far below its margin an item is, in units of the rounding, from the middle of the corner."""
+        def shortfall(f: Floats) -> Floats:
+            """The distance of an item below its margin, in units of the rounding, from the middle of the corner."""
             return (1 - signs * f) / rounding + 0.5
 
-        def pushes(f: Floats) -> Floats:
-            return signs * np.clip(short(f), 0.0, 1.0)
+        def rates(f: Floats) -> Floats:
+            return signs * np.clip(shortfall(f), 0.0, 1.0)
 
         def slopes(f: Floats) -> Floats:
-            below = short(f)
+            below = shortfall(f)
             return np.where((below > 0) & (below < 1), -1 / rounding, 0.0)
 
         start = problem.initial_values(self.initial)
-        solution = integrate_training(problem, pushes, slopes, start, self.time, self.tolerance)
+        solution = integrate_training(problem, rates, slopes, start, self.time, self.tolerance)
         return WeightSolution(
             solution.weights, solution.solver, solution.n_products, float(np.sqrt(2 * rounding * self.time))
         )

@@ -14,7 +14,7 @@ class IPM(InfiniteDiscriminator):
         f(z) = f₀(z) + τ (mean of k(x_i, z) over fake − mean of k(y_j, z) over real),   a = b = c = id
 
     (Franceschi, thesis of 2022, proposition 4): τ times the witness of MMD, so a generator that follows its gradients
-    descends MMD². The one to begin with: nothing saturates, and the time only scales the step.
+    descends MMD². Start with this one: nothing saturates, and the time only scales the step.
 
     Examples
     --------

@@ -20,23 +20,23 @@ class LSGAN(InfiniteDiscriminator):
 
         f_τ = ρ + exp(−4τ T)(f₀ − ρ),   ρ = −1 at fake and 1 at real items,   T h = E_γ[k(x, ·) h(x)],   c = f²
 
-    with γ half the one sample and half the other, of any sizes (Franceschi, thesis of 2022, proposition 5, with
-    a = −(f + 1)², and b = (f − 1)² as in §6.3.1: the minus that is printed before it is a slip). Written by the
-    weights of items, which also holds where the kernel matrix is singular (two items are equal, or there are more of
-    them than the kernel tells apart): f − f₀ = Σ w_j k(p_j, ·) with
+    with γ half the one sample and half the other, of any sizes (Franceschi, thesis of 2022, proposition 5, with a = −(f
+    + 1)², and b = (f − 1)² as in §6.3.1: the minus sign printed before it is an error). In terms of the weights of
+    items, which also holds if the kernel matrix is singular (two items are equal, or there are more items than the rank
+    of the kernel): f − f₀ = Σ w_j k(p_j, ·) with
 
         w = D τ φ₁(−τ D K D) D (ρ − f₀),   D² = 2/n at fake and 2/m at real items,   φ₁(z) = (e^z − 1)/z,   φ₁(0) = 1
 
-    For short times it is twice `IPM` the other way round, and c_f = f² turns that round again. Long times fit ρ, and
-    leave gradients that are small where the generator is: use `IPM` unless that is what is studied.
+    For short times f is twice that of `IPM` with the opposite sign, which c_f = f² reverses again. Long times fit ρ and
+    leave small gradients at the generated items: use `IPM` unless this effect is the subject.
 
     Parameters
     ----------
     solver : "auto", "krylov" or "eigh"
         "krylov" applies φ₁ by products with the kernel matrix, some tens of them, and bounds the error; "eigh"
-        decomposes the matrix. "auto" takes the first, and the second where that needs too many products.
+        decomposes the matrix. "auto" uses "krylov", and "eigh" if that needs too many products.
     tolerance : float
-        What the bound of "krylov" may be, relative to the size of the weights.
+        The largest bound of "krylov", relative to the size of the weights.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class LSGAN(InfiniteDiscriminator):
                         "tolerance, or lower time"
                     ) from None
         values, vectors = matrix.eigh()
-        with np.errstate(over="ignore", invalid="ignore"):  # of an indefinite kernel, which `train_critic` refuses
+        with np.errstate(over="ignore", invalid="ignore"):  # from an indefinite kernel, which `train_critic` rejects
             weights = vectors @ (self.time * phi1(-self.time * values) * (vectors.T @ residual))
         return WeightSolution(matrix.roots * weights, "eigh", len(gram), 0.0)
 

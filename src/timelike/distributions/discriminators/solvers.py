@@ -15,19 +15,19 @@ from scipy.linalg import eigh_tridiagonal
 from ..kernels import base as kernel_base
 from .base import CriticProblem, Floats, WeightSolution
 
-_MAX_BASIS = 120  # vectors of a basis; a longer time is gone in several parts, each from a new basis
-_MAX_SEGMENTS = 40  # of a time: more, and a decomposition of the matrix is cheaper
-_CHECK_EVERY = 4  # new vectors between looks at the error
+_MAX_BASIS = 120  # vectors of a basis; a longer time is split into segments, each with a new basis
+_MAX_SEGMENTS = 40  # segments of a time: with more, a decomposition of the matrix is cheaper
+_CHECK_EVERY = 4  # new vectors between checks of the error
 RateFunction = Callable[[Floats], Floats]
 ODEMethod = Literal["LSODA", "BDF"]
-# the second where the first goes to and fro between its own two methods, at a corner
+# BDF where LSODA keeps switching between its own two methods, at a corner
 _ODE_METHODS: tuple[ODEMethod, ...] = ("LSODA", "BDF")
-# evaluations by each: ordinary trainings need some hundreds, and one that is lost would need millions
+# evaluations of each method: ordinary trainings need some hundreds, a hopeless one would need millions
 _MAX_EVALUATIONS = 10_000
 
 
 class BlockedGram:
-    """K (item, item) of a problem: kept where it is small, otherwise made anew in blocks for every product."""
+    """K (item, item) of a problem: in memory if it is small, otherwise recomputed in blocks for every product."""
 
     def __init__(self, problem: CriticProblem) -> None:
         self.kernel = problem.kernel
@@ -39,7 +39,7 @@ class BlockedGram:
 
     @cached_property
     def matrix(self) -> Floats:
-        """All of it, exactly symmetric."""
+        """The whole matrix, exactly symmetric."""
         matrix = np.asarray(self.kernel._kernel_matrix(self.precomputed, None))
         if not np.isfinite(matrix).all():
             raise ValueError(f"{self.kernel!r} gave nan or infinity between items: expected finite similarities")
@@ -58,17 +58,17 @@ class BlockedGram:
 
 
 class SymmetricGram:
-    """A = D K D with D = diag(√share): symmetric, with the eigenvalues of the operator of eq. 6.8, times 2."""
+    """A = D K D with D = diag(√weight): symmetric, with the eigenvalues of the operator of eq. 6.8, times 2."""
 
-    def __init__(self, gram: BlockedGram, shares: Floats) -> None:
-        self.gram, self.roots = gram, np.sqrt(shares)
+    def __init__(self, gram: BlockedGram, weights: Floats) -> None:
+        self.gram, self.roots = gram, np.sqrt(weights)
 
     def times(self, vector: Floats) -> Floats:
         """A v."""
         return self.roots * self.gram.times(self.roots * vector)
 
     def eigh(self) -> tuple[Floats, Floats]:
-        """Eigenvalues and eigenvectors (item, one of them)."""
+        """Eigenvalues and eigenvectors, the latter (item, eigenvalue)."""
         values, vectors = np.linalg.eigh(self.roots[:, None] * self.gram.matrix * self.roots)
         return values, vectors
 
@@ -113,13 +113,14 @@ def phi2(z: Floats) -> Floats:
 def solve_linear_ode(times: Callable[[Floats], Floats], b: Floats, time: float, tolerance: float) -> KrylovSolution:
     """u(time) of u′ = b − A u, u(0) = 0, that is time · φ₁(−time A) b, for A symmetric with eigenvalues of at least 0.
 
-    In the basis V of b, A b, A² b … u is V y, and what is left of the equation is −β v y_m(t) with the next vector v
+    In the basis V of b, A b, A² b … u is V y, and the residual of the equation is −β v y_m(t) with the next vector v
     (Hochbruck and Lubich, "On Krylov subspace approximations to the matrix exponential operator", 1997). As −T has
-    off-diagonal entries of one sign once every second vector is turned round, y_m never changes its sign, so
+    off-diagonal entries of one sign once every second vector is negated, y_m never changes its sign, so
 
         ‖error‖ ≤ ∫ β |y_m(t)| dt = β ‖b‖ time² |e_mᵀ φ₂(−time T) e₁|
 
-    but for rounding, without a guess. A time that one basis of `_MAX_BASIS` vectors is too small for is gone in parts.
+    which is a bound except for rounding, not an estimate. If one basis of `_MAX_BASIS` vectors is too small for the
+    time, it is split into segments.
     """
     u, left, error, products, largest = np.zeros_like(b), time, 0.0, 0, 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # eigenvalues below 0 let u grow without end
@@ -139,7 +140,7 @@ class _KrylovSegment(KrylovSolution):
 
 
 def _solve_segment(times: Callable[[Floats], Floats], b: Floats, time: float, tolerance: float) -> _KrylovSegment:
-    """As much of the time as one basis is good for."""
+    """Solve as much of the time as one basis can resolve."""
     size = float(np.linalg.norm(b))
     if not np.isfinite(size):
         raise KrylovNotConverged
@@ -155,30 +156,30 @@ def _solve_segment(times: Callable[[Floats], Floats], b: Floats, time: float, to
             continue
         values, vectors = (np.asarray(part, np.float64) for part in eigh_tridiagonal(diagonal[:m], beside[: m - 1]))
         y, error = _solve_in_basis(values, vectors, size, float(beside[m - 1]), time)
-        reached = time
-        while done and not error <= tolerance * _finite_norm(y) and reached > 1e-6 * time:
-            reached /= 2
-            y, error = _solve_in_basis(values, vectors, size, float(beside[m - 1]), reached)
+        segment_time = time
+        while done and not error <= tolerance * _finite_norm(y) and segment_time > 1e-6 * time:
+            segment_time /= 2
+            y, error = _solve_in_basis(values, vectors, size, float(beside[m - 1]), segment_time)
         if error <= tolerance * _finite_norm(y):
-            return _KrylovSegment(y @ basis[:m], error, m, float(values[-1]), reached)
+            return _KrylovSegment(y @ basis[:m], error, m, float(values[-1]), segment_time)
     raise KrylovNotConverged
 
 
 def _finite_norm(y: Floats) -> float:
-    """‖y‖, and 0 where it overflows, which no error is small beside."""
+    """‖y‖, or 0 if it overflows, so that no error counts as relatively small."""
     norm = float(np.linalg.norm(y))
     return norm if np.isfinite(norm) else 0.0
 
 
 def _extend_basis(times: Callable[[Floats], Floats], basis: Floats, diagonal: Floats, beside: Floats, m: int) -> None:
-    """The next vector, made orthogonal to all earlier ones twice: once leaves what rounding has put there."""
+    """Add the next vector, orthogonalized twice against all earlier ones: once would leave rounding errors."""
     new = times(basis[m - 1])
     diagonal[m - 1] = basis[m - 1] @ new
     scale = np.linalg.norm(new)
     for _ in range(2):
         new = new - (basis[:m] @ new) @ basis[:m]
     length = np.linalg.norm(new)
-    if length > 1e-14 * scale:  # else nothing is left but rounding, and the basis holds all of u
+    if length > 1e-14 * scale:  # otherwise only rounding is left, and the basis contains u
         beside[m - 1] = length
         basis[m] = new / length
 
@@ -193,16 +194,17 @@ def _solve_in_basis(values: Floats, vectors: Floats, size: float, beyond: float,
 
 
 class _EvaluationsExhausted(ArithmeticError):
-    """A method has had its evaluations, and is not at the end."""
+    """A method has used all its evaluations before the end of the time."""
 
 
 class _TrainingODE:
-    """g′ = push(f₀ + K (share · g)), and how often it was evaluated."""
+    """g′ = push(f₀ + K (mean weight · g)), with the number of evaluations."""
 
     def __init__(self, problem: CriticProblem, pushes: RateFunction, slopes: RateFunction, start: Floats) -> None:
         self.gram, self.shares, self.start = BlockedGram(problem), problem.mean_weights, start
         self.pushes, self.slopes, self.evaluations = pushes, slopes, 0
-        self.max_similarity = max(float(np.abs(self.gram.matrix).max()), 1e-300)  # what f changes by with a change of g
+        # the largest change of f per change of g
+        self.max_similarity = max(float(np.abs(self.gram.matrix).max()), 1e-300)
 
     def _critic_values(self, g: Floats) -> Floats:
         return self.start + self.gram.times(self.shares * g)
@@ -217,10 +219,10 @@ class _TrainingODE:
         return self.slopes(self._critic_values(g))[:, None] * self.gram.matrix * self.shares
 
     def solve(self, method: ODEMethod, time: float, tolerance: float) -> Floats:
-        """g at the end of the time; an ArithmeticError that says why not."""
+        """g at the end of the time; an ArithmeticError with the reason if the method fails."""
         self.most = self.evaluations + _MAX_EVALUATIONS
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="lsoda: ")  # said before it fails, which is an error below
+            warnings.filterwarnings("ignore", message="lsoda: ")  # it precedes the failure that is raised below
             solution = solve_ivp(
                 self.change,
                 (0.0, time),
@@ -238,23 +240,24 @@ class _TrainingODE:
 def integrate_training(
     problem: CriticProblem, pushes: RateFunction, slopes: RateFunction, start: Floats, time: float, tolerance: float
 ) -> WeightSolution:
-    """Weights w = share · g with g′ = push(f at the items), f = f₀ + K w: no matrix is inverted, singular or not.
+    """Weights w = mean weight · g with g′ = push(f at the items), f = f₀ + K w: no matrix is inverted, singular or not.
 
-    By LSODA, which changes to a method for stiff equations where they are (Petzold, "Automatic selection of methods
-    for solving stiff and nonstiff systems of ordinary differential equations", 1983), and by backward differentiation
-    formulas where that does not end; `slopes` is the derivative of `pushes` by f. The work is bounded: where
-    similarities are so large that f is lost in the rounding of K w, no method ends, and that is an error.
+    By LSODA, which switches to a method for stiff equations where needed (Petzold, "Automatic selection of methods for
+    solving stiff and nonstiff systems of ordinary differential equations", 1983), and by backward differentiation
+    formulas if that does not finish; `slopes` is the derivative of `pushes` by f. The number of evaluations is bounded:
+    if similarities are so large that f is lost in the rounding of K w, no method finishes, and an error is raised.
     """
-    equation, why = _TrainingODE(problem, pushes, slopes, start), ""
+    equation, reason = _TrainingODE(problem, pushes, slopes, start), ""
     for method in _ODE_METHODS:
         try:
             g = equation.solve(method, time, tolerance)
         except ArithmeticError as error:
-            why = str(error)
+            reason = str(error)
             continue
         return WeightSolution(problem.mean_weights * g, "integrated", equation.evaluations, None)
     raise ValueError(
         f"time={time} cannot be integrated with {problem.kernel!r}, whose similarities reach "
         f"{equation.max_similarity:.3g} "
-        f"({why}): bring the items to a smaller scale (divide them by their deviation), lower time, or raise tolerance"
+        f"({reason}): bring the items to a smaller scale (divide them by their deviation), lower time, or raise "
+        "tolerance"
     )

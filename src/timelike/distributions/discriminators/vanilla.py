@@ -33,15 +33,15 @@ class VanillaGAN(InfiniteDiscriminator):
 
     that is a = log(1 − σ), b = −log σ in eq. 6.9, or D.116: ∂_t f = T(ρ₂ − 2σ(f)) (Franceschi, thesis of 2022). The
     thesis and its authors' code differ by a factor of 2 in the time. Here it is that of D.116, since it follows from a
-    and b as those of the other losses do: for short times f is half of `IPM` the other way round, as σ(0) = ½; a run
-    of the code is compared with one of twice or half the time.
+    and b as those of the other losses do: for short times f is half that of `IPM` with the opposite sign, as σ(0) = ½;
+    compare with a run of their code at twice or half the time.
 
     There is no closed form. "lambert" is the candidate D.126, exact for one eigenvector and near for short times:
 
         f ≈ y(2τ T) ρ,   y(x) + e^{y(x)} = 1 + x,   or y(x) = 1 + x − W(e^{1 + x}),   ρ = −1 at fake, 1 at real items
 
-    What it is off by is bounded in `critic.solution.error`: training does not drive solutions apart, so the norm of the
-    error is at most the integral of how much the candidate misses the equation by.
+    Its error is bounded in `critic.solution.error`: training does not drive solutions apart, so the norm of the error
+    is at most the integral of the residual of the candidate in the equation.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class VanillaGAN(InfiniteDiscriminator):
         True for c = log(1 − σ(f)), the problem of min and max itself, whose gradients vanish where the discriminator is
         sure; False for the thesis's and common practice's −log σ(f).
     solver : "integrate" or "lambert"
-        The latter decomposes the kernel matrix, and begins at f₀ = 0 only.
+        "lambert" decomposes the kernel matrix and requires f₀ = 0.
     tolerance : float
         Of the integration.
 
@@ -82,19 +82,19 @@ class VanillaGAN(InfiniteDiscriminator):
             return _solve_by_lambert(problem, self.time)
         real_ones = problem.signs > 0
 
-        def pushes(f: Floats) -> Floats:
+        def rates(f: Floats) -> Floats:
             return np.where(real_ones, expit(-f), -expit(f))
 
         def slopes(f: Floats) -> Floats:
             return -np.asarray(expit(f) * expit(-f))
 
         return integrate_training(
-            problem, pushes, slopes, problem.initial_values(self.initial), self.time, self.tolerance
+            problem, rates, slopes, problem.initial_values(self.initial), self.time, self.tolerance
         )
 
 
 def solve_lambert(x: Floats) -> Floats:
-    """y with y + e^y = 1 + x, that is log W(e^{1 + x}): to all digits also where x is small.
+    """y with y + e^y = 1 + x, that is log W(e^{1 + x}): accurate for small x too.
 
     >>> solve_lambert(np.array([0.0, 2.0])).round(4)
     array([0.    , 0.7921])
@@ -114,13 +114,13 @@ def _solve_by_lambert(problem: CriticProblem, time: float) -> WeightSolution:
     level = np.divide(solve_lambert(time * values), values, out=np.full_like(values, time / 2), where=values > 0)
     weights = matrix.roots * (vectors @ (level * inside))
 
-    def missed(t: float) -> float:
-        """The norm, in the kernel's space, of what the candidate misses its equation by at a time."""
+    def residual_norm(t: float) -> float:
+        """The norm, in the kernel's space, of the residual of the candidate's equation at a time."""
         y = solve_lambert(t * values)
         f = vectors @ (y * inside) / matrix.roots
-        pushed = vectors.T @ (matrix.roots * problem.signs * expit(-problem.signs * f))
-        return float(np.sqrt(values @ np.square(expit(-y) * inside - pushed)))
+        rates = vectors.T @ (matrix.roots * problem.signs * expit(-problem.signs * f))
+        return float(np.sqrt(values @ np.square(expit(-y) * inside - rates)))
 
     nodes, parts = np.polynomial.legendre.leggauss(_N_QUADRATURE_NODES)
-    error = time / 2 * sum(part * missed(time / 2 * (1 + node)) for node, part in zip(nodes, parts, strict=True))
+    error = time / 2 * sum(part * residual_norm(time / 2 * (1 + node)) for node, part in zip(nodes, parts, strict=True))
     return WeightSolution(weights, "lambert", len(gram), float(error))

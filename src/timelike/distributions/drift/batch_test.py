@@ -1,4 +1,4 @@
-"""The permutation test of a batch against all before it, a large batch in random parts."""
+"""The permutation test of a batch against all earlier items; a large batch is tested in random parts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..two_sample.statistic import joint_statistic, statistic_from_matrix
 from .evidence import log_winnings, smoothed_p, start_weight
 from .pool import ReferencePool
 
-# permutations that are as large as the observed: p is then at least 20 / n_permutations, and decided
+# permuted statistics as large as the observed one: p is then at least 20 / n_permutations, and decided
 _DECISIVE_EXCEEDANCES = 20
-_FIRST_BLOCK, _MAX_BLOCK = 128, 2048  # permutations between two looks whether p is decided
-MIN_UNITS = 10  # units of a part: of fewer, permutations have little to tell apart
+_FIRST_BLOCK, _MAX_BLOCK = 128, 2048  # permutations between two checks whether p is decided
+MIN_UNITS = 10  # units of a part: with fewer, there are too few distinct permutations
 
 
 class BatchTestResult(NamedTuple):
-    """What a permutation test says of a batch, or of a part of it."""
+    """The result of the permutation test of a batch, or of a part of it."""
 
     statistic: float
     p_value: float
@@ -29,33 +29,35 @@ class BatchTestResult(NamedTuple):
 
 
 def run_permutation_test(
-    similar: NDArray[np.float64],
+    similarities: NDArray[np.float64],
     unit: NDArray[np.int64],
     in_batch_mask: NDArray[np.bool_],
     n_permutations: int,
     rng: np.random.Generator,
 ) -> BatchTestResult:
-    """MMD² of a batch against what was before it, its p-value among as many units drawn from both, and the smoothed.
+    """MMD² of a batch against the earlier items, its permutation p-value, and the smoothed p-value.
 
-    Once twenty permutations are as large, p is decided (`sequential_p_value`), which takes a hundred or two
-    for most batches. It is then not smoothed; bets pay less for larger p-values, so that only makes alarms rarer.
+    Once twenty permuted statistics are as large, p is decided (`sequential_p_value`), after one or two hundred
+    permutations for most batches. It is then not smoothed, which only makes alarms rarer, since bets pay less for
+    larger p-values.
 
-    `similar` (kernel, item, item) are the similarities of all items, `unit` what each is exchanged with, and
-    `in_batch_mask` whether it is of the batch. Of several kernels the largest statistic counts.
+    `similarities` (kernel, item, item) are those of all items, `unit` is the exchangeable unit of each item, and
+    `in_batch_mask` marks the items of the batch. With several kernels the largest statistic counts.
     """
     units, unit_of = np.unique(unit, return_inverse=True)
     in_batch = np.zeros(len(units), bool)
     in_batch[unit_of[in_batch_mask]] = True
     sides = ExchangeableUnits(unit_of, in_batch, np.arange(len(units)), np.empty((0, 2), np.int64))
-    whole = joint_statistic([statistic_from_matrix(one, sides) for one in similar])
-    observed = float(whole.statistics(sides.items(in_batch[None]))[0])
+    statistic = joint_statistic([statistic_from_matrix(one, sides) for one in similarities])
+    observed = float(statistic.statistics(sides.items(in_batch[None]))[0])
     null = np.empty(0)
-    for drawn in _iterate_allocations(sides, n_permutations, rng):
-        permuted = whole.statistics(sides.items(drawn))
-        null = np.concatenate([null, snap_ties(permuted, observed, whole.tie_tolerance)])
-        decided = sequential_p_value(null, observed, _DECISIVE_EXCEEDANCES)
-        if decided is not None and len(null) < sides.n_allocations - 1:  # of drawn ones: all come in an order
-            return BatchTestResult(observed, decided[0], decided[0])
+    for allocations in _iterate_allocations(sides, n_permutations, rng):
+        statistics = statistic.statistics(sides.items(allocations))
+        null = np.concatenate([null, snap_ties(statistics, observed, statistic.tie_tolerance)])
+        decision = sequential_p_value(null, observed, _DECISIVE_EXCEEDANCES)
+        # only sampled allocations may stop early: enumerated ones come in a fixed order
+        if decision is not None and len(null) < sides.n_allocations - 1:
+            return BatchTestResult(observed, decision[0], decision[0])
     return BatchTestResult(observed, permutation_p_value(null, observed), smoothed_p(null, observed, rng))
 
 
@@ -74,11 +76,11 @@ def _iterate_allocations(
 
 
 def n_parts(n_units: int, number: int, n_permutations: int, false_alarm: float) -> int:
-    """The fewest parts, of ten units or more, that raise the alarm if all are beyond every permutation.
+    """The smallest number of parts, of ten units or more, that raises the alarm if all exceed every permutation.
 
-    One p-value is 1 / (n_permutations + 1) at least, and what a bet on it wins is bounded, however large the batch is.
-    The number of parts follows from sizes and options alone, so that bets stay fair; and there are no more of them than
-    needed, as a part sees less than the whole.
+    One p-value is at least 1 / (n_permutations + 1), so the gain of a bet on it is bounded, however large the batch is.
+    The number of parts depends on sizes and options alone, so that bets stay fair; it is minimal, because a part has
+    less power than the whole batch.
 
     >>> n_parts(80, 9, 9999, 0.01), n_parts(80, 1000, 9999, 0.01), n_parts(15, 9, 9999, 0.01)
     (2, 4, 1)
@@ -92,9 +94,9 @@ def n_parts(n_units: int, number: int, n_permutations: int, false_alarm: float) 
 
 
 def deal_parts(unit: NDArray[np.int64], n: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """The positions of the items of each of n parts: whole units, drawn, as many in each as in any other, or one more.
+    """The positions of the items of each of n parts: whole units at random, numbers of units equal up to one.
 
-    Drawn, as a batch may be in an order (by class, by file) in which its parts differ although the batch does not.
+    At random, because consecutive parts of an ordered batch (by class, by file) may differ although the batch does not.
     """
     if n == 1:
         return [np.arange(len(unit))]
@@ -103,7 +105,7 @@ def deal_parts(unit: NDArray[np.int64], n: int, rng: np.random.Generator) -> lis
 
 
 class BatchComparison(NamedTuple):
-    """What the parts of a batch say, the batch as a whole, and the pool with all of them in it."""
+    """The results of the whole batch and of its parts, and the pool with the batch added."""
 
     whole: BatchTestResult
     parts: list[BatchTestResult]
@@ -111,33 +113,35 @@ class BatchComparison(NamedTuple):
 
 
 def compare_parts(
-    similar: NDArray[np.float64],
-    grown: ReferencePool,
-    dealt: list[NDArray[np.int64]],
+    similarities: NDArray[np.float64],
+    pool: ReferencePool,
+    part_positions: list[NDArray[np.int64]],
     n_permutations: int,
     memory: int,
     rng: np.random.Generator,
 ) -> BatchComparison:
-    """Compare every part with all that came before it, the parts before it included.
+    """Compare every part with all earlier items, including the earlier parts.
 
-    `similar` (kernel, item, item) are similarities of what is compared in `grown`, the batch last.
+    `similarities` (kernel, item, item) are those of the compared items of `pool`, the batch last.
     """
-    rows = np.flatnonzero(grown.compared)
-    first = len(grown) - sum(map(len, dealt))
+    rows = np.flatnonzero(pool.compared)
+    first = len(pool) - sum(map(len, part_positions))
 
-    def compared(now: ReferencePool, part: NDArray[np.int64]) -> BatchTestResult:
+    def test_part(now: ReferencePool, part: NDArray[np.int64]) -> BatchTestResult:
         inside = now.compared[rows]
         ours = np.isin(rows[inside], first + part)
-        return run_permutation_test(similar[:, inside][:, :, inside], now.unit[rows[inside]], ours, n_permutations, rng)
+        return run_permutation_test(
+            similarities[:, inside][:, :, inside], now.unit[rows[inside]], ours, n_permutations, rng
+        )
 
-    parts, now = list[BatchTestResult](), grown
-    whole = compared(grown, np.concatenate(dealt)) if len(dealt) > 1 else None
+    parts, now = list[BatchTestResult](), pool
+    whole = test_part(pool, np.concatenate(part_positions)) if len(part_positions) > 1 else None
     if whole is not None:
-        now = replace(grown, compared=grown.compared & (np.arange(len(grown)) < first))
-    for part in dealt:
+        now = replace(pool, compared=pool.compared & (np.arange(len(pool)) < first))
+    for part in part_positions:
         inside = now.compared.copy()
         inside[first + part] = True
         now = replace(now, compared=inside)
-        parts.append(compared(now, part))
+        parts.append(test_part(now, part))
         now = now.subsample(memory, rng)
     return BatchComparison(whole or parts[0], parts, now)

@@ -26,8 +26,8 @@ from .pool import POOL_SCHEMA, ReferencePool, UnitKind, assign_units, choose_uni
 from .report import BatchPart, DriftReport, DriftUpdate, build_report
 from .stream import DriftStream
 
-_MIN_OPEN_REFERENCE = 4  # samples of a reference, where a kernel leaves something open
-# of the reference, for what a kernel leaves open: what is compared must not have been learned from
+_MIN_OPEN_REFERENCE = 4  # smallest reference for a kernel with open options
+# fraction of the reference that resolves open options: batches must not be compared with those items
 _KERNEL_FRACTION = 0.3
 
 
@@ -38,24 +38,23 @@ def _check_probability(value: Any, name: str) -> float:
 
 
 class Drift(Model):
-    """Watches whether batches of sequences are still like a reference, and from when on they are not.
+    """Detects whether batches of sequences still resemble a reference, and since when they do not.
 
-    Every batch is compared, by MMD and an exact permutation test, with all that came before it: the reference and the
-    batches so far. As long as nothing has changed these are exchangeable, the smoothed p-values of the batches are
-    independent and uniform, and bets against them are fair: the evidence E_t of `evidence.Evidence` exceeds
-    1 / `false_alarm` *at any time* with a probability of at most `false_alarm` (Ville's inequality), whether one looks
-    ten times or ten thousand. Testing each batch by itself at 1 % would raise a false alarm every hundred batches.
+    Every batch is compared, by MMD and an exact permutation test, with all earlier items: the reference and the batches
+    so far. As long as nothing has changed these are exchangeable, the smoothed p-values of the batches are independent
+    and uniform, and bets against them are fair: the evidence E_t of `evidence.Evidence` exceeds 1 / `false_alarm` *at
+    any time* with a probability of at most `false_alarm` (Ville's inequality), after ten updates or ten thousand.
+    Separate tests of each batch at 1 % would raise a false alarm every hundred batches.
 
     A large batch is compared in random parts, because one p-value alone cannot be small enough for an alarm after many
-    quiet batches. There are as few parts as can raise the alarm (`n_parts`), of ten items or groups at
-    least, so that a batch of twenty that is wholly changed is seen at once in most streams.
+    quiet batches. The number of parts is the smallest that can raise the alarm (`n_parts`), with at least ten items or
+    groups each, so that in most streams a completely changed batch of twenty raises it at once.
 
-    For batches of a size of one upwards, of sequences, or of vectors such as the embeddings of a model. Sequences must
-    be exchangeable if nothing changes: not overlapping windows, and sequences of one subject or recording in one group.
-    Groups are exchanged with all that is in them, so those of batches must be about as large as those of the reference:
-    small ones vary more, and would be taken for a change.
-    A slow change becomes part of what is remembered (`memory`) and may go unnoticed; for a single comparison, use
-    `TwoSample`.
+    Batches have one item or more: sequences, or vectors such as the embeddings of a model. Sequences must be
+    exchangeable if nothing changes: windows must not overlap, and sequences of one subject or recording belong in one
+    group. Groups are exchanged as wholes, so groups of batches must be about as large as those of the reference:
+    smaller ones vary more and would look like a change. A slow change becomes part of the memory (`memory`) and may go
+    unnoticed; for a single comparison, use `TwoSample`.
 
     Parameters
     ----------
@@ -64,14 +63,14 @@ class Drift(Model):
         vectors (item, feature).
     kernel : Kernel or callable, optional
         None is `RBF()` for vectors, and for sequences both `EncoderKernel(Rocket(n_features=2000), RBF())` and
-        `EncoderKernel(StatisticsEncoder(), RBF())`, of which the larger statistic counts, as in `TwoSample`. What it
-        leaves open is decided by a random 30 % of the reference, with which no batch is compared.
+        `EncoderKernel(StatisticsEncoder(), RBF())`, of which the larger statistic counts, as in `TwoSample`. Open
+        options are resolved by a random 30 % of the reference, with which no batch is compared.
     false_alarm : float
         The probability of an alarm, ever, if nothing changes.
     n_permutations : int
-        Maximum per batch or part; they stop once p is decided. With more, a single batch can give more evidence.
+        Maximum per batch or part; permuting stops once p is decided. With more, a single batch can give more evidence.
     memory : int
-        How many items, or groups, a batch is compared with at most.
+        Maximum number of items, or groups, that a batch is compared with.
     random_state : int, Generator or None
 
     Attributes
@@ -79,8 +78,8 @@ class Drift(Model):
     kernel_ : Kernel
         The fitted kernel, with every width and encoder determined.
     batches_ : list of dict
-        Size, p-value and name of every batch so far, sizes and smoothed p-values of its parts, and where it raised the
-        alarm, since when things have changed.
+        Size, p-value and name of every batch so far, sizes and smoothed p-values of its parts, and, for the batch that
+        raised the alarm, the batch of the change.
 
     Examples
     --------
@@ -137,7 +136,7 @@ class Drift(Model):
         random_state: RandomState = None,
     ) -> None:
         store_parameters(self, locals())
-        # what is no sample at all is refused by `update`: scikit-learn wants constructors to take anything
+        # any other value is validated by `update`: scikit-learn requires constructors to accept anything
         if isinstance(reference, Sequences) or getattr(reference, "ndim", 0) > 1:
             self._refuse_few(len(reference), "reference", kernel is None)
 
@@ -147,8 +146,8 @@ class Drift(Model):
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
         """Take X as the reference; earlier batches are forgotten.
 
-        `groups` (item,) change sides as wholes, here and in every batch: None for those that X carries, False for
-        single items.
+        `groups` (item,) are exchanged as wholes, here and in every batch: None uses the groups of X, False single
+        items.
         """
         self._fit_reference(X, groups, "X")
         return self
@@ -172,7 +171,7 @@ class Drift(Model):
     def _resolve_kernel(
         self, items: Sequences, unit: NDArray[np.int64], rng: np.random.Generator, name: str
     ) -> NDArray[np.int64]:
-        """Decide what the kernel leaves open, by a part of the reference; positions of the rest, to compare with."""
+        """Resolve the kernel's open options by a part of the reference; returns the positions of the rest."""
         kernel = self._choose_kernel(items)
         order = rng.permutation(unit.max() + 1)
         self._refuse_few(
@@ -180,7 +179,7 @@ class Drift(Model):
         )
         n_learn = round(_KERNEL_FRACTION * len(order)) if kernel.has_open_options else 0
         learn = np.isin(unit, order[:n_learn])
-        if kernel.has_open_options and learn.sum() < 2:  # a width is of two items at least
+        if kernel.has_open_options and learn.sum() < 2:  # a width needs two items
             learn = np.isin(unit, order[: n_learn + 1])
         deciding_items = items[np.flatnonzero(learn)] if kernel.has_open_options else items
         self.kernel_ = (kernel.resolve(deciding_items, rng) if kernel.has_open_options else kernel).center_on(
@@ -190,37 +189,37 @@ class Drift(Model):
 
     @staticmethod
     def _refuse_few(n_units: int, name: str, leaves_open: bool, what: str = "sample") -> None:
-        """An error for a reference that nothing can be compared with, or that no kernel can be chosen by."""
+        """Raise an error for a reference that is too small for comparisons or for resolving the kernel."""
         if n_units < (_MIN_OPEN_REFERENCE if leaves_open else 2):
             raise ValueError(
                 f"{name} holds {format_count(n_units, what)}: expected "
-                f"{'four at least, as a third decides what the kernel leaves open' if leaves_open else 'two at least'}"
+                f"{'at least four, as a third resolves open kernel options' if leaves_open else 'at least two'}"
                 + ("; windows of one recording need groups of their own, such as blocks" if what == "group" else "")
             )
 
     def _choose_kernel(self, items: Sequences | None = None) -> Kernel:
         return default_kernel(() if items is None else (items,)) if self.kernel is None else as_kernel(self.kernel)
 
-    def _check_attributes(self, found: Mapping[str, Any]) -> None:
-        super()._check_attributes(found)
+    def _check_attributes(self, attributes: Mapping[str, Any]) -> None:
+        super()._check_attributes(attributes)
         for number, batch in enumerate(self.batches_, 1):
             if (batch["since"] or 0) > number:
                 raise ValueError(f"batches_[{number - 1}]['since'] is {batch['since']}: expected at most {number}")
 
     def _derive_attributes(self) -> None:
-        """Precompute what the kernel keeps of the pool, its similarities, and the evidence so far."""
+        """Recompute the kernel's items of the pool, their similarities, and the evidence so far."""
         self.precomputed_ = self.kernel_._precompute_items(self.pool_.items, "X")
-        compared = np.flatnonzero(self.pool_.compared)
-        self.similarities_ = self._similarities(self.precomputed_[compared], None)
+        compared_ids = np.flatnonzero(self.pool_.compared)
+        self.similarities_ = self._similarities(self.precomputed_[compared_ids], None)
         self.evidence_ = Evidence(batch["smoothed"] for batch in self.batches_)
 
     # --- batches ------------------------------------------------------------------------------------------------------
 
     @with_object_lock
     def update(self, batch: Any, *, groups: Any = None, when: str | None = None) -> DriftUpdate:
-        """Look at one more batch, of one item or more; `when` is its name in reports, such as a date.
+        """Add one more batch, of one item or more; `when` is its name in reports, such as a date.
 
-        A batch that is refused changes nothing. Of one with more units than `memory`, as many are drawn.
+        A rejected batch changes nothing. Of a batch with more than `memory` units, that many are sampled.
         """
         self._ensure_fitted()
         _check_probability(self.false_alarm, "false_alarm")
@@ -228,12 +227,12 @@ class Drift(Model):
         rng = np.random.default_rng([self.seed_, number])
         name = str(number) if when is None else str(when)
         new = self._read_batch(batch, groups, name, rng)
-        grown = self.pool_.append_batch(new.items, new.places, new.names, new.unit, number)
+        grown_pool = self.pool_.append_batch(new.items, new.places, new.names, new.unit, number)
         precomputed = self.kernel_._precompute_items(new.items, "batch")
-        similar = self._extend_similarities(precomputed)
+        similarities = self._extend_similarities(precomputed)
         n_units = int(new.unit.max()) + 1
         parts = deal_parts(new.unit, n_parts(n_units, number, self.n_permutations, self.false_alarm), rng)
-        comparison = compare_parts(similar, grown, parts, self.n_permutations, self.memory, rng)
+        comparison = compare_parts(similarities, grown_pool, parts, self.n_permutations, self.memory, rng)
         record: dict[str, Any] = {
             "size": len(new.items),
             "p_value": comparison.whole.p_value,
@@ -245,9 +244,9 @@ class Drift(Model):
         }
         highest = max(self.evidence_.preview(record["smoothed"]))
         if not self.drifted and is_alarm(highest, self.false_alarm):
-            record["since"] = change_point(similar, grown.batch[grown.compared], number)
-        memory = self._select_memory(comparison.pool, precomputed, similar)
-        # nothing is changed before everything is known
+            record["since"] = change_point(similarities, grown_pool.batch[grown_pool.compared], number)
+        memory = self._select_memory(comparison.pool, precomputed, similarities)
+        # the state changes last, so that an error leaves it as it was
         self.__dict__.update(memory, seen_groups_=new.seen_groups, batches_=[*self.batches_, record])
         self.evidence_.add(record["smoothed"])
         results = zip(parts, comparison.parts, self.evidence_.values_after(number), strict=True)
@@ -257,28 +256,25 @@ class Drift(Model):
         )
 
     def _read_batch(self, batch: Any, groups: Any, name: str, rng: np.random.Generator) -> _Batch:
-        """Validate a batch, and draw some of its units where it has more than `memory`."""
+        """Validate a batch, and sample its units if it has more than `memory`."""
         items, before = self._validate_batch(batch), self.pool_.items
         unit, seen_groups = assign_units(items, groups, self.unit_kind_, "batch", self.seen_groups_)
         all_units = np.concatenate([self.pool_.unit, self.pool_.unit.max() + 1 + unit])
         refuse_overlap([before, items], ["reference", "batch"], all_units, "groups")
         names = np.array([f"{name}[{i}]" for i in range(len(items))] if items.ids is None else items.ids.astype(str))
         places = _sample_units(unit, self.memory, rng)
-        notes = (
-            *repeat_notes(before, items),
-            *missing_value_notes(before, items, ("what it is compared with", "the batch")),
-        )
+        notes = (*repeat_notes(before, items), *missing_value_notes(before, items, ("the compared items", "the batch")))
         if len(places) < len(items):
-            notes = (*notes, f"{len(places)} of its {len(items)} items were drawn, as memory={self.memory}")
+            notes = (*notes, f"{len(places)} of its {len(items)} items were sampled, as memory={self.memory}")
             unit = np.unique(unit[places], return_inverse=True)[1].astype(np.int64)
         items = drop_metadata(items[places], keep_times=before.times is not None).copy()
         return _Batch(items, places, names[places], unit, seen_groups, notes)
 
     def _make_update(self, parts: tuple[BatchPart, ...], notes: tuple[str, ...]) -> DriftUpdate:
         number, batch = len(self.batches_), self.batches_[-1]
-        raised = self._alarm_position()
+        alarm = self._alarm_position()
         return DriftUpdate(
-            drifted=raised is not None,
+            drifted=alarm is not None,
             p_value=min(1.0, 1 / self.evidence_.max_value),
             batch=number,
             batch_p_value=batch["p_value"],
@@ -287,26 +283,26 @@ class Drift(Model):
             statistic=batch["statistic"],
             when=batch["when"],
             parts=parts,
-            alarm_part=raised[1] if raised is not None and raised[0] == number else None,
+            alarm_part=alarm[1] if alarm is not None and alarm[0] == number else None,
             notes=notes,
         )
 
     def _alarm_position(self) -> tuple[int, int] | None:
-        """The batch, and the part of it, after which there was an alarm."""
+        """The batch and its part that raised the alarm; None without an alarm."""
         return self.evidence_.first_alarm(_check_probability(self.false_alarm, "false_alarm"))
 
     def _change_batch(self) -> int | None:
-        """The batch with which the change came, where there is an alarm: as it was dated when the alarm was raised."""
-        raised = self._alarm_position()
-        if raised is None:
+        """The batch of the change, if there is an alarm, as dated when the alarm was raised."""
+        alarm = self._alarm_position()
+        if alarm is None:
             return None
-        dated = self.batches_[raised[0] - 1]["since"]
-        if dated is None:  # the rate was another one then: by what is left of the batches, or else by the bets
-            dated = change_point(self.similarities_, self.pool_.batch[self.pool_.compared], raised[0])
-        return self.evidence_.change_batch(raised[0]) if dated is None else int(dated)
+        since = self.batches_[alarm[0] - 1]["since"]
+        if since is None:  # false_alarm was different then: date by the remaining items, or by the bets
+            since = change_point(self.similarities_, self.pool_.batch[self.pool_.compared], alarm[0])
+        return self.evidence_.change_batch(alarm[0]) if since is None else int(since)
 
     def _ensure_fitted(self) -> None:
-        """Fit the reference that was given to the constructor, once."""
+        """Fit the reference of the constructor, once."""
         if not self.__sklearn_is_fitted__() and self.reference is not None:
             self._fit_reference(self.reference, None, "reference")
         self._require_fitted()
@@ -316,14 +312,14 @@ class Drift(Model):
         refuse_other_frame(items, self.frame_, "batch", "the reference")
         refuse_other_channels(items, self.channel_names_, "batch", "the reference")
         if self.pool_.items.times is not None and items.times is None:
-            raise ValueError("batch has no times and the reference has: give both, or neither")
+            raise ValueError("batch has no times and the reference has times: give times for both, or for neither")
         self.kernel_._validate_sides((self.pool_.items, "the reference"), (items, "batch"))
         return items
 
-    def _extend_similarities(self, known: Any) -> NDArray[np.float64]:
-        """Similarities of all that is compared, and of the batch behind it, (kernel, item, item)."""
+    def _extend_similarities(self, precomputed: Any) -> NDArray[np.float64]:
+        """Similarities of all compared items followed by the batch, (kernel, item, item)."""
         before = self.precomputed_[np.flatnonzero(self.pool_.compared)]
-        across, own = self._similarities(known, before), self._similarities(known, None)
+        across, own = self._similarities(precomputed, before), self._similarities(precomputed, None)
         return np.block([[self.similarities_, across.transpose(0, 2, 1)], [across, own]])
 
     def _similarities(self, x: Any, y: Any | None) -> NDArray[np.float64]:
@@ -336,14 +332,16 @@ class Drift(Model):
             return np.stack([part._kernel_matrix(one, other) for part, one, other in pairs])
         return self.kernel_._kernel_matrix(x, y)[None]
 
-    def _select_memory(self, grown: ReferencePool, known: Any, similar: NDArray[np.float64]) -> dict[str, Any]:
-        """What is kept, with what is known of it, by the names of attributes."""
-        was = np.concatenate([self.pool_.compared, np.ones(len(known), bool)])
-        stays, kept = grown.compared[was], grown.kept_positions(self.memory)
+    def _select_memory(
+        self, pool: ReferencePool, precomputed: Any, similarities: NDArray[np.float64]
+    ) -> dict[str, Any]:
+        """The attributes after the update: pool, precomputed items and similarities of the items that stay."""
+        was_compared = np.concatenate([self.pool_.compared, np.ones(len(precomputed), bool)])
+        stays_compared, positions = pool.compared[was_compared], pool.kept_positions(self.memory)
         return {
-            "similarities_": similar[:, stays][:, :, stays],
-            "pool_": grown.select(kept),
-            "precomputed_": _concatenate_precomputed(self.precomputed_, known, kept),
+            "similarities_": similarities[:, stays_compared][:, :, stays_compared],
+            "pool_": pool.select(positions),
+            "precomputed_": _concatenate_precomputed(self.precomputed_, precomputed, positions),
         }
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -359,7 +357,7 @@ class Drift(Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False  # in vectors, which are all that scikit-learn asks about
+        tags.input_tags.allow_nan = False  # of vectors, the only input that scikit-learn checks
         return tags
 
     def _takes_missing(self) -> bool:
@@ -368,9 +366,9 @@ class Drift(Model):
 
     @with_object_lock
     def save(self, folder: str | Path) -> None:
-        """Write the monitor to a folder, for `timelike.load_model`: it goes on where it was, to the last bit.
+        """Write the monitor to a folder, for `timelike.load_model`: it continues from the same state, to the last bit.
 
-        The reference that was given to the constructor is in it once, as what batches are compared with.
+        The reference of the constructor is stored once, as part of the pool.
         """
         reference, self.reference = self.reference, None
         try:
@@ -381,20 +379,20 @@ class Drift(Model):
     def _refuse_to_save(self) -> None:
         super()._refuse_to_save()
         if isinstance(self.kernel_, FunctionKernel):
-            raise TypeError("kernel is a function of your own, which no folder can hold: use a kernel of the library")
+            raise TypeError("kernel is a custom function, which cannot be saved: use a kernel of the library")
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
     @property
     @with_object_lock
     def drifted(self) -> bool:
-        """Whether there is an alarm, now or before."""
+        """Whether an alarm has been raised."""
         self._ensure_fitted()
         return self._alarm_position() is not None
 
     @with_object_lock
     def typicality(self, X: Any) -> NDArray[np.float64]:
-        """How like the reference each item is: its mean similarity to the items of the reference, (item,).
+        """How typical each item is: its mean similarity to the items of the reference, (item,).
 
         >>> import numpy as np
         >>> import timelike as tl
@@ -410,15 +408,15 @@ class Drift(Model):
 
     @with_object_lock
     def report(self, *, n_permutations: int = 999) -> DriftReport:
-        """What has changed: how much, which sequences, which channels, since when; text, JSON and HTML."""
+        """What has changed, by how much, in which sequences and channels, and since when: text, JSON and HTML."""
         self._ensure_fitted()
         return build_report(self, check_int(n_permutations, "n_permutations", 19, MAX_RESAMPLES))
 
     @with_object_lock
     def stream(self, window: int, *, batch_size: int = 10) -> DriftStream:
-        """Takes one sample at a time, cuts windows that do not overlap, and looks at every `batch_size` of them.
+        """A stream that takes one sample at a time, cuts windows without overlap, and tests every `batch_size` of them.
 
-        The reference must not have groups, as windows have none.
+        The reference must not have groups, because windows have none.
 
         >>> import numpy as np
         >>> import timelike as tl
@@ -439,11 +437,11 @@ class Drift(Model):
 
 
 class _Batch(NamedTuple):
-    """The items of a batch that are compared, without their metadata, and what is said of them."""
+    """The compared items of a batch, without their metadata, and notes about them."""
 
     items: Sequences
     places: NDArray[np.int64]
-    """Where in the batch each item was."""
+    """The position of each item in the batch."""
     names: NDArray[np.str_]
     unit: NDArray[np.int64]
     seen_groups: list[Any]
@@ -459,7 +457,7 @@ def _sample_units(unit: NDArray[np.int64], most: int, rng: np.random.Generator) 
 
 
 def _concatenate_precomputed(before: Any, behind: Any, positions: NDArray[np.int64]) -> Any:
-    """What is known of items before and of those behind them, at some positions."""
+    """The precomputed items of `before` and `behind`, concatenated, at some positions."""
     from ...sequences.concatenation import concatenate
     from ..kernels.algebra import PrecomputedParts
 

@@ -1,4 +1,4 @@
-"""Evidence against "nothing has changed" from p-values one after the other, and when a change was."""
+"""Evidence against "nothing has changed" from a sequence of p-values, and the date of a change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 POWERS = (0.05, 0.1, 0.2, 0.4, 0.7)
-"""κ of the bets κ u^(κ−1): the smaller, the more is won by tiny p-values and lost by others."""
+"""κ of the bets κ u^(κ−1): a smaller κ wins more on tiny p-values and loses more on others."""
 HAZARD = 0.01
 """Half of the capital expects a change within about a hundred batches, the other half at any time."""
 
@@ -39,7 +39,7 @@ def waiting_capital(n_batches: int) -> float:
 
 
 def log_winnings(p_values: Sequence[float]) -> float:
-    """The log of what a bet of 1 becomes by p-values one after the other, spread over all κ: log mean_κ Π κ u^(κ−1).
+    """The log of the capital after betting 1 on successive p-values, spread over all κ: log mean_κ Π κ u^(κ−1).
 
     >>> round(log_winnings([0.01]), 2), round(log_winnings([0.01, 0.01]), 2)
     (1.7, 3.51)
@@ -48,13 +48,13 @@ def log_winnings(p_values: Sequence[float]) -> float:
 
 
 def _log_bets(u: float) -> Floats:
-    """The log of what a bet of 1 becomes by one p-value, (power,)."""
+    """The log of the capital after betting 1 on one p-value, (power,)."""
     powers = np.array(POWERS)
     return np.asarray(np.log(powers) + (powers - 1) * np.log(u))
 
 
 class Evidence:
-    """How much a gambler has who bets 1 that smoothed p-values u_1, u_2, … become small at some batch.
+    """The capital of a gambler who bets 1 that smoothed p-values u_1, u_2, … become small at some batch.
 
         E_t = Σ_{s ≤ t} w_s mean_κ Π_{i=s}^{t} κ u_i^(κ−1) + 1 − Σ_{s ≤ t} w_s
 
@@ -63,8 +63,8 @@ class Evidence:
     (Ville, 1939). The part that began to bet at s is the evidence for a change at s (in the manner of the e-detectors
     of Shin, Ramdas and Rinaldo, 2023).
 
-    A batch may have several p-values, of its parts: these are bet on one after the other, and E is looked at after each
-    of them. Betting begins with the first part of a batch only, as that is where changes begin.
+    A batch may have several p-values, one for each of its parts: they are bet on in turn, and E is checked after each
+    of them. Betting begins with the first part of a batch only, because changes begin there.
 
     >>> gambler = Evidence()
     >>> for batch in ([0.6], [0.3], [0.001, 0.002]):
@@ -76,11 +76,9 @@ class Evidence:
     def __init__(self, batches: Iterable[Sequence[float]] = ()) -> None:
         self.values: list[float] = []  # log E after every batch
         self._part_values: list[list[float]] = []  # log E after every part of every batch
-        self._records: list[
-            tuple[float, int, int]
-        ] = []  # log E, batch and part wherever it was larger than ever before
+        self._records: list[tuple[float, int, int]] = []  # log E, batch and part of every new maximum
         self._batches: list[Sequence[float]] = []
-        self._capital = np.full(len(POWERS), -np.inf)  # log of what all that has begun to bet has, (power,)
+        self._capital = np.full(len(POWERS), -np.inf)  # log of the capital that has begun to bet, (power,)
         for p_values in batches:
             self.add(p_values)
 
@@ -102,8 +100,8 @@ class Evidence:
         return [float(np.logaddexp(one, waits)) for one in betting]
 
     def _log_capital(self, p_values: Sequence[float]) -> Floats:
-        """The log of what all that has begun to bet has after every part of one more batch, (part, power)."""
-        # what has begun before and what begins now make the same bets, so that no batch costs more than the first
+        """The log of the capital that has begun to bet, after every part of one more batch, (part, power)."""
+        # earlier and new capital make the same bets, so that every batch costs the same time
         begins = np.logaddexp(self._capital, np.log(start_weight(len(self.values) + 1)))
         return np.asarray(begins + np.cumsum([_log_bets(u) for u in p_values], axis=0))
 
@@ -122,15 +120,15 @@ class Evidence:
         return [_clipped_exp(value) for value in self._part_values[batch - 1]]
 
     def first_alarm(self, false_alarm: float) -> tuple[int, int] | None:
-        """The batch and the part of it, both from 1, after which there was an alarm for the first time."""
+        """The batch and the part of it, both from 1, that raised the first alarm."""
         # the first alarm is a record, and every record after it is an alarm too
         place = bisect_left(self._records, True, key=lambda record: is_alarm(record[0], false_alarm))
         return self._records[place][1:] if place < len(self._records) else None
 
     def change_batch(self, last: int) -> int:
-        """The batch, counted from 1, from which on most was won until a last one.
+        """The batch, counted from 1, with the largest gain from it until a last batch.
 
-        Without the weights, which say when to bet, not when things change.
+        Without the start weights, which are about when to bet, not when the change occurs.
         """
         bets = [sum(map(_log_bets, p_values), np.zeros(len(POWERS))) for p_values in self._batches[:last]]
         gains = np.logaddexp.reduce(np.cumsum(bets[::-1], axis=0)[::-1], axis=1)
@@ -138,7 +136,7 @@ class Evidence:
 
 
 def is_alarm(value: float, false_alarm: float) -> bool:
-    """Whether the log of E is an alarm at a rate."""
+    """Whether the log of E raises an alarm at a false-alarm rate."""
     return 1 / _clipped_exp(value) <= false_alarm
 
 
@@ -149,42 +147,43 @@ def _clipped_exp(value: float) -> float:
 def smoothed_p(null: Floats, observed: float, rng: np.random.Generator) -> float:
     """(#{permuted > observed} + θ (1 + #{permuted = observed})) / (1 + permutations), with θ drawn.
 
-    It is uniform where all are exchangeable, ties or not.
+    It is uniform if all items are exchangeable, with or without ties.
     """
     ties = 1 + int((null == observed).sum())
     return (int((null > observed).sum()) + (1 - rng.random()) * ties) / (1 + len(null))
 
 
-def change_point(similar: Floats, batch: NDArray[np.int64], last: int) -> int | None:
-    """The batch from which on items differ from those before, by items until a last batch; None where none is left.
+def change_point(similarities: Floats, batch: NDArray[np.int64], last: int) -> int | None:
+    """The batch since which items differ from earlier ones, by the items until a last batch; None if none is left.
 
     The s with the largest
 
         n_before n_after / (n_before + n_after) · MMD²(before s, from s on)
 
     which leaves the least scatter in the kernel's space on both sides of s (Harchaoui and Cappé, "Retrospective
-    multiple change-point estimation with kernels", 2007). `similar` (kernel, item, item) are similarities and `batch`
-    (item,) the batch of every item, 0 for the reference. Several kernels count alike, each over its own scatter.
+    multiple change-point estimation with kernels", 2007). `similarities` are (kernel, item, item), and `batch` (item,)
+    is the batch of every item, 0 for the reference. Several kernels have equal weight, each relative to its own
+    scatter.
 
-    It looks at the items. The bets on p-values, which say whether there was a change, often begin a batch or two early:
-    a p-value of 0.05 before the change is better to bet on than none.
+    It uses the items. The bets on p-values, which detect the change, often date it a batch or two early: a p-value of
+    0.05 before the change adds to the gain.
     """
-    kept = batch <= last
-    numbers, place = np.unique(batch[kept], return_inverse=True)
+    is_used = batch <= last
+    numbers, place = np.unique(batch[is_used], return_inverse=True)
     starts = np.flatnonzero(numbers > 0)
     if not len(starts):
         return None
     member = np.zeros((len(place), len(numbers)))
     member[np.arange(len(place)), place] = 1.0
-    gains = [_scatter_reductions(one[np.ix_(kept, kept)], member)[starts] for one in similar]
+    gains = [_scatter_reductions(one[np.ix_(is_used, is_used)], member)[starts] for one in similarities]
     return int(numbers[starts[np.argmax(np.sum(gains, axis=0))]])
 
 
-def _scatter_reductions(similar: Floats, member: Floats) -> Floats:
-    """What a split before each batch takes away from the scatter, as a share of it, (batch,); 0 before the first."""
-    sums, count = member.T @ similar @ member, member.sum(axis=0)
+def _scatter_reductions(similarities: Floats, member: Floats) -> Floats:
+    """The reduction of the scatter by a split before each batch, as a fraction of it, (batch,); 0 before the first."""
+    sums, count = member.T @ similarities @ member, member.sum(axis=0)
     total, reductions = sums.sum(), np.zeros(len(count))
-    scatter = float(np.trace(similar) - total / count.sum())
+    scatter = float(np.trace(similarities) - total / count.sum())
     for split in range(1, len(count)):
         before, after = sums[:split, :split].sum(), sums[split:, split:].sum()
         n, m = count[:split].sum(), count[split:].sum()

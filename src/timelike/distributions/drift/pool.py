@@ -1,4 +1,4 @@
-"""`ReferencePool`: what the next batch is compared with; and the units, items or groups, that are exchanged."""
+"""`ReferencePool`: the items that the next batch is compared with; and exchangeable units, items or groups."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Ints = NDArray[np.int64]
 
 _MAX_POSITION = 1 << 40  # items that a batch may have had
 UnitKind = Literal["groups", "items", "none"]
-"""Units are groups; items because that was said; or items for want of groups."""
+"""Units are groups; items by choice (`groups=False`); or items because there are no groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReferencePool:
-    """Items that are kept, where each came from, and which of them the next batch is compared with."""
+    """Stored items, their origins, and which of them the next batch is compared with."""
 
     items: Sequences
     batch: Ints
@@ -30,15 +30,15 @@ class ReferencePool:
     place: Ints
     """Its position in that batch."""
     name: NDArray[np.str_]
-    """What it is called in reports."""
+    """Its name in reports."""
     unit: Ints
-    """What is exchanged as a whole, numbered through."""
+    """The unit of every item, which is exchanged as a whole."""
     compared: NDArray[np.bool_]
-    """Whether the next batch is compared with it. The reference is kept for reports all the same."""
+    """Whether the next batch is compared with it. The reference is always kept for reports."""
 
     @classmethod
     def from_reference(cls, items: Sequences, place: Ints, unit: Ints) -> ReferencePool:
-        """Of a reference, of which these are items at some positions."""
+        """The pool of a reference, from its items at some positions."""
         n = len(items)
         name = np.array([f"reference[{i}]" for i in place])
         return cls(items, np.zeros(n, np.int64), place, name, unit, np.ones(n, bool))
@@ -48,13 +48,13 @@ class ReferencePool:
 
     @property
     def n_units(self) -> int:
-        """How many units have been numbered."""
+        """The number of units so far."""
         return int(self.unit.max(initial=-1)) + 1
 
     def append_batch(
         self, items: Sequences, place: Ints, name: NDArray[np.str_], unit: Ints, number: int
     ) -> ReferencePool:
-        """With one batch more, whose units begin at 0; `place` is where in it each item was."""
+        """The pool with one more batch, whose units begin at 0; `place` is the position of each item in it."""
         n = len(items)
         return ReferencePool(
             to_sequences(pool_samples([self.items, items])),
@@ -66,11 +66,11 @@ class ReferencePool:
         )
 
     def subsample(self, most: int, rng: np.random.Generator) -> ReferencePool:
-        """With at most `most` units to compare with, drawn at random whatever their origin and size.
+        """The pool with at most `most` compared units, sampled regardless of their origin and size.
 
-        Drawn so, what stays says nothing about which units were of the last batch, and the p-values of later batches
-        stay independent of its own. A limit of items would favour small groups, and a pool of these is unlike the next
-        batch. New units replace old ones, and the pool forgets: that is the price.
+        The remaining units then carry no information about which were in the last batch, and p-values of later batches
+        stay independent of its own. A limit on items would favour small groups, and a pool of these is unlike the next
+        batch. The price is that new units replace old ones and the pool forgets.
         """
         units = np.unique(self.unit[self.compared])
         if len(units) <= most:
@@ -78,7 +78,7 @@ class ReferencePool:
         return replace(self, compared=self.compared & np.isin(self.unit, rng.permutation(units)[:most]))
 
     def kept_positions(self, most: int) -> NDArray[np.int64]:
-        """Positions of what is worth keeping: what is compared, the reference, and the last batches."""
+        """Positions of the items to keep: compared ones, the reference, and the last batches."""
         latest = np.zeros(len(self), bool)
         latest[np.argsort(self.batch, kind="stable")[::-1][:most]] = True
         return np.flatnonzero(self.compared | (self.batch == 0) | latest)
@@ -109,25 +109,25 @@ POOL_SCHEMA = schema.record(
     unit=schema.array("item", dtype="int64", least=0),
     compared=schema.array("item", dtype="bool"),
 )
-"""How a monitor declares it."""
+"""The schema of a monitor's `pool_`."""
 
 
 def choose_unit_kind(groups: Any, sequences: Sequences) -> UnitKind:
-    """What the units of a reference are, by what was given and what it carries."""
+    """The kind of units of a reference, from the argument `groups` and the groups of the sequences."""
     if groups is False:
         return "items"
     return "none" if groups is None and sequences.groups is None else "groups"
 
 
 def _normalize_group(name: Any) -> Any:
-    """A group's name as it is compared: 1, 1.0 and "1" are one."""
+    """A group's name for comparisons: 1, 1.0 and "1" are the same."""
     return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
 
 
 def assign_units(
-    sequences: Sequences, groups: Any, kind: UnitKind, name: str, seen: list[Any]
+    sequences: Sequences, groups: Any, kind: UnitKind, name: str, previous_groups: list[Any]
 ) -> tuple[NDArray[np.int64], list[Any]]:
-    """The unit of every item, numbered from 0, and all groups met so far."""
+    """The unit of every item, numbered from 0, and all groups so far."""
     if groups is None or groups is False:
         group_names = None if groups is False else sequences.groups
     else:
@@ -135,18 +135,21 @@ def assign_units(
     if groups is not None and groups is not False and kind == "items":
         raise ValueError("groups is given, and the reference was fitted with groups=False: leave it out, or fit again")
     if kind == "items" or (group_names is None and kind == "none"):
-        return np.arange(len(sequences)), seen
+        return np.arange(len(sequences)), previous_groups
     if group_names is None or kind == "none":
         has, lacks = ("the reference", name) if group_names is None else (name, "the reference")
         raise ValueError(
             f"{has} has groups and {lacks} none: give groups of both, or Drift().fit(reference, groups=False) if "
             "single items are exchangeable"
         )
-    again = {_normalize_group(one) for one in group_names.tolist()} & {_normalize_group(one) for one in seen}
-    if again:
+    repeated_groups = {_normalize_group(one) for one in group_names.tolist()} & {
+        _normalize_group(one) for one in previous_groups
+    }
+    if repeated_groups:
         raise ValueError(
-            f"the group {min(map(str, again))!r} of {name} was met before: a group is exchanged as a whole, and cannot "
-            "be in two batches. Whether a subject that comes back has changed, TwoSample tells, with groups in both"
+            f"the group {min(map(str, repeated_groups))!r} of {name} was in an earlier batch: a group is exchanged as "
+            "a whole and cannot be in two batches. To test whether a returning subject has changed, use TwoSample with "
+            "groups in both samples"
         )
     names, unit = np.unique(group_names, return_inverse=True)
-    return unit.astype(np.int64), [*seen, *names.tolist()]
+    return unit.astype(np.int64), [*previous_groups, *names.tolist()]

@@ -1,4 +1,4 @@
-"""`DriftUpdate`: what one batch says; `DriftReport`: whether, since when and how batches have drifted."""
+"""`DriftUpdate`: the result of one batch; `DriftReport`: whether, since when and how batches have drifted."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
     from .estimator import Drift
 
 _SELECTION_NOTE = (
-    "effect, sequences and channels are of the batches since the change, which the same batches were dated by: they "
-    "say where to look, and their p-values and interval are too optimistic"
+    "effect, sequences and channels are those of the batches since the change, and the same batches dated it: they "
+    "show where to look, but their p-values and interval are too optimistic"
 )
 
 
 @dataclass(frozen=True)
 class BatchPart:
-    """What one part of a batch says: a large batch is dealt out to several, each with a bet of its own."""
+    """The result of one part of a batch: a large batch is split into several, each with its own bet."""
 
     items: NDArray[np.int64] = field(compare=False)
     """Positions in the batch."""
     p_value: float
-    """Of this part alone, compared with all before it, the earlier parts included."""
+    """Of this part alone, compared with all earlier items, including the earlier parts."""
     evidence: float
     """After this part."""
 
 
 @dataclass(frozen=True)
 class DriftUpdate:
-    """What one batch says, with all before it."""
+    """The state of a `Drift` after one batch."""
 
     drifted: bool
-    """Whether there is an alarm, now or before: `p_value` is at most `false_alarm`."""
+    """Whether an alarm has been raised: `p_value` is at most `false_alarm`."""
     p_value: float
-    """Over all batches so far: 1 / the highest evidence. It holds at any time, however often one looks."""
+    """Over all batches so far: 1 / the highest evidence. It is valid at any time, after any number of updates."""
     batch: int
     """The number of the batch, from 1."""
     batch_p_value: float
     """Of this batch alone, as if it were the only one: (1 + #{permuted ≥ observed}) / (1 + permutations), or 20 over
-    the number of permutations where twenty were as large, and more would not have changed much."""
+    the number of permutations if permuting stopped after twenty exceedances."""
     evidence: float
     """After this batch; an alarm is 1 / `false_alarm`."""
     since: int | None
-    """The batch from which on things have changed, where there is an alarm: dated when it was raised."""
+    """The batch of the change, dated when the alarm was raised; None without an alarm."""
     statistic: float
-    """MMD² of the batch and what was before it; of the default kernels of sequences the largest, over its deviation by
-    chance."""
+    """MMD² of the batch and the earlier items; for the default kernels of sequences the largest, relative to its
+    deviation by chance."""
     when: str
-    """The name of the batch: its number unless `update` was told another."""
+    """The name of the batch, `when` of `update`; by default its number."""
     parts: tuple[BatchPart, ...] = ()
-    """The parts that it was looked at in; one where it is small."""
+    """The parts in which it was tested; a single one if it is small."""
     alarm_part: int | None = None
-    """The part of this batch, from 1, that raised the alarm; None where there is none, or was one before."""
+    """The part of this batch, from 1, that raised the alarm; None if this batch did not."""
     notes: tuple[str, ...] = ()
     """What has to be said of it."""
 
@@ -80,23 +80,23 @@ class DriftUpdate:
 
 @dataclass(frozen=True)
 class DriftReport:
-    """What a `Drift` has seen so far: batches, evidence, and what is different since the change, if there is one."""
+    """The batches of a `Drift` so far, its evidence, and the differences since the change, if there is one."""
 
     drifted: bool
     p_value: float
     false_alarm: float
     n_batches: int
     since: int | None
-    """The batch from which on things have changed, as it was dated when the alarm was raised; None without an alarm."""
+    """The batch of the change, as dated when the alarm was raised; None without an alarm."""
     since_when: str | None
     """Its name."""
     alarm_batch: int | None
     """The batch that raised the alarm."""
     alarm_part: int | None
-    """The part of it, from 1, that did, where it was looked at in several."""
+    """The part of it, from 1, that did, if it was tested in several parts."""
     differences: Differences
-    """Of the reference and the batches since the change, or of all batches where there is no alarm. The change is dated
-    by the same batches, so after an alarm p-values of channels and the interval of the effect are too optimistic."""
+    """Differences of the reference and the batches since the change, or all batches without an alarm. The same batches
+    date the change, so after an alarm p-values of channels and the interval of the effect are too optimistic."""
     batches: tuple[dict[str, Any], ...] = field(repr=False)
 
     @property
@@ -106,17 +106,17 @@ class DriftReport:
 
     @property
     def separation(self) -> float:
-        """How probable it is that a sequence of these batches is told from one of the reference."""
+        """The probability that a sequence of these batches is distinguished from one of the reference."""
         return self.differences.separation
 
     @property
     def sequences(self) -> tuple[UnusualSequence, ...]:
-        """Those of the batches that are most unlike the reference."""
+        """The sequences of the batches that are most unlike the reference."""
         return self.differences.sequences
 
     @property
     def channels(self) -> tuple[ChannelDifference, ...]:
-        """The most changed first."""
+        """Differences by channel, the most changed first."""
         return self.differences.channels
 
     @property
@@ -137,8 +137,8 @@ class DriftReport:
         return f"No drift seen in {batches} (p = {self.p_value:.3g})"
 
     def _describe_since(self) -> str:
-        named = self.since_when not in (None, str(self.since))
-        return f"batch {self.since}" + (f", {self.since_when}" if named else "")
+        has_name = self.since_when not in (None, str(self.since))
+        return f"batch {self.since}" + (f", {self.since_when}" if has_name else "")
 
     def plot(self) -> Figure:
         """Evidence after every batch, on a logarithmic axis, with the alarm."""
@@ -148,7 +148,7 @@ class DriftReport:
         )
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Everything as JSON; written to a file where one is named."""
+        """Everything as JSON; also written to a file if a path is given."""
         text = json.dumps(nonfinite_to_none(asdict(self)), ensure_ascii=False, default=float)
         if path is not None:
             write_lines(Path(path), iter([text]))
@@ -165,8 +165,8 @@ def build_report(drift: Drift, n_permutations: int) -> DriftReport:
     if not drift.batches_:
         raise ValueError("there is nothing to report, because there is no batch yet: call update(batch) first")
     evidence = drift.evidence_
-    since, raised = drift._change_batch(), drift._alarm_position()
-    several = raised is not None and len(drift.batches_[raised[0] - 1]["sizes"]) > 1
+    since, alarm = drift._change_batch(), drift._alarm_position()
+    has_several_parts = alarm is not None and len(drift.batches_[alarm[0] - 1]["sizes"]) > 1
     values = np.exp(np.minimum(evidence.values, 700.0))
     return DriftReport(
         drifted=drift.drifted,
@@ -175,19 +175,19 @@ def build_report(drift: Drift, n_permutations: int) -> DriftReport:
         n_batches=len(drift.batches_),
         since=since,
         since_when=None if since is None else drift.batches_[since - 1]["when"],
-        alarm_batch=None if raised is None else raised[0],
-        alarm_part=raised[1] if raised is not None and several else None,
+        alarm_batch=None if alarm is None else alarm[0],
+        alarm_part=alarm[1] if alarm is not None and has_several_parts else None,
         differences=_explain_change(drift, since or 1, n_permutations),
         batches=tuple(batch | {"evidence": float(e)} for batch, e in zip(drift.batches_, values, strict=True)),
     )
 
 
 def _explain_change(drift: Drift, since: int, n_permutations: int) -> Differences:
-    """Of the reference and the batches from one on, as far as they are remembered."""
+    """The differences of the reference and the batches since `since`, as far as these are in the pool."""
     pool = drift.pool_
     first, second = np.flatnonzero(pool.batch == 0), np.flatnonzero(pool.batch >= since)
     units = exchangeable_units(len(first), len(second), (pool.unit[first], pool.unit[second]))
-    # positions in place of the items themselves: only how many there are counts
+    # positions in place of the items: only their number matters
     positions = subsample_pair(first[:, None], second[:, None], units, np.random.default_rng(0))
     first, second, units = np.ravel(positions.X), np.ravel(positions.Y), positions.units
     both = np.concatenate([first, second])
@@ -202,11 +202,14 @@ def _explain_change(drift: Drift, since: int, n_permutations: int) -> Difference
         channel_test(None if drift.kernel is None else drift._choose_kernel(), n_permutations, 0),
     )
 
-    def dated(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
+    def with_batch_positions(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
         places = ((one, second[one.position]) for one in some)
         return tuple(replace(one, batch=int(pool.batch[i]), position=int(pool.place[i])) for one, i in places)
 
     notes = (*differences.notes, *([_SELECTION_NOTE] if drift.drifted else []))
     return replace(
-        differences, sequences=dated(differences.sequences), outliers=dated(differences.outliers), notes=notes
+        differences,
+        sequences=with_batch_positions(differences.sequences),
+        outliers=with_batch_positions(differences.outliers),
+        notes=notes,
     )

@@ -1,4 +1,4 @@
-"""`DriftStream`: samples one by one, windows that do not overlap, and a look at every few of them."""
+"""`DriftStream`: takes samples one by one, cuts windows without overlap, and tests every few of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class DriftStream:
     """Takes one sample at a time; every `window` samples are a sequence, every `batch_size` sequences an `update`.
 
-    Windows are exchangeable only if they are longer than the memory of the signal: of a signal that wanders over
-    minutes, windows of seconds will look like drift.
+    Windows are exchangeable only if they are longer than the memory of the signal: windows of seconds of a signal that
+    varies over minutes look like drift.
     """
 
     def __init__(self, drift: Drift, window: int, batch_size: int) -> None:
@@ -42,9 +42,9 @@ class DriftStream:
 
     @with_object_lock
     def push(self, sample: Any) -> DriftUpdate | None:
-        """One more sample, a frame, or a number where there is one channel: an answer where it ends a batch.
+        """Add one sample, a frame, or a number if there is one channel; returns an update if it completes a batch.
 
-        A batch that is refused, because a value is missing, is dropped, and the next one begins.
+        A batch that is rejected, because a value is missing, is dropped, and the next one begins.
         """
         self._buffer[self._n_buffered] = self._validate_frame(sample)
         self._n_buffered += 1

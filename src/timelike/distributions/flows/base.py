@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Score = Callable[[Floats], float]
 BLUR, SCALING = 1e-3, 0.95  # of the Sinkhorn divergence, as in the thesis's tables
 _BUILTIN_SCORES = ("sinkhorn", "mmd")
-RESERVED_NAMES = ("cost", "move", "step", "seconds")  # what a flow notes itself
+RESERVED_NAMES = ("cost", "move", "step", "seconds")  # tracks that a flow records itself
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class FlowSamples:
     start: Floats
     real: Floats
     start_sample: Sample
-    """The start as it was validated."""
+    """The validated start."""
     start_input: Any
-    """The start as it came."""
+    """The start as the caller gave it."""
     real_input: Any
-    """The real sample as it came."""
+    """The real sample as the caller gave it."""
     pooled: Sample
-    """All items of the two, for what a kernel leaves open."""
+    """All items of both, which resolve the open options of a kernel."""
 
     @property
     def is_vectors(self) -> bool:
@@ -61,24 +61,24 @@ class FlowSamples:
         return self.start.ndim == 2
 
     def to_sample(self, items: Floats) -> Sample:
-        """Items as a kernel takes them: finite numbers of the start's, or the target's, shape, not validated again."""
+        """Items as a kernel takes them: finite numbers in the shape of start or target, not validated again."""
         return items if self.is_vectors else Sequences(items)
 
     def make_problem(self, fake: Floats, real: Floats, kernel: Kernel | None) -> CriticProblem:
         """What a discriminator is trained on, from finite numbers.
 
-        Of copies: where both sides of a product of matrices are one array, BLAS takes a routine that rounds otherwise.
+        `fake` is copied: if both sides of a matrix product are one array, BLAS uses a routine that rounds differently.
         """
         return CriticProblem(self.to_sample(fake.copy()), self.to_sample(real), kernel)
 
     def to_plot_shape(self, items: Floats) -> Floats:
-        """Items as they are drawn: series as lines, also where a kernel takes each for one vector."""
+        """Items in the shape of plots: series as lines, even if the kernel treats each as one vector."""
         if isinstance(self.start_sample, Sequences) and self.start_sample.shape[1] > 1:
             return items.reshape(len(items), -1, *self.start_sample.frame)
         return items.reshape(len(items), -1)
 
     def to_input_type(self, particles: Floats) -> Any:
-        """Particles as the start came: `Sequences` with the same labels and times, a tensor, or an array."""
+        """Particles in the type of the start: `Sequences` with the same labels and times, a tensor, or an array."""
         if isinstance(self.start_input, Sequences):
             return self.start_input._with_values(particles.reshape(self.start_input.values.shape).copy())
         if is_tensor(self.start_input):
@@ -110,7 +110,7 @@ def validate_flow_samples(start: Any, real: Any, kernel: Kernel | None, name: st
 
 
 def _to_array(sample: Sample, name: str, domain: Domain | None) -> Floats:
-    """A copy, so that moving the particles leaves the caller's array as it was."""
+    """A copy, so that moving the particles does not change the caller's array."""
     refuse_missing(sample, "a flow", name)
     if isinstance(sample, np.ndarray):
         return np.array(sample, np.float64, order="C")
@@ -125,20 +125,20 @@ def _to_array(sample: Sample, name: str, domain: Domain | None) -> Floats:
 
 
 def discriminator_kernel(discriminator: Any) -> Kernel | None:
-    """The kernel of a discriminator; None where it has none."""
+    """The kernel of a discriminator, or None."""
     kernel = getattr(discriminator, "kernel", None)
     return kernel if isinstance(kernel, Kernel) else None
 
 
 def takes_validated(discriminator: Any) -> bool:
-    """Whether it is one of ours; one that defines `train_critic` itself is called as its author would call it."""
+    """Whether it is one of the library; one that defines `train_critic` itself is called through that."""
     return getattr(type(discriminator), "train_critic", None) is Discriminator.train_critic
 
 
 def resolve_discriminator(discriminator: Any, samples: FlowSamples) -> tuple[Any, Kernel]:
     """A discriminator whose kernel is decided once for the whole flow, and the kernel that MMD is measured by.
 
-    A width that followed the particles would be another objective at every step, and none would be descended.
+    With a width that followed the particles, every step would descend a different objective.
     """
     kernel = discriminator_kernel(discriminator)
     if kernel is None:
@@ -155,7 +155,7 @@ def resolve_discriminator(discriminator: Any, samples: FlowSamples) -> tuple[Any
 
 
 def resolve_scores(scores: Any, samples: FlowSamples, kernel: Kernel) -> dict[str, Score]:
-    """Functions of particles, by name; None stands for those that fit what is moved."""
+    """Functions of particles, by name; None for the default scores of vectors or of sequences."""
     if scores is None:
         scores = _BUILTIN_SCORES if samples.is_vectors else ("mmd",)
     if isinstance(scores, Mapping):
@@ -190,7 +190,7 @@ def _custom_score(name: str, score: Any, samples: FlowSamples) -> Score:
     if not callable(score):
         raise TypeError(f"scores[{name!r}] is a {type(score).__name__}: expected a function of (particles, real)")
     return lambda particles: check_float(
-        _to_python(score(samples.to_input_type(particles), samples.real_input)), f"what scores[{name!r}] gave"
+        _to_python(score(samples.to_input_type(particles), samples.real_input)), f"the value of scores[{name!r}]"
     )
 
 
@@ -209,15 +209,15 @@ class FlowRecord:
     frames: NDArray[np.float32]
     """The items every few steps, the first and the last among them, (moment, item, …)."""
     frame_steps: NDArray[np.int64]
-    """How many steps were done at each of them."""
+    """The number of steps before each frame."""
     real: NDArray[np.float64]
-    """What they were moved onto, (item, …)."""
+    """The target, (item, …)."""
     score_names: tuple[str, ...]
     """The names of the scores in the history."""
 
     @property
     def n_steps(self) -> int:
-        """Steps made."""
+        """The number of steps."""
         return self.history.n_steps
 
     def plot(self) -> Figure:

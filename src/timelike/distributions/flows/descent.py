@@ -1,4 +1,4 @@
-"""Particles that descend what a discriminator makes of them: x ← x − step · ∇c_f(x)."""
+"""Particles that descend the cost of a discriminator: x ← x − step · ∇c_f(x)."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ Floats = NDArray[np.float64]
 
 _N_FRAMES = 50  # frames recorded along a flow by default
 _MAX_FRAME_NUMBERS = 1 << 24  # numbers of all frames together, 64 MiB, beyond which there are fewer
-_DIVERGENCE_FACTOR = 1000.0  # times the reach of start and target: nothing comes back from there
-_PACE_SECONDS = 1.0  # after which it is known how long it takes
-_MIN_ANNOUNCED_SECONDS = 10.0  # from which on that is said
+_DIVERGENCE_FACTOR = 1000.0  # times the extent of start and target: particles do not return from there
+_PACE_SECONDS = 1.0  # after which the duration is estimated
+_MIN_ANNOUNCED_SECONDS = 10.0  # estimates above this are announced
 
 
 def descend(
@@ -66,14 +66,14 @@ def descend(
 
         x_i ← x_i − step · ∇c_f(x_i)
 
-    with f the discriminator trained anew, at every step, to tell the particles from `real` (Franceschi et al., "A
+    with f the discriminator retrained at every step to distinguish the particles from `real` (Franceschi et al., "A
     Neural Tangent Kernel Perspective of GANs", 2022; eq. 6.12 of the thesis, with the identity for the generator's
-    operator): the Wasserstein flow of what the discriminator makes a generator minimise. With `geometry` particles move
-    each other, as the weights that they share in a generator make them (the Stein flow):
+    operator): the Wasserstein flow of the loss that the discriminator gives a generator. With `geometry` particles move
+    each other, as they would through the shared weights of a generator (the Stein flow):
 
         x_i ← x_i − step · 1/n Σ_j k_g(z_i, z_j) ∇c_f(x_j)
 
-    `step` is that of a particle: with twice as many particles, or another number of devices, the flow is as fast. The
+    `step` is that of a particle: the speed of the flow does not depend on the number of particles or devices. The
     thesis's η acts on a mean over N particles, so that it is N times as large: η = 1000 with N = 500 is `step=2`.
 
     Under an IPM with kernel k and time τ this descends τ · MMD² (proposition 4). With an `RBF` of width w, MMD² falls
@@ -81,56 +81,56 @@ def descend(
 
         step · τ < 2 w² / (1 + 2 e^(−3/2)) ≈ 1.38 w²
 
-    since its second derivative along any move v is at most 2/n (P + N) Σ|v_i|², where P = 2 e^(−3/2) / w² and
-    N = 1 / w² are the largest curvatures of k upwards and downwards. (With a geometry, times the largest eigenvalue of
-    k_g(z_i, z_j)/n on the left.) Any smooth kernel has such a bound. ReLU networks' have none: their kernel has a cusp
-    at x = y, so that particles that have arrived keep jumping about by a part of the step. They end on a floor that
-    falls with the square of the step: use a `schedule` whose last steps are smaller.
+    since its second derivative along any move v is at most 2/n (P + N) Σ|v_i|², where P = 2 e^(−3/2) / w² and N = 1 /
+    w² are the largest curvatures of k upwards and downwards. (With a geometry, times the largest eigenvalue of k_g(z_i,
+    z_j)/n on the left.) Any smooth kernel has such a bound. Kernels of ReLU networks have none: they have a cusp at x =
+    y, so that particles that have arrived keep moving by a fraction of the step. The remaining error falls with the
+    square of the step: use a `schedule` whose last steps are smaller.
 
     For points, and for short series too, under an elastic kernel that has gradients or one of an encoder
-    (`GlobalAlignment()`, `EncoderKernel(module, RBF())`): the series that come out show what the kernel sees, and what
-    it does not see stays as it was.
+    (`GlobalAlignment()`, `EncoderKernel(module, RBF())`): the resulting series show which features the kernel sees;
+    other features stay as they were.
 
     Parameters
     ----------
     start, real : array (item, feature) or (item, time, channel), torch tensor, or Sequences
         At least two items each; `start` is not changed. Series are of one length within each sample.
     discriminator : discriminator or Kernel
-        Such as `IPM(NTK())` or `LSGAN(RBF())`; a kernel alone is taken for an IPM. What its kernel leaves open
-        (`width=None`) is decided once, by start and real together.
+        Such as `IPM(NTK())` or `LSGAN(RBF())`; a kernel alone becomes an IPM. Open options of its kernel (`width=None`)
+        are resolved once, by start and real together.
     steps, step
-        How many, and how large.
+        Number and size of the steps.
     schedule : Schedule, function or factors, optional
-        What `step` is multiplied by: a schedule such as `timelike.train.LinearDecay()`, a function of the steps done,
-        or factors of equal parts of the flow: with (1, 1, 1, 0.1) the last quarter has a tenth of the step.
+        Factors of `step`: a schedule such as `timelike.train.LinearDecay()`, a function of the steps done,
+        or factors for equal parts of the flow: (1, 1, 1, 0.1) makes the steps of the last quarter ten times smaller.
     geometry : Kernel or array (item, item), optional
         k_g, the generator's tangent kernel, positive semidefinite, of the particles' `codes`, or its matrix.
     codes : array (item, feature), optional
-        z, what a generator would make the particles from; the start itself unless given.
+        z, the inputs of the generator; by default the start itself.
     batch_size : int, optional
-        How many items of `real` the discriminator sees at each step, drawn anew every time; all unless given.
+        Number of items of `real` for the discriminator, sampled at every step; by default all.
     record_every : int, optional
-        Steps between two looks, at which frames are kept and scores taken; unless given there are about 50.
+        Steps between two records of frames and scores; by default there are about 50 records.
     scores : words or dict of functions, optional
         "sinkhorn" (blur 0.001, scaling 0.95), "mmd" (squared; by the discriminator's kernel, or `RBF`), or functions of
-        (particles, real) by name. Both unless given, and of series "mmd".
+        (particles, real) by name. By default both, for series "mmd" alone.
     progress : bool or None
-        True draws a bar. None says once, on the standard error, how long it will take if that is more than ten seconds,
-        and draws the bar on a terminal, where it takes over two.
+        True shows a bar. None prints the estimated duration to the standard error if it exceeds ten seconds, and shows
+        the bar on a terminal if it exceeds two.
     random_state
-        Repeats the batches that are drawn. A finite discriminator has a `random_state` of its own.
+        Seed of the sampled batches. A finite discriminator has a `random_state` of its own.
 
     Returns
     -------
     Flow
-        `particles`, `history`, `frames`, `plot()`, `animate(path)`. Ctrl-C, pressed once, gives what was reached.
+        `particles`, `history`, `frames`, `plot()`, `animate(path)`. Ctrl-C, pressed once, returns the flow so far.
 
     Raises
     ------
     FlowDiverged
-        Particles went a thousand times farther than start and target reach, or to where the discriminator cannot be
-        trained or has no finite gradient. It is an error, as such particles mean nothing and a warning is overlooked;
-        its `flow` has what was reached before.
+        Particles moved a thousand times farther than the extent of start and target, or to where the discriminator
+        cannot be trained or has no finite gradient. It is an error rather than a warning, because such particles are
+        meaningless; its `flow` is the flow before that.
 
     Examples
     --------
@@ -162,12 +162,12 @@ def descend(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Flow(FlowRecord):
-    """What `descend` found: the particles at the end, those on the way, and numbers along it."""
+    """The result of `descend`: the final particles, frames along the way, and the history."""
 
     particles: Any
-    """As the start came: an array or a tensor of its shape, or `Sequences`."""
+    """In the type of the start: an array or a tensor of its shape, or `Sequences`."""
     discriminator: Any
-    """With all that it left open decided."""
+    """With its open options resolved."""
     stop_reason: str
     """Why it ended: "steps", "Ctrl-C" or "diverged"."""
 
@@ -179,7 +179,7 @@ class Flow(FlowRecord):
 
 
 class FlowDiverged(ArithmeticError):
-    """Particles left every bound, or a gradient was no number; `step` says when, `flow` has what was reached before."""
+    """Particles diverged, or a gradient was not finite; `step` is the step, `flow` the flow before it."""
 
     def __init__(self, message: str, step: int, flow: Flow) -> None:
         super().__init__(message)
@@ -187,15 +187,15 @@ class FlowDiverged(ArithmeticError):
 
 
 class FlowHistory(History):
-    """Numbers along a flow, each with the steps done when it was noted: `history["mmd"]`, `history.steps("mmd")`.
+    """Numbers along a flow, each with the number of steps before it: `history["mmd"]`, `history.steps("mmd")`.
 
-    At every step `step`, the size that it had, `move`, the farthest that a particle went, and `seconds` since the
-    start; every few steps `cost`, the mean of c_f over the particles, and the scores.
+    At every step `step`, its size, `move`, the largest distance that a particle moved, and `seconds` since the start;
+    every few steps `cost`, the mean of c_f over the particles, and the scores.
     """
 
     @property
     def n_steps(self) -> int:
-        """Steps made."""
+        """The number of steps."""
         return len(self.tracks["move"].steps) if "move" in self.tracks else 0
 
     @property
@@ -205,8 +205,8 @@ class FlowHistory(History):
 
     def plot(self) -> Figure:
         """The scores, the mean cost and the largest move over the steps."""
-        shown = [*self.score_names, "cost", "move"]
-        return drawing.plot_measures({name: (self.steps(name), self[name]) for name in shown if name in self})
+        names = [*self.score_names, "cost", "move"]
+        return drawing.plot_measures({name: (self.steps(name), self[name]) for name in names if name in self})
 
     def __repr__(self) -> str:
         parts = [format_count(self.n_steps, "step")]
@@ -233,7 +233,7 @@ def _frame_interval(record_every: Any, steps: int, samples: FlowSamples) -> int:
 
 
 class _FlowRun:
-    """A flow under way."""
+    """A running flow."""
 
     def __init__(
         self,
@@ -248,7 +248,7 @@ class _FlowRun:
         self.batch_size, self.rng = batch_size, rng
         self.x, self.done, self.history = samples.start.copy(), 0, FlowHistory()
         self.kernel = discriminator_kernel(discriminator)
-        self.problem: CriticProblem | None = None  # of the last critic, where the discriminator is one of ours
+        self.problem: CriticProblem | None = None  # of the last critic, if the discriminator is one of the library
         self.frames: list[NDArray[np.float32]] = []
         self.frame_steps: list[int] = []
         places = np.concatenate([side.reshape(-1, side.shape[-1]) for side in (samples.start, samples.real)])
@@ -256,44 +256,44 @@ class _FlowRun:
         self.extent = float(np.abs(places - self.center).max()) or 1.0
 
     def run(self, scores: dict[str, Score], every: int, progress: bool | None) -> Flow:
-        """All steps, or as many as Ctrl-C leaves."""
-        began, stopped = time.monotonic(), "steps"
-        with handle_interrupts() as ctrl_c, _FlowProgress(len(self.sizes), progress) as shown:
+        """Run all steps, or those until Ctrl-C."""
+        start_time, stop_reason = time.monotonic(), "steps"
+        with handle_interrupts() as ctrl_c, _FlowProgress(len(self.sizes), progress) as progress_display:
             try:
                 while self.done < len(self.sizes) and not ctrl_c.request_event.is_set():
                     self._step(ctrl_c, scores, every)
-                    self.history.record("seconds", self.done, time.monotonic() - began)
-                    shown.step(self.done)
+                    self.history.record("seconds", self.done, time.monotonic() - start_time)
+                    progress_display.step(self.done)
             except StepAborted:
                 pass
             if self.done < len(self.sizes):
-                stopped = "Ctrl-C"
-            if self.done == 0:  # nothing was reached that could be kept
+                stop_reason = "Ctrl-C"
+            if self.done == 0:  # there is nothing to return
                 raise KeyboardInterrupt
         if self.frame_steps[-1] != self.done:
             self._record_frame(self._train_critic(), scores)
-        if stopped == "Ctrl-C":
+        if stop_reason == "Ctrl-C":
             warnings.warn(
                 f"stopped by Ctrl-C after step {self.done} of {len(self.sizes)}: the particles so far are kept; press "
                 "it twice to stop what called this too",
                 stacklevel=find_stack_level(),
             )
-        return self._make_flow(stopped)
+        return self._make_flow(stop_reason)
 
     def _step(self, ctrl_c: InterruptHandler, scores: dict[str, Score], every: int) -> None:
-        with ctrl_c.allow_abort(lambda: True):  # particles are replaced below, at once
+        with ctrl_c.allow_abort(lambda: True):  # interruptible: particles are replaced only below, at once
             critic = self._train_critic()
             if self.done % every == 0 and self.done not in self.frame_steps:
                 self._record_frame(critic, scores)
             with self._divergence_context():
                 gradient = self._cost_gradient(critic)
-            moved = self._next_positions(gradient)
-        farthest = np.sqrt(np.square(moved - self.x).reshape(len(moved), -1).sum(1).max())
-        self.x, self.done = moved, self.done + 1
+            positions = self._next_positions(gradient)
+        farthest = np.sqrt(np.square(positions - self.x).reshape(len(positions), -1).sum(1).max())
+        self.x, self.done = positions, self.done + 1
         self.history.record_all(self.done, {"step": self.sizes[self.done - 1], "move": float(farthest)})
 
     def _train_critic(self) -> Any:
-        """The discriminator trained against the particles as they are."""
+        """The discriminator trained against the current particles."""
         real = self.samples.real
         if self.batch_size is not None:
             real = real[self.rng.choice(len(real), self.batch_size, replace=False)]
@@ -318,7 +318,7 @@ class _FlowRun:
 
     @contextmanager
     def _divergence_context(self) -> Iterator[None]:
-        """What a discriminator refuses later than at the start, the steps have led to."""
+        """Turn errors of the discriminator after the first step into divergence of the flow."""
         try:
             yield
         except ValueError as error:
@@ -327,23 +327,23 @@ class _FlowRun:
             raise self._divergence_error(self.done, str(error)) from error
 
     def _next_positions(self, gradient: Floats) -> Floats:
-        """Where the next step leads, if that is anywhere."""
+        """The positions after the next step; an error if they diverge."""
         with np.errstate(over="ignore", invalid="ignore"):
-            way = gradient.reshape(len(gradient), -1)
-            way = way if self.coupling is None else self.coupling @ way
-            moved = self.x - self.sizes[self.done] * way.reshape(self.x.shape)
-            away = float(np.abs(moved - self.center).max())
-        if not away <= _DIVERGENCE_FACTOR * self.extent:  # also where it is not a number
-            far = f"a particle went {away:.3g} away, and start and real reach {self.extent:.3g}"
-            torn = f"the gradient of {self.discriminator!r:.60} is not finite"
-            raise self._divergence_error(self.done + 1, far if np.isfinite(gradient).all() else torn)
-        return np.asarray(moved)
+            direction = gradient.reshape(len(gradient), -1)
+            direction = direction if self.coupling is None else self.coupling @ direction
+            positions = self.x - self.sizes[self.done] * direction.reshape(self.x.shape)
+            distance = float(np.abs(positions - self.center).max())
+        if not distance <= _DIVERGENCE_FACTOR * self.extent:  # also where it is not a number
+            too_far = f"a particle moved {distance:.3g} away, and the extent of start and real is {self.extent:.3g}"
+            not_finite = f"the gradient of {self.discriminator!r:.60} is not finite"
+            raise self._divergence_error(self.done + 1, too_far if np.isfinite(gradient).all() else not_finite)
+        return np.asarray(positions)
 
     def _divergence_error(self, step: int, why: str) -> FlowDiverged:
         size = self.sizes[step - 1]
         return FlowDiverged(
             f"the flow diverged at step {step} of {len(self.sizes)}: {why}; lower step={size:g}, or the training time "
-            "of the discriminator; what was reached before is in the error's flow",
+            "of the discriminator; the flow before that is the attribute `flow` of this error",
             step,
             self._make_flow("diverged"),
         )
@@ -356,8 +356,8 @@ class _FlowRun:
         self.frames.append(self.samples.to_plot_shape(self.x).astype(np.float32))
         self.frame_steps.append(self.done)
 
-    def _make_flow(self, stopped: str) -> Flow:
-        self.history.stop_reason = stopped
+    def _make_flow(self, stop_reason: str) -> Flow:
+        self.history.stop_reason = stop_reason
         frames, steps = np.stack(self.frames), np.array(self.frame_steps, np.int64)
         return Flow(
             history=self.history,
@@ -367,12 +367,12 @@ class _FlowRun:
             score_names=tuple(self.history.score_names),
             particles=self.samples.to_input_type(self.x),
             discriminator=self.discriminator,
-            stop_reason=stopped,
+            stop_reason=stop_reason,
         )
 
 
 class _FlowProgress:
-    """A bar, or a word on how long it will take where that is worth knowing."""
+    """A progress bar, or the estimated duration of a long flow."""
 
     def __init__(self, steps: int, progress: bool | None) -> None:
         self.steps, self.began, self.is_announced = steps, time.monotonic(), progress is not None
@@ -433,10 +433,10 @@ def _check_factor(factor: Any, done: int) -> float:
 
 
 def coupling(geometry: Any, codes: Any, start: Floats) -> Floats | None:
-    """k_g(z_i, z_j) / n of all particles, (item, item): what a gradient at one moves the others by; None for itself."""
+    """k_g(z_i, z_j) / n of all particles, (item, item): how a gradient at one moves the others."""
     if geometry is None:
         if codes is not None:
-            raise ValueError("codes mean nothing without a geometry: give geometry=NTK(), or another kernel of them")
+            raise ValueError("codes have no effect without a geometry: give geometry=NTK(), or another kernel of them")
         return None
     n = len(start)
     if isinstance(geometry, Kernel) or callable(geometry):
@@ -448,7 +448,7 @@ def coupling(geometry: Any, codes: Any, start: Floats) -> Floats | None:
             raise ValueError(f"codes has {len(places)} items: expected one for each particle, {n}")
         matrix = np.asarray(kernel(places), np.float64)
     elif codes is not None:
-        raise ValueError("codes mean nothing to a geometry that is a matrix: give one of the two")
+        raise ValueError("codes do not apply to a geometry that is a matrix: give one of the two")
     else:
         matrix = _validate_geometry(geometry, n)
     return np.ascontiguousarray(matrix / n)

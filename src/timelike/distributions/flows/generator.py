@@ -1,4 +1,4 @@
-"""A generator network trained by the same discriminators as particles are moved by."""
+"""A generator network trained by the same discriminators that move particles."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .base import (
     validate_flow_samples,
 )
 
-_MAX_FOLLOWED = 500  # items that are followed through the training
+_MAX_FOLLOWED = 500  # items that are recorded through the training
 _N_RECORDS = 20
-_BLOCK_ITEMS = 1024  # items that are generated at a time
+_BLOCK_ITEMS = 1024  # items generated at a time
 
 
 def train_generator(
@@ -52,39 +52,39 @@ def train_generator(
 ) -> Generator:
     """Train a network to generate items like those of a sample, with discriminators that are solved, not trained.
 
-    At every step z is drawn from a normal distribution, f is the discriminator against g(z) and some of `real`, and
-    Adam (Kingma and Ba, 2015) goes down
+    At every step z is sampled from a normal distribution, f is the discriminator of g(z) and a batch of `real`, and
+    Adam (Kingma and Ba, 2015) descends
 
         mean of c_f(g(z_i)),   f held fixed                                                                 (eq. 6.3)
 
     which moves g(z) as `descend` moves particles, in the geometry of the network's own tangent kernel. There is nothing
-    to balance: an infinitely wide discriminator is the best of its time at every step. Its cost is that of the kernel
-    between batches, so that it suits points and short series, or images of small size; for large ones a finite
-    discriminator is cheaper.
+    to balance: an infinitely wide discriminator is optimal for its training time at every step. A step costs a kernel
+    matrix between batches, which suits points, short series and small images; for larger items a finite discriminator
+    is cheaper.
 
     Parameters
     ----------
     module : torch module
-        g, from (item, latent) to (item, feature), or (item, time, channel). It is trained in place, as torch does it.
+        g, from (item, latent) to (item, feature), or (item, time, channel). It is trained in place, as usual in torch.
     real : array, torch tensor or Sequences
         At least two items; series of one length.
     discriminator : discriminator or Kernel
-        As in `descend`. What its kernel leaves open is decided once, by `real` and what `module` generates at first.
+        As in `descend`. Open options of its kernel are resolved once, by `real` and the first items of `module`.
     n_latent : int
         Numbers of a code z.
     steps, batch_size, learning_rate
-        How many, of how many items, and how large. A batch greater than `real` takes all of it.
+        Number of steps, items of a batch, and learning rate. A batch larger than `real` uses all of it.
     schedule : Schedule, optional
-        What becomes of the learning rate, such as `timelike.train.LinearDecay()`.
+        Schedule of the learning rate, such as `timelike.train.LinearDecay()`.
     record_every, scores, progress
-        As in `descend`; unless given there are about 20 looks. Scores are of 500 items, or as many as `real` has.
+        As in `descend`, with about 20 records by default. Scores use 500 items, or as many as `real` has.
     random_state
-        Repeats codes and batches; the first weights are the module's.
+        Seed of codes and batches; the initial weights are the module's.
 
     Returns
     -------
     Generator
-        `sample(n)` generates; `history`, `plot()`, `animate(path)`. Ctrl-C, pressed once, gives what was reached.
+        `sample(n)` generates; `history`, `plot()`, `animate(path)`. Ctrl-C, pressed once, returns the generator so far.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def train_generator(
     ...     network = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
     >>> options = {"n_latent": 4, "steps": 200, "batch_size": 64, "learning_rate": 0.01, "scores": ("mmd",)}
     >>> options["random_state"] = 0
-    >>> found = train_generator(network, real, RBF(width=2.0), **options)
-    >>> found.sample(100, random_state=1).mean(axis=0).round()
+    >>> generator = train_generator(network, real, RBF(width=2.0), **options)
+    >>> generator.sample(100, random_state=1).mean(axis=0).round()
     array([ 3., -1.])
     """
     if not isinstance(module, nn.Module):
@@ -132,7 +132,7 @@ def train_generator(
 
 @dataclass(frozen=True)
 class _CodeGenerator:
-    """A network, and how many numbers it makes an item of."""
+    """A network and the length of its codes."""
 
     module: nn.Module
     n_latent: int
@@ -141,7 +141,7 @@ class _CodeGenerator:
         return torch.from_numpy(rng.standard_normal((n, self.n_latent)))
 
     def generate(self, codes: Tensor) -> NDArray[np.float64]:
-        """What the network makes of codes, in evaluation mode and in double precision."""
+        """The items that the network generates from codes, in evaluation mode and in double precision."""
         like = next(self.module.parameters(), codes)
         with torch.no_grad(), evaluation_mode(self.module):
             blocks = [self.module(some.to(like.device, like.dtype)) for some in torch.split(codes, _BLOCK_ITEMS)]
@@ -149,28 +149,28 @@ class _CodeGenerator:
         return np.asarray(torch.cat(blocks).double().cpu().numpy())
 
 
-def validate_generated(found: Any, n: int) -> None:
-    """An error where a network gives something else than n items."""
-    shape = tuple(found.shape) if isinstance(found, Tensor) else None
+def validate_generated(outputs: Any, n: int) -> None:
+    """Raise an error unless a network's outputs are n items."""
+    shape = tuple(outputs.shape) if isinstance(outputs, Tensor) else None
     if shape is None or len(shape) < 2 or shape[0] != n:
-        what = f"a tensor {shape}" if shape is not None else f"a {type(found).__name__}"
+        what = f"a tensor {shape}" if shape is not None else f"a {type(outputs).__name__}"
         raise ValueError(f"module gave {what} for {n} codes: expected ({n}, feature), or ({n}, time, channel)")
 
 
-def _initial_samples(draw: _CodeGenerator, real: Any, discriminator: Any, seed: int) -> tuple[FlowSamples, Tensor]:
-    """The sample and what is generated at first, of codes that are followed from then on."""
+def _initial_samples(generator: _CodeGenerator, real: Any, discriminator: Any, seed: int) -> tuple[FlowSamples, Tensor]:
+    """The flow samples of `real` and the first generated items, and the codes of these, which are recorded."""
     real = list(real) if hasattr(real, "__next__") else real
-    codes = draw.sample_codes(
+    codes = generator.sample_codes(
         min(_MAX_FOLLOWED, max(2, len(validate_sample(real, "real")))), np.random.default_rng(seed)
     )
     try:
-        start = draw.generate(codes)
+        start = generator.generate(codes)
     except RuntimeError as error:
-        raise ValueError(f"module cannot take codes of n_latent={draw.n_latent} numbers: {error}") from error
+        raise ValueError(f"module cannot take codes of n_latent={generator.n_latent} numbers: {error}") from error
     if not np.isfinite(start).all():
         raise ValueError("module gave nan or infinity before any training: expected finite numbers")
     start_input = Sequences(start) if isinstance(real, Sequences) and start.ndim > 2 else start
-    samples = validate_flow_samples(start_input, real, discriminator_kernel(discriminator), "what module gives")
+    samples = validate_flow_samples(start_input, real, discriminator_kernel(discriminator), "the output of module")
     if samples.start.shape[1:] != samples.real.shape[1:] and samples.is_vectors:
         raise ValueError(
             f"module gives items of {samples.start.shape[1]} numbers and real has {samples.real.shape[1]}: expected as "
@@ -180,13 +180,20 @@ def _initial_samples(draw: _CodeGenerator, real: Any, discriminator: Any, seed: 
 
 
 class _GeneratorObjective(Objective):
-    """The mean of what the generator pays, under a discriminator solved anew for every batch."""
+    """The mean cost of the generator, with a discriminator solved for every batch."""
 
     item, owner = "real item", "train_generator"
     divergence_hint = "a shorter training time of the discriminator, or else "
 
-    def __init__(self, draw: _CodeGenerator, samples: FlowSamples, discriminator: Any, size: int, rate: float) -> None:
-        self.module, self.code_generator, self.discriminator, self.rate = draw.module, draw, discriminator, rate
+    def __init__(
+        self, generator: _CodeGenerator, samples: FlowSamples, discriminator: Any, size: int, rate: float
+    ) -> None:
+        self.module, self.code_generator, self.discriminator, self.rate = (
+            generator.module,
+            generator,
+            discriminator,
+            rate,
+        )
         self.samples, self.kernel = samples, discriminator_kernel(discriminator)
         self.size = size
         self.steps_per_epoch = max(1, len(samples.real) // size)
@@ -201,29 +208,29 @@ class _GeneratorObjective(Objective):
             yield Batch(ids, codes=self.code_generator.sample_codes(self.size, rng))
 
     def loss(self, batch: Batch) -> Tensor:
-        made = self.module(batch["codes"])
-        if not bool(made.isfinite().all()):
+        outputs = self.module(batch["codes"])
+        if not bool(outputs.isfinite().all()):
             raise NotFiniteError("what the module generates is not finite")
         real = self.samples.real[batch.ids]
-        fake = made.detach().double().cpu().reshape(self.size, *real.shape[1:]).numpy()
-        made = made.reshape(fake.shape)
+        fake = outputs.detach().double().cpu().reshape(self.size, *real.shape[1:]).numpy()
+        outputs = outputs.reshape(fake.shape)
         if takes_validated(self.discriminator):
             problem = self.samples.make_problem(fake, real, self.kernel)
-            costs = self.discriminator._train_validated(problem)._validated_cost(made, self.samples.to_sample(fake))
+            costs = self.discriminator._train_validated(problem)._validated_cost(outputs, self.samples.to_sample(fake))
         else:
-            costs = self.discriminator.train_critic(torch.from_numpy(fake), torch.from_numpy(real)).cost(made)
+            costs = self.discriminator.train_critic(torch.from_numpy(fake), torch.from_numpy(real)).cost(outputs)
         cost: Tensor = costs.mean()
         return cost
 
 
 class _FrameRecorder(Callback):
-    """Records what is generated from the same codes every few steps, and its scores."""
+    """Records the items generated from the same codes, and their scores, every few steps."""
 
     def __init__(
-        self, draw: _CodeGenerator, codes: Tensor, samples: FlowSamples, scores: dict[str, Score], every: int
+        self, generator: _CodeGenerator, codes: Tensor, samples: FlowSamples, scores: dict[str, Score], every: int
     ) -> None:
         self.code_generator, self.codes, self.samples, self.scores, self.record_every = (
-            draw,
+            generator,
             codes,
             samples,
             scores,
@@ -240,31 +247,31 @@ class _FrameRecorder(Callback):
             self._record_frame(run)
 
     def on_train_end(self, run: TrainingRun) -> None:
-        if run.stop_reason is not None and self.steps[-1] != run.step:  # otherwise an error is on its way
+        if run.stop_reason is not None and self.steps[-1] != run.step:  # otherwise an error is being raised
             self._record_frame(run)
 
     def _record_frame(self, run: TrainingRun) -> None:
-        made = self.code_generator.generate(self.codes)
-        if not np.isfinite(made).all():
+        items = self.code_generator.generate(self.codes)
+        if not np.isfinite(items).all():
             raise DivergenceError(
                 f"what the module generates after step {run.step} is not finite: lower the learning rate", run.step, []
             )
-        made = made.reshape(self.samples.start.shape)
-        run.history.record_all(run.step, {name: score(made) for name, score in self.scores.items()})
-        self.frames.append(self.samples.to_plot_shape(made).astype(np.float32))
+        items = items.reshape(self.samples.start.shape)
+        run.history.record_all(run.step, {name: score(items) for name, score in self.scores.items()})
+        self.frames.append(self.samples.to_plot_shape(items).astype(np.float32))
         self.steps.append(run.step)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generator(FlowRecord):
-    """A trained generator: `sample(n)` makes items like those of the sample that it was trained on.
+    """A trained generator: `sample(n)` generates items like those of the training sample.
 
-    `history` has the loss of every step and the scores; `frames` what it made of the same codes along the way.
+    `history` has the loss of every step and the scores; `frames` are the items of the same codes during training.
     """
 
     module: nn.Module
     discriminator: Any
-    """With all that it left open decided."""
+    """With its open options resolved."""
     _code_generator: _CodeGenerator
     _real_sample: Any
 
@@ -274,7 +281,7 @@ class Generator(FlowRecord):
         return self._code_generator.n_latent
 
     def sample(self, n: int, *, random_state: RandomState = None) -> Any:
-        """Generate n new items: `Sequences` where it was trained on them, otherwise an array."""
+        """Generate n new items: `Sequences` if it was trained on them, otherwise an array."""
         items = self._code_generator.generate(
             self._code_generator.sample_codes(check_int(n, "n", 1), check_random_state(random_state))
         )

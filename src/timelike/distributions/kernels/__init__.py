@@ -1,1 +1,1 @@
-"""Kernels: how alike two items are, k(x, y), of vectors and of sequences."""
+"""Kernels of vectors and of sequences: k(x, y), the similarity of two items."""

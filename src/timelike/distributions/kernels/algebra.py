@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PrecomputedParts:
-    """What the parts of a kernel keep of one sample: sliced and indexed together."""
+    """The precomputed items of every part of a kernel, sliced and indexed together."""
 
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
@@ -35,7 +35,7 @@ class PrecomputedParts:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CombinedKernel(Kernel):
-    """Kernels joined entry by entry; a subclass says how."""
+    """Kernels combined entry by entry; a subclass defines how."""
 
     parts: tuple[Kernel, ...]
 
@@ -55,7 +55,7 @@ class CombinedKernel(Kernel):
             )
 
     def __repr__(self) -> str:
-        """As it is written, with brackets where the order of operations would read it differently."""
+        """As an expression, with brackets where precedence requires them."""
         if len(self.parts) == 1:
             return f"{type(self).__name__}(parts={self.parts!r})"
         first, *rest = self.parts
@@ -70,29 +70,29 @@ class CombinedKernel(Kernel):
 
     @property
     def indefinite_reason(self) -> str:
-        """Why one of the parts need not be positive semidefinite: sums and products of such are."""
+        """Why a part need not be positive semidefinite, if any; sums and products of definite kernels are definite."""
         return "; ".join(dict.fromkeys(filter(None, (part.indefinite_reason for part in self.parts))))
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether a part is."""
+        """Whether a part has one."""
         return any(part.has_fitted_part for part in self.parts)
 
     @property
     def has_open_options(self) -> bool:
-        """Whether a part is."""
+        """Whether a part has any."""
         return any(part.has_open_options for part in self.parts)
 
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
-        """With parts that are ready."""
+        """With resolved parts."""
         return replace(self, parts=tuple(part.resolve(sample, rng) for part in self.parts))
 
     def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With every part resolved."""
-        resolved = [part.resolve_with_matrix(sample, rng) for part in self.parts]
+        """With every part resolved, and the matrix."""
+        resolved_parts = [part.resolve_with_matrix(sample, rng) for part in self.parts]
         with np.errstate(over="ignore"):  # infinity is refused where similarities are used
-            matrix = functools.reduce(type(self)._combine, [part.matrix for part in resolved])
-        return ResolvedKernel(replace(self, parts=tuple(part.kernel for part in resolved)), matrix)
+            matrix = functools.reduce(type(self)._combine, [part.matrix for part in resolved_parts])
+        return ResolvedKernel(replace(self, parts=tuple(part.kernel for part in resolved_parts)), matrix)
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """All parts with the same multiples."""
@@ -115,13 +115,13 @@ class CombinedKernel(Kernel):
     def _takes_missing(self) -> bool:
         return all(part._takes_missing() for part in self.parts)
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
         for part in self.parts:
-            part._validate_sides(*given)
+            part._validate_sides(*named_samples)
 
 
 class Sum(CombinedKernel):
-    """Σ k_i(x, y): two items are alike if one of the kernels says so. `RBF() + Linear()` writes it.
+    """Σ k_i(x, y): items are similar if they are for one of the kernels. `RBF() + Linear()` writes it.
 
     Parameters
     ----------
@@ -144,12 +144,12 @@ class Sum(CombinedKernel):
         return np.asarray(sum(values)), np.asarray(sum(gradients))
 
     def center_on(self, sample: Sample) -> Sum:
-        """With parts that are: MMD² is the sum of theirs."""
+        """With centred parts: MMD² is the sum of theirs."""
         return replace(self, parts=tuple(part.center_on(sample) for part in self.parts))
 
 
 class Product(CombinedKernel):
-    """Π k_i(x, y): two items are alike if all of the kernels say so. `RBF() * Linear()` writes it.
+    """Π k_i(x, y): items are similar if they are for all of the kernels. `RBF() * Linear()` writes it.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class ScaledKernel(Kernel):
     Parameters
     ----------
     kernel : kernel
-        What is multiplied.
+        The kernel that is multiplied.
     factor : float
         c, above 0.
 
@@ -203,31 +203,31 @@ class ScaledKernel(Kernel):
 
     @property
     def indefinite_reason(self) -> str:
-        """As the kernel is."""
+        """The reason of the kernel."""
         return self.kernel.indefinite_reason
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether the kernel is."""
+        """Whether the kernel has one."""
         return self.kernel.has_fitted_part
 
     @property
     def has_open_options(self) -> bool:
-        """Whether the kernel is."""
+        """Whether the kernel has any."""
         return self.kernel.has_open_options
 
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
-        """With a kernel that is ready."""
+        """With its kernel resolved."""
         return replace(self, kernel=self.kernel.resolve(sample, rng))
 
     def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With its kernel resolved."""
+        """With its kernel resolved, and the matrix."""
         resolved = self.kernel.resolve_with_matrix(sample, rng)
         with np.errstate(over="ignore"):
             return ResolvedKernel(replace(self, kernel=resolved.kernel), self.factor * resolved.matrix)
 
     def center_on(self, sample: Sample) -> Self:
-        """A multiple of one that is."""
+        """With its kernel centred."""
         return replace(self, kernel=self.kernel.center_on(sample))
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
@@ -251,8 +251,8 @@ class ScaledKernel(Kernel):
     def _takes_missing(self) -> bool:
         return self.kernel._takes_missing()
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
-        self.kernel._validate_sides(*given)
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
+        self.kernel._validate_sides(*named_samples)
 
 
 def _parenthesize(kernel: Kernel, *kinds: type[Kernel]) -> str:

@@ -1,4 +1,4 @@
-"""Kernels of sequences by how they line up: the exponential of any metric, and global alignment by soft-DTW."""
+"""Kernels of sequences by alignment: the exponential of any metric, and global alignment by soft-DTW."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from .radial import sample_width_items
 if TYPE_CHECKING:
     from torch import Tensor
 
-_MAX_FRAMES = 2000  # of all sequences, drawn, whose distances decide the softness of a global alignment
-_MAX_NUMBERS = 1 << 20  # numbers of the two sides of soft-DTW's pairs that are there at a time
+_MAX_FRAMES = 2000  # sampled frames, whose distances decide the softness of a global alignment
+_MAX_NUMBERS = 1 << 20  # numbers of both sides of soft-DTW's pairs in memory at a time
 
 
 @dataclass(frozen=True, repr=False)
 class ExponentialKernel(Kernel):
-    """How alike sequences are by any metric of the library: k(x, y) = exp(−γ d(x, y)); elastic with the default, DTW.
+    """Similarity of sequences by any metric of the library: k(x, y) = exp(−γ d(x, y)); elastic with the default, DTW.
 
-    The kernel of `ElasticKernel`, as a value. The level of a test is exact with it all the same, but where the metric
-    is elastic it need not be positive definite (Lei and Sun, 2007), and MMD² may be negative. For sequences whose
-    speed varies and shall not count; where a changed speed is what you look for, use features of time, such as
-    `EncoderKernel(Rocket(), RBF())`.
+    The kernel of `ElasticKernel`, as a value. With an elastic metric it need not be positive definite (Lei and Sun,
+    2007), and MMD² may be negative, but the level of a test stays exact. Use it if differences of speed should be
+    ignored; to detect changes of speed, use features of time, such as `EncoderKernel(Rocket(), RBF())`.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ class ExponentialKernel(Kernel):
 
     @property
     def indefinite_reason(self) -> str:
-        """It is definite over Euclidean distances."""
+        """Empty for Euclidean distances, for which it is definite."""
         if isinstance(metric_names.resolve_metric(self.metric), Euclidean | Encoder):
             return ""
         name = type(metric_names.resolve_metric(self.metric)).__name__
@@ -87,11 +86,11 @@ class ExponentialKernel(Kernel):
         return replace(self, metric=metric, gamma=inverse_median(np.asarray(metric.pairwise(width_sample), np.float64)))
 
     def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """The same, with every distance taken once."""
+        """The same with the matrix; every distance is computed once."""
         metric = fit_if_needed(self.metric, sample, rng)
         distances = np.asarray(metric.pairwise(sample), np.float64)
         ready = replace(self, metric=metric)
-        if self.gamma is None:  # otherwise nothing is drawn, as in `resolve`
+        if self.gamma is None:  # otherwise nothing is sampled, as in `resolve`
             width_items = sample_width_items(len(sample), rng)
             ready = replace(ready, gamma=inverse_median(distances[width_items][:, width_items]))
         return ResolvedKernel(ready, ready._to_similarities(distances))
@@ -99,7 +98,7 @@ class ExponentialKernel(Kernel):
     def resolve_widths(
         self, sample: Sample, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
-        """With parts of the γ of a sample, whose distances are taken once for all of them."""
+        """With fractions of the γ of a sample, whose distances are computed once."""
         metric = fit_if_needed(self.metric, sample, rng)
         distances = np.asarray(metric.pairwise(sample), np.float64)
         gamma = self.gamma
@@ -149,11 +148,11 @@ class GlobalAlignment(Kernel):
     """All alignments of two sequences at once: k(x, y) = exp(−D_γ(x, y) / γ), with D_γ the divergence of soft-DTW.
 
     That is K(x, y) / √(K(x, x) K(y, y)) with K(x, y) = Σ_π exp(−Σ_(i,j)∈π ‖x_i − y_j‖² / γ) over all alignments π
-    (Cuturi, "Fast global alignment kernels", 2011). Where DTW counts the best alignment alone, here all count, so that
-    it has gradients. Of long sequences with a small γ, every sequence is like itself only.
+    (Cuturi, "Fast global alignment kernels", 2011). DTW uses the best alignment alone; here all count, so that the
+    kernel has gradients. With a small γ, long sequences are similar to themselves only.
 
-    Cuturi's proof of positive definiteness asks for a local kernel κ / (1 + κ) that is definite, and of the Gaussian κ
-    used here that is not known.
+    Cuturi's proof of positive definiteness requires that κ / (1 + κ) of the local kernel κ is definite, which is not
+    known for the Gaussian κ used here.
 
     Parameters
     ----------
@@ -180,7 +179,7 @@ class GlobalAlignment(Kernel):
 
     @property
     def indefinite_reason(self) -> str:
-        """No proof is known."""
+        """Never empty: no proof of definiteness is known."""
         return "no proof is known that a sum over all alignments of Gaussian costs is positive definite"
 
     @property

@@ -36,12 +36,12 @@ Matrix = NDArray[np.float64]
 RowBlocks = Iterator[tuple[slice, Matrix]]
 
 MAX_MATRIX_ENTRIES = 1 << 24
-"""Similarities of a matrix that is kept whole, in double precision 128 MiB: 4096 items. A larger one is made in blocks,
-anew for every use."""
+"""Entries of a matrix that is held in memory, in double precision 128 MiB: 4096 items. A larger one is recomputed in
+blocks for every use."""
 BLOCK_ENTRIES = 1 << 21
 """Similarities of a block: 16 MiB. Above 32 MiB memory comes fresh from the system, page by page, for every block."""
-_MAX_STATISTICS_FRAME = 256  # numbers of a frame: each has some thirty statistics, which of images would be too many
-_AUTOGRAD_BLOCK = 1 << 18  # similarities of a block that autograd goes through: it keeps about ten numbers of each
+_MAX_STATISTICS_FRAME = 256  # numbers of a frame: each has some thirty statistics, too many for images
+_AUTOGRAD_BLOCK = 1 << 18  # similarities of a block for autograd, which keeps about ten numbers of each
 
 
 class ResolvedKernel(NamedTuple):
@@ -52,14 +52,15 @@ class ResolvedKernel(NamedTuple):
 
 
 class Kernel(abc.ABC):
-    """How alike items are: `k(x, y)` is a matrix (len x, len y), `k(x)` that of x with itself.
+    """The similarity of items: `k(x, y)` is a matrix (len x, len y), `k(x)` that of x with itself.
 
     NumPy arrays and `Sequences` give NumPy in double precision; torch tensors give tensors of their dtype, with
-    gradients. What an option leaves open (`width=None`) is decided by the pooled sample: by x and y together. Kernels
-    are added, multiplied and scaled: `RBF() + 0.5 * Linear()`.
+    gradients. Open options (`width=None`) are resolved by the pooled sample: by x and y together. Kernels can be added,
+    multiplied and scaled: `RBF() + 0.5 * Linear()`.
 
-    A subclass implements `_precompute_items` (what is kept of a sample), `_kernel_matrix` (the matrix of two such) and
-    `_kernel_tensor` (the same of tensors); one with open options also `resolve` and `resolve_with_matrix`.
+    A subclass implements `_precompute_items` (items in the form in which they are compared), `_kernel_matrix` (the
+    matrix of two of these) and `_kernel_tensor` (the same for tensors); one with open options also `resolve` and
+    `resolve_with_matrix`.
     """
 
     domain: ClassVar[Domain] = "vectors"
@@ -69,20 +70,20 @@ class Kernel(abc.ABC):
         if not is_dataclass(self):
             return f"{type(self).__name__}()"
         options = [(field, getattr(self, field.name)) for field in fields(self)]
-        written = [f"{o.name}={value!r}" for o, value in options if o.repr and value is not o.default]
-        return f"{type(self).__name__}({', '.join(written)})"
+        arguments = [f"{o.name}={value!r}" for o, value in options if o.repr and value is not o.default]
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
-    def _set_options(self, **checked: Any) -> None:
-        """Options as they were read: plain numbers, and the default itself where they equal it."""
+    def _set_options(self, **options: Any) -> None:
+        """Set checked options: plain numbers, and the default itself if they equal it."""
         defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
-        for name, value in checked.items():
+        for name, value in options.items():
             object.__setattr__(self, name, defaults[name] if value == defaults[name] else value)
 
     # --- what it is -------------------------------------------------------------------------------------------------
 
     @property
     def indefinite_reason(self) -> str:
-        """Why it need not be positive semidefinite; empty where it is, for any sample."""
+        """Why it need not be positive semidefinite; empty if it always is."""
         return ""
 
     @property
@@ -92,12 +93,12 @@ class Kernel(abc.ABC):
 
     @property
     def has_open_options(self) -> bool:
-        """Whether anything is left for a sample to decide."""
+        """Whether an option is left for a sample to resolve."""
         return False
 
     @property
     def has_fitted_part(self) -> bool:
-        """Whether it holds a fitted part, and so compares only items like those it was fitted on."""
+        """Whether it has a fitted part, and so compares only items like those it was fitted on."""
         return False
 
     # --- calling it ---------------------------------------------------------------------------------------------------
@@ -121,16 +122,16 @@ class Kernel(abc.ABC):
         return ready._kernel_tensor(x.double(), (x if y is None else y).double()).to(x.dtype)
 
     def _validate_pair(self, x: Any, y: Any, least: int = 1) -> tuple[Sample, Sample]:
-        """Validate two samples; errors name the argument that cannot be compared."""
+        """Validate two samples; errors name the argument."""
         first, second = validate_pair(x, y, self.domain, ("x", "y"), least)
         self._validate_sides((first, "x"), (second, "y"))
         return first, second
 
-    def _validate_tensors(self, *given: tuple[Any, str]) -> Sample:
+    def _validate_tensors(self, *named_tensors: tuple[Any, str]) -> Sample:
         """The same for tensors: all their items, without gradients."""
-        refuse_mismatched_tensors(self.domain, *given)
-        samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in given]
-        for sample, name in samples:  # torch computes with nan, also where NumPy knows what to do with it
+        refuse_mismatched_tensors(self.domain, *named_tensors)
+        samples = [(validate_sample(side.detach(), name, self.domain), name) for side, name in named_tensors]
+        for sample, name in samples:  # torch propagates nan, even where the NumPy path handles it
             refuse_missing(sample, repr(self), name)
         self._validate_sides(*samples)
         return pool_samples([sample for sample, _ in samples])
@@ -142,11 +143,11 @@ class Kernel(abc.ABC):
         return ResolvedKernel(self, self._kernel_matrix(self._precompute_items(sample, "x"), None))
 
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Kernel:
-        """The kernel with its open options decided by a sample, of which at most some items are compared."""
+        """The kernel with its open options decided by a sample, some of whose items may suffice."""
         return self
 
     def center_on(self, sample: Sample) -> Kernel:
-        """A kernel with the same MMD that loses no digits where a sample is far from the origin; here itself."""
+        """A kernel with the same MMD that loses no digits if a sample is far from the origin; by default itself."""
         return self
 
     def resolve_widths(
@@ -160,22 +161,20 @@ class Kernel(abc.ABC):
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """The same kernel with several widths, as multiples of its own."""
-        raise ValueError(
-            f"scales: {type(self).__name__} has no width that could be scaled; give a list of kernels instead"
-        )
+        raise ValueError(f"scales: {type(self).__name__} has no width to scale; give a list of kernels instead")
 
     # --- what a subclass implements ----------------------------------------------------------------------------------
 
     def _precompute_items(self, sample: Sample, name: str) -> Any:
-        """What is compared: something with a length that can be sliced and indexed; here vectors (item, feature)."""
+        """Items as they are compared, which can be sliced and indexed; here vectors (item, feature)."""
         return as_vectors(sample, name)
 
     @abc.abstractmethod
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
-        """The matrix of what `_precompute_items` gave; of x with itself, exactly symmetric, where y is None."""
+        """The matrix of precomputed items; if y is None, that of x with itself, exactly symmetric."""
 
     def _paired_similarities(self, x: Any, y: Any) -> Matrix:
-        """Similarities row by row, (item,), of as many items: from small matrices of which the diagonal counts."""
+        """Similarities row by row, (item,), of equally many items: the diagonals of small matrices."""
         similarities = np.empty(len(x))
         for begin in range(0, len(x), 16):
             rows = slice(begin, begin + 16)
@@ -198,12 +197,12 @@ class Kernel(abc.ABC):
         """Whether values may be missing (NaN)."""
         return False
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
-        """An error for samples, each with the name of its argument, that it cannot compare with each other."""
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
+        """Raise an error for samples, each with the name of its argument, that cannot be compared with each other."""
         if self.domain == "vectors":
-            refuse_non_vectors(*given)
+            refuse_non_vectors(*named_samples)
         elif not self._takes_missing():
-            for sample, name in given:
+            for sample, name in named_samples:
                 refuse_missing(sample, repr(self), name)
 
     # --- algebra ----------------------------------------------------------------------------------------------------
@@ -226,7 +225,7 @@ class Kernel(abc.ABC):
 
 
 def format_kernel(kernel: Kernel) -> str:
-    """A kernel as it is shown: its numbers in six digits."""
+    """A kernel as text, its numbers in six digits."""
     return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", repr(kernel))
 
 
@@ -247,9 +246,9 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
 
 
 def default_kernels(samples: Sequence[Sample]) -> tuple[Kernel, ...]:
-    """What is compared unless a kernel is given: `RBF` of vectors; of sequences, by `Rocket` and by statistics.
+    """The default kernels: `RBF` for vectors; for sequences, one of `Rocket` and one of statistics.
 
-    Convolutions see shapes and take no notice of levels; statistics see levels, spreads and paces. A test takes the
+    Convolutions are sensitive to shapes but not to levels; statistics to levels, spreads and paces. A test uses the
     larger of the two (`two_sample.statistic`, decision 0059).
     """
     from .radial import RBF
@@ -265,18 +264,18 @@ def default_kernels(samples: Sequence[Sample]) -> tuple[Kernel, ...]:
 
 
 def default_kernel(samples: Sequence[Sample]) -> Kernel:
-    """The mean of `default_kernels`, where one kernel is needed: for an effect, a witness, how typical an item is."""
+    """The mean of `default_kernels`, for uses of a single kernel: an effect, a witness, typicality."""
     from .algebra import Sum
 
     parts = default_kernels(samples)
     return parts[0] if len(parts) == 1 else Sum(parts=tuple(1 / len(parts) * part for part in parts))
 
 
-def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
-    """An error where one of the sides, each with its name, is no tensor of floats, or where they are unlike."""
+def refuse_mismatched_tensors(domain: Domain, *named_tensors: tuple[Any, str]) -> None:
+    """Raise an error unless all sides, each with its name, are floating-point tensors of like shape and dtype."""
     import torch
 
-    for side, name in given:
+    for side, name in named_tensors:
         if not isinstance(side, torch.Tensor):
             raise TypeError(
                 f"{name} is a {type(side).__name__} and the other a tensor: expected both of one kind, such as "
@@ -287,7 +286,7 @@ def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
             raise ValueError(f"{name} has shape {tuple(side.shape)}: expected (item, feature); use {name}[:, None]")
         if not side.is_floating_point():
             raise TypeError(f"{name} has dtype {side.dtype}: expected floating point numbers; use {name}.double()")
-    (x, first), (y, second) = given[0], given[-1]
+    (x, first), (y, second) = named_tensors[0], named_tensors[-1]
     axis = 2 if domain == "sequences" or x.ndim > 2 else 1  # sequences may be of different lengths
     if x.shape[axis:] != y.shape[axis:] or x.ndim != y.ndim or x.dtype != y.dtype:
         raise ValueError(
@@ -299,8 +298,8 @@ def refuse_mismatched_tensors(domain: Domain, *given: tuple[Any, str]) -> None:
 def fit_if_needed(part: Any, sample: Sample, rng: np.random.Generator | None) -> Any:
     """A fitted metric or encoder: itself if it is fitted, otherwise a copy fitted to the sample in random order.
 
-    What an encoder learns may depend on the order of its input. In the order of two samples it could tell which is
-    which, and a permutation test would no longer be exact.
+    An encoder may depend on the order of its input. With the samples in order it could distinguish them, and a
+    permutation test would no longer be exact.
     """
     estimator = metric_names.resolve_metric(part) if isinstance(part, str) else part
     order = (np.random.default_rng(0) if rng is None else rng).permutation(len(sample))
@@ -318,28 +317,28 @@ def needs_fit(part: Any) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class FunctionKernel(Kernel):
-    """Somebody's own function `k(x, y) -> matrix`, of vectors (item, feature) or of `Sequences`, as the samples are."""
+    """A user's function `k(x, y) -> matrix`, of vectors (item, feature) or of `Sequences`."""
 
     function: Callable[[Any, Any], Any]
 
     @property
     def indefinite_reason(self) -> str:
-        """Always given: whether a user's function is positive semidefinite is not known."""
-        return "a function of one's own: whether it is positive semidefinite is not known"
+        """Never empty: whether a user's function is positive semidefinite is unknown."""
+        return "a custom function: whether it is positive semidefinite is unknown"
 
     def __repr__(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
 
     @property
     def has_fitted_part(self) -> bool:
-        """What it takes, the function knows."""
+        """True, because the function may accept only certain items."""
         return True
 
     def _precompute_items(self, sample: Sample, name: str) -> Any:
         return as_vectors(sample, name) if is_vector_sample(sample) else sample
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
-        """What it takes, the function knows; the samples are vectors, or sequences of any lengths."""
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
+        """Accept any vectors, or sequences of any lengths: the function checks its own input."""
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
         other = x if y is None else y
@@ -362,20 +361,20 @@ class FunctionKernel(Kernel):
 
         try:
             matrix = self.function(x, y)
-        except (RuntimeError, TypeError) as error:  # what NumPy and torch say where the one is given the other's
+        except (RuntimeError, TypeError) as error:  # the errors of NumPy functions for tensors, and of torch for arrays
             if "numpy" not in str(error).lower():
                 raise
             matrix = None
         if not isinstance(matrix, torch.Tensor):
             raise TypeError(
-                f"kernel={self!r} computes with NumPy, through which there are no gradients: write it with torch "
+                f"kernel={self!r} computes with NumPy, which has no gradients: write it with torch "
                 "operations, such as (-torch.cdist(x, y) ** 2).exp(), or use a kernel of the library"
             )
         return matrix
 
 
 def iterate_row_blocks(kernel: Kernel, x: Any, y: Any) -> RowBlocks:
-    """Rows of x, and their similarities to all of y: both are what `Kernel._precompute_items` gave."""
+    """Rows of x, and their similarities to all of y; both are precomputed items."""
     for rows in iterate_row_slices(len(x), len(y), BLOCK_ENTRIES):
         yield rows, kernel._kernel_matrix(x[rows], y)
 
@@ -404,13 +403,13 @@ def weighted_sums_by_autograd(kernel: Kernel, x: Matrix, y: Matrix, weights: Mat
             if not matrix.requires_grad:
                 raise TypeError(f"{kernel!r} has no gradient: use one that torch can differentiate, such as RBF()")
             sums = (matrix * (weight_tensor if weight_tensor.ndim == 1 else weight_tensor[rows])).sum(1)
-            (slope,) = torch.autograd.grad(sums.sum(), x_block)  # inside, as this may be a backward pass itself
+            (slope,) = torch.autograd.grad(sums.sum(), x_block)  # inside, as this may run in a backward pass
         values[rows], gradients[rows] = sums.detach().numpy(), slope.numpy()
     return values, gradients
 
 
 def iterate_row_slices(n_rows: int, n_columns: int, max_entries: int) -> Iterator[slice]:
-    """Rows of a matrix, as many at a time as have at most so many entries, and one at least."""
+    """Rows of a matrix, as many at a time as have at most `max_entries` entries, and at least one."""
     at_once = max(1, max_entries // max(1, n_columns))
     for begin in range(0, n_rows, at_once):
         yield slice(begin, min(begin + at_once, n_rows))

@@ -1,4 +1,4 @@
-"""`EncoderKernel`: a kernel over the vectors of an encoder."""
+"""`EncoderKernel`: a kernel of the vectors of an encoder."""
 
 from __future__ import annotations
 
@@ -23,20 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class EncoderKernel(Kernel):
-    """A kernel of vectors over those of an encoder: k(E(x), E(y)).
+    """A kernel of vectors, applied to those of an encoder: k(E(x), E(y)).
 
-    A torch module takes (item, time, channel) to vectors (item, feature), in its precision. Arrays and sequences are
-    given to it in evaluation mode, and its own mode is put back; tensors with gradients in the mode it is in.
+    A torch module maps (item, time, channel) to vectors (item, feature), in its precision. For arrays and sequences it
+    runs in evaluation mode, and its mode is restored; for tensors with gradients it runs in its current mode.
 
     Parameters
     ----------
     encoder : Encoder or torch module
-        Any encoder, or other model with vectors (`Discriminant`). One that is fitted is used as it is, and must not
-        have been fitted to the samples it compares. Any other is fitted to the pooled sample, without labels and in
-        random order, so that it cannot tell which sequence belongs to which sample. Tensors need a torch module, or an
-        encoder that has one.
+        Any encoder, or other model with vectors (`Discriminant`). A fitted one is used unchanged, and must not have
+        been fitted to the compared samples. Any other is fitted to the pooled sample, without labels and in random
+        order, so that it cannot distinguish the samples. Tensors need a torch module, or an encoder that has one.
     kernel : Kernel
-        Of vectors.
+        The kernel of vectors.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class EncoderKernel(Kernel):
 
     @property
     def indefinite_reason(self) -> str:
-        """As the kernel of vectors is."""
+        """The reason of the kernel of vectors."""
         return self.kernel.indefinite_reason
 
     @property
@@ -92,24 +91,24 @@ class EncoderKernel(Kernel):
 
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With a fitted encoder, and the kernel of vectors resolved by its vectors."""
-        fitted = self._fit_encoder(sample, rng)
-        if not self.kernel.has_open_options:  # so that nothing need be encoded
-            return fitted
-        return replace(fitted, kernel=self.kernel.resolve(fitted._precompute_items(sample, "x"), rng))
+        kernel = self._fit_encoder(sample, rng)
+        if not self.kernel.has_open_options:  # nothing needs to be encoded
+            return kernel
+        return replace(kernel, kernel=self.kernel.resolve(kernel._precompute_items(sample, "x"), rng))
 
     def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
         """The same as `resolve`, with the matrix; every sequence is encoded once."""
-        fitted = self._fit_encoder(sample, rng)
-        resolved = self.kernel.resolve_with_matrix(fitted._precompute_items(sample, "x"), rng)
-        return ResolvedKernel(replace(fitted, kernel=resolved.kernel), resolved.matrix)
+        kernel = self._fit_encoder(sample, rng)
+        resolved = self.kernel.resolve_with_matrix(kernel._precompute_items(sample, "x"), rng)
+        return ResolvedKernel(replace(kernel, kernel=resolved.kernel), resolved.matrix)
 
     def resolve_widths(
         self, sample: Sample, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
         """The kernel of vectors with several widths, every sequence encoded once."""
-        fitted = self._fit_encoder(sample, rng)
-        for resolved in self.kernel.resolve_widths(fitted._precompute_items(sample, "x"), factors, rng):
-            yield ResolvedKernel(replace(fitted, kernel=resolved.kernel), resolved.matrix)
+        kernel = self._fit_encoder(sample, rng)
+        for resolved in self.kernel.resolve_widths(kernel._precompute_items(sample, "x"), factors, rng):
+            yield ResolvedKernel(replace(kernel, kernel=resolved.kernel), resolved.matrix)
 
     def scale_widths(self, factors: Sequence[float]) -> list[Kernel]:
         """The kernel of vectors with several widths."""
@@ -128,9 +127,9 @@ class EncoderKernel(Kernel):
         vectors: Matrix = encoder._precompute_items(sample, check_n_jobs(None))
         return vectors
 
-    def _validate_sides(self, *given: tuple[Sample, str]) -> None:
-        super()._validate_sides(*given)
-        for sample, name in given:
+    def _validate_sides(self, *named_samples: tuple[Sample, str]) -> None:
+        super()._validate_sides(*named_samples)
+        for sample, name in named_samples:
             self._refuse_frame(sample, name)
 
     def _refuse_frame(self, sample: Sample, name: str) -> None:
@@ -166,10 +165,10 @@ class EncoderKernel(Kernel):
             return vectors
         mean, scale = map(_to_tensor, self.encoder.scaler_)
         inputs = ((x - mean) / scale).flatten(2), torch.full((len(x),), x.shape[1])
-        fixed = {
+        parameters = {
             name: weight.detach() for name, weight in double_precision_copy(network).named_parameters()
         }  # gradients go to x only
-        vectors = torch.func.functional_call(double_precision_copy(network), fixed, inputs)
+        vectors = torch.func.functional_call(double_precision_copy(network), parameters, inputs)
         whitener = getattr(self.encoder, "whitener_", None)
         if whitener is not None:
             vectors = (vectors - _to_tensor(whitener.center)) @ _to_tensor(whitener.matrix)
@@ -179,7 +178,7 @@ class EncoderKernel(Kernel):
 
 
 def _is_module(encoder: Any) -> bool:
-    torch = sys.modules.get("torch")  # without which there is no module
+    torch = sys.modules.get("torch")  # if torch is not imported, it is no module
     return torch is not None and isinstance(encoder, torch.nn.Module)
 
 
@@ -213,7 +212,7 @@ def _to_tensor(values: Any) -> Tensor:
 
 @contextmanager
 def _evaluation_mode(module: Any) -> Iterator[None]:
-    """A module in evaluation mode, and afterwards in the mode it was in: its averages are the caller's."""
+    """Set a module to evaluation mode and restore its mode: the caller's running averages must not change."""
     training = module.training
     module.eval()
     try:

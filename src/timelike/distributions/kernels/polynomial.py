@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Linear(Kernel):
-    """The inner product: k(x, y) = ⟨x, y⟩ + c. Its MMD² is the squared distance of the means, and sees nothing else.
+    """The inner product: k(x, y) = ⟨x, y⟩ + c. Its MMD² is the squared distance of the means, and nothing else.
 
     From another `origin` o it is ⟨x − o, y − o⟩ + c, with the same MMD²: tests take the mean of the pooled sample, so
     that no digits are lost where it is far from 0.
@@ -43,7 +43,7 @@ class Linear(Kernel):
         self._set_options(offset=check_float(self.offset, "offset", 0.0))
 
     def center_on(self, sample: Sample) -> Linear:
-        """With inner products from the mean of a sample, which adds to MMD what it takes away."""
+        """With the mean of a sample as origin, which does not change MMD."""
         return replace(self, origin=tuple(as_vectors(sample, "x").mean(axis=0).tolist()))
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -104,7 +104,7 @@ class Polynomial(Kernel):
 
 
 def inner_products(x: Matrix, y: Matrix | None) -> Matrix:
-    """⟨x_i, y_j⟩; that of x with itself exactly symmetric, which a product of matrices need not be."""
+    """⟨x_i, y_j⟩; for x with itself exactly symmetric, which a matrix product need not be."""
     products = x @ (x if y is None else y).T
     if not np.isfinite(products).all():
         raise ValueError("x has products that are too large for float64: standardize the vectors")

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class PrototypesKernel(Kernel):
-    """What fitted `Prototypes` have learned of likeness: k(x, y) = σ(S̄(x, y)), the probability of one class.
+    """The learned similarity of fitted `Prototypes`: k(x, y) = σ(S̄(x, y)), the probability of one class.
 
-    It counts what told the classes apart that the model was fitted on, and no other difference: for drift that matters
-    to a classifier. It need not be positive definite.
+    It is sensitive to the differences between the classes that the model was fitted on, and to no others: for drift
+    that matters to a classifier. It need not be positive definite.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class PrototypesKernel(Kernel):
 
     @property
     def has_fitted_part(self) -> bool:
-        """It is nothing else."""
+        """True: the model is fitted."""
         return True
 
     @property
     def indefinite_reason(self) -> str:
-        """A learned similarity promises nothing."""
-        return "a learned similarity need not be positive definite: model.metric().kernel(X) says by how much"
+        """Never empty: a learned similarity need not be definite."""
+        return "a learned similarity need not be positive definite: model.metric().kernel(X) measures by how much"
 
     def _precompute_items(self, sample: Sample, name: str) -> Any:
         if not self._takes_missing():

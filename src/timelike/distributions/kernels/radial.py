@@ -1,6 +1,6 @@
 """Kernels of the distance of two vectors: RBF, Laplace, Matérn, rational quadratic, and the negative distance.
 
-Also the distances themselves, the median that widths are taken from, and weighted sums of similarities.
+Also the distances, the median for default widths, and weighted sums of similarities.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .base import Kernel, Matrix, ResolvedKernel, fit_if_needed, iterate_row_sli
 if TYPE_CHECKING:
     from torch import Tensor
 
-MAX_WIDTH_ITEMS = 1000  # items whose distances a median is taken of, drawn where there are more
-_MAX_RATIO = 1e300  # squared distances over squared widths: what is farther is as far, so that 0 · ∞ never is
+MAX_WIDTH_ITEMS = 1000  # items for the median distance, sampled if there are more
+_MAX_RATIO = 1e300  # squared distances over squared widths are clipped here, so that 0 · ∞ never occurs
 _NEAR_RATIO = 1e-2  # of ‖x‖² + ‖y‖²: nearer pairs would lose more than two digits in ‖x‖² + ‖y‖² − 2⟨x, y⟩
-_MIN_REPORTED_WORK = 1 << 24  # numbers of all differences, from which on a bar and a look at the memory are worth it
-_PAIR_BLOCK = 1 << 15  # pairs of a block of a closed form, so that what is made of them stays in the cache
-_MIN_MATMUL_FEATURES = 16  # features from which a product of matrices beats a pass over the pairs for each of them
-_BLOCK_ROWS = 64  # of a product of matrices: a fixed number, so that no row depends on the others in the batch
+_MIN_REPORTED_WORK = 1 << 24  # numbers of all differences above which progress and memory are checked
+_PAIR_BLOCK = 1 << 15  # pairs of a block of a closed form: intermediate results stay in the cache
+_MIN_MATMUL_FEATURES = 16  # features above which a matrix product is faster than a pass over the pairs per feature
+_BLOCK_ROWS = 64  # of a matrix product: a fixed number, so that no row depends on the others in the batch
 _MAX_DIFFERENCES = 1 << 18  # numbers of differences of near pairs that exist at a time
 
 Floats = NDArray[np.float64]
@@ -39,13 +39,13 @@ ValuesAndGradients = tuple[Floats, Floats]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RadialKernel(Kernel):
-    """k(x, y) = f(‖x − y‖² / w²), positive definite in any dimension; a subclass says f.
+    """k(x, y) = f(‖x − y‖² / w²), positive definite in any dimension; a subclass defines f.
 
     Parameters
     ----------
     width : float, optional
         w, in the units of the vectors. None for the median of the distances between different items of the pooled
-        sample (of 1000 of them, drawn, where there are more).
+        sample (of 1000 sampled items if there are more).
     """
 
     width: float | None = None
@@ -61,11 +61,11 @@ class RadialKernel(Kernel):
 
     @abc.abstractmethod
     def _profile(self, ratios: Any) -> Any:
-        """f, of squared distances over squared widths: an array, which may be written over, or a tensor."""
+        """f of squared distances over squared widths: an array, which may be overwritten, or a tensor."""
 
     @abc.abstractmethod
     def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
-        """f and twice its derivative, of an array; where that has no limit, at 0, it is 0."""
+        """f and twice its derivative, of an array; 0 at 0 if the derivative has no limit there."""
 
     def resolve(self, sample: Sample, rng: np.random.Generator | None = None) -> Self:
         """With the width of a sample."""
@@ -75,9 +75,9 @@ class RadialKernel(Kernel):
         return self._with_median_width(squared_distances(vectors[sample_width_items(len(vectors), rng)], None))
 
     def resolve_with_matrix(self, sample: Sample, rng: np.random.Generator | None = None) -> ResolvedKernel:
-        """With the width of a sample, whose distances are taken once."""
+        """With the width of a sample, whose distances are computed once."""
         squared = squared_distances(as_vectors(sample, "x"), None)
-        if self.width is not None:  # nothing is drawn then, as in `resolve`
+        if self.width is not None:  # nothing is sampled then, as in `resolve`
             return ResolvedKernel(self, self._to_similarities(squared, spare=True))
         width_items = sample_width_items(len(squared), rng)
         ready = self._with_median_width(squared[width_items][:, width_items])
@@ -86,7 +86,7 @@ class RadialKernel(Kernel):
     def resolve_widths(
         self, sample: Sample, factors: Sequence[float], rng: np.random.Generator | None = None
     ) -> Iterator[ResolvedKernel]:
-        """With multiples of the width of a sample, whose distances are taken once for all of them."""
+        """With multiples of the width of a sample, whose distances are computed once."""
         squared = squared_distances(as_vectors(sample, "x"), None)
         width_items = slice(0, 0) if self.width is not None else sample_width_items(len(squared), rng)
         ready = self if self.width is not None else self._with_median_width(squared[width_items][:, width_items])
@@ -111,9 +111,9 @@ class RadialKernel(Kernel):
         return self._to_similarities(np.square(x - y).sum(axis=1))
 
     def _to_similarities(self, squared: Matrix, *, spare: bool = False) -> Matrix:
-        """Similarities from squared distances, written over these where they are not needed again."""
+        """Similarities from squared distances, which are overwritten if `spare`."""
         assert self.width is not None
-        # the distance first, as the square of a width may be 0 or infinite where its ratio to a distance is not
+        # root first: the square of a width may underflow or overflow although the ratio does not
         with np.errstate(over="ignore"):
             ratios = np.sqrt(squared, out=squared if spare else None)
             ratios /= self.width
@@ -140,26 +140,26 @@ class RadialKernel(Kernel):
 
 
 def _exp(values: Any) -> Any:
-    """exp of an array of our own, in its place, or of a tensor."""
+    """exp of an array, in place, or of a tensor."""
     return np.exp(values, out=values) if isinstance(values, np.ndarray) else values.exp()
 
 
 def _exp_of_distance(distances: Matrix) -> tuple[Matrix, Matrix]:
-    """exp(−r) and −exp(−r) / r; the latter at r = 0, a cusp, is 0, the middle of the gradients around it."""
+    """exp(−r) and −exp(−r) / r; the latter is 0 at r = 0, a cusp: the mean of the gradients around it."""
     similar = np.exp(-distances)
     return similar, np.divide(-similar, distances, out=np.zeros_like(similar), where=distances > 0)
 
 
 def _multiply(factor: float, values: Any) -> Any:
-    """A multiple of an array of our own, in its place, or of a tensor."""
+    """A multiple of an array, in place, or of a tensor."""
     return np.multiply(values, factor, out=values) if isinstance(values, np.ndarray) else factor * values
 
 
 class RBF(RadialKernel):
     """The Gaussian kernel: k(x, y) = exp(−‖x − y‖² / (2 w²)).
 
-    Smooth, bounded and characteristic: MMD is 0 only for equal distributions. The kernel to begin with; where
-    differences are on another scale than most distances, try several widths (`TwoSample(scales=…)`).
+    Smooth, bounded and characteristic: MMD is 0 only for equal distributions. Start with this kernel; if differences
+    are on another scale than most distances, try several widths (`TwoSample(scales=…)`).
 
     >>> import timelike as tl
     >>> tl.distributions.RBF(width=1.0)([[0.0], [1.0]]).round(4)
@@ -178,8 +178,8 @@ class RBF(RadialKernel):
 class Laplacian(RadialKernel):
     """The exponential of the distance: k(x, y) = exp(−‖x − y‖ / w).
 
-    With heavier tails than `RBF` and a cusp at x = y: it sees fine differences and far outliers, and gives rougher
-    gradients. The gradient at x = y is taken to be 0, the middle of those around it.
+    With heavier tails than `RBF` and a cusp at x = y: it is sensitive to fine differences and far outliers, and has
+    rougher gradients. The gradient at x = y is defined as 0, the mean of those around it.
 
     >>> import timelike as tl
     >>> tl.distributions.Laplacian(width=2.0)([[0.0]], [[2.0]]).round(4)
@@ -222,7 +222,7 @@ class Matern(RadialKernel):
         similarities = (1 + r) * decay if self.smoothness == 1.5 else (1 + r + 5 * ratios / 3) * decay
         if isinstance(ratios, np.ndarray):
             return similarities
-        # at 0 by the series in r², as r has no derivative there: second derivatives of k would be wrong
+        # by the series in r² at 0, where r has no derivative: second derivatives of k would be wrong
         return similarities.where(ratios > 0, 1 - (1.5 if self.smoothness == 1.5 else 5 / 6) * ratios)
 
     def _profile_and_slope(self, ratios: Matrix) -> tuple[Matrix, Matrix]:
@@ -274,12 +274,12 @@ class RationalQuadratic(RadialKernel):
 
 @dataclass(frozen=True, repr=False)
 class NegativeDistance(Kernel):
-    """−d(x, y), whose MMD² is the energy distance: it has no width, and so nothing to choose.
+    """−d(x, y), whose MMD² is the energy distance; it has no width to choose.
 
         2 E d(x, y) − E d(x, x′) − E d(y, y′)
 
     (Székely and Rizzo, "Energy statistics", 2013; Sejdinovic et al., "Equivalence of distance-based and RKHS-based
-    statistics", 2013). Sensitive to shifts of the mean, less so to what happens on a fine scale.
+    statistics", 2013). Sensitive to shifts of the mean, less so to fine-scale differences.
 
     Parameters
     ----------
@@ -301,14 +301,14 @@ class NegativeDistance(Kernel):
 
     @property
     def domain(self) -> Any:  # type: ignore[override]
-        """Vectors, or sequences where there is a metric."""
+        """Vectors, or sequences if there is a metric."""
         return "vectors" if self.metric is None else "sequences"
 
     @property
     def indefinite_reason(self) -> str:
-        """Only weights that sum to 0 are safe, which is all that MMD needs if d is Euclidean."""
+        """Never empty: it is definite only for weights that sum to 0, which suffices for MMD if d is Euclidean."""
         if self.metric is None:
-            return "−‖x − y‖ is positive definite for weights that sum to 0 only, which is all that MMD needs"
+            return "−‖x − y‖ is positive definite for weights that sum to 0 only, which suffices for MMD"
         return "−d is fit for MMD only where d is a distance of negative type, which elastic distances are not"
 
     @property
@@ -386,7 +386,7 @@ def squared_distances(x: Floats, y: Floats | None) -> Floats:
 
 
 def squared_distances_tensor(x: Tensor, y: Tensor) -> Tensor:
-    """The same with gradients: one product of matrices, and of the differences where points nearly coincide."""
+    """The same with gradients: by one matrix product, and by differences where points nearly coincide."""
     center = x.detach().mean(dim=0)
     here, there = x - center, y - center
     lengths = here.square().sum(1)[:, None] + there.square().sum(1)
@@ -402,7 +402,7 @@ def squared_distances_tensor(x: Tensor, y: Tensor) -> Tensor:
 
 
 def safe_sqrt(squared: Any) -> Any:
-    """√ of an array or a tensor; the derivative at 0 is 0, the middle of those around it, and not infinite."""
+    """√ of an array or a tensor; the derivative at 0 is defined as 0 instead of infinity."""
     if isinstance(squared, np.ndarray):
         return np.sqrt(squared)
     positive = squared > 0
@@ -410,7 +410,7 @@ def safe_sqrt(squared: Any) -> Any:
 
 
 def sample_width_items(n_items: int, rng: np.random.Generator | None) -> NDArray[np.int64] | slice:
-    """The items whose distances a width is taken of: all, or as many as `MAX_WIDTH_ITEMS`, drawn."""
+    """The items whose distances determine a width: all, or a sample of `MAX_WIDTH_ITEMS`."""
     if n_items <= MAX_WIDTH_ITEMS:
         return slice(None)
     generator = np.random.default_rng(0) if rng is None else rng
@@ -418,7 +418,7 @@ def sample_width_items(n_items: int, rng: np.random.Generator | None) -> NDArray
 
 
 def median_distance(distances: Floats) -> float:
-    """The median of the distances between different items (item, item); their mean where it is 0, and 1 if that is 0.
+    """The median of the distances between different items (item, item); their mean if that is 0, and 1 if both are 0.
 
     >>> median_distance(np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]]))
     3.0
@@ -440,10 +440,10 @@ def weighted_sums_by_distance(
 ) -> ValuesAndGradients:
     """Σ_j w_j k(x_i, y_j) (item,) and its gradient like x, of a kernel of ‖x − y‖².
 
-    `radial_function` takes squared distances to similarities, and to the c with the gradient c (x − y).
+    `radial_function` maps squared distances to similarities, and to c, with the gradient c (x − y).
 
-    Differences are subtracted before anything is made of them: where c grows like 1/‖x − y‖, as at a cusp, nothing else
-    keeps the gradient of points that nearly coincide.
+    Points are subtracted first: if c grows like 1/‖x − y‖, as at a cusp, nothing else preserves the gradient of points
+    that nearly coincide.
     """
     first, second = x.reshape(len(x), -1), y.reshape(len(y), -1)
     values, gradients = np.empty(len(x)), np.empty_like(first)
@@ -459,7 +459,7 @@ def weighted_sums_by_distance(
 def _sums_by_differences(
     radial_function: Callable[[Floats], ValuesAndGradients], x: Floats, y: Floats, weights: Floats
 ) -> ValuesAndGradients:
-    """A pass over the pairs for each feature: for few of them."""
+    """One pass over the pairs per feature: for few features."""
     differences = [x[:, k, None] - y[:, k] for k in range(x.shape[1])]
     squared = np.square(differences[0])
     for difference in differences[1:]:
@@ -508,6 +508,6 @@ class _MatrixProducts:
 def _iterate_pair_blocks(
     pairs: tuple[NDArray[np.int64], ...], n_features: int
 ) -> Iterator[tuple[NDArray[np.int64], ...]]:
-    """Pairs, some at a time: no more differences than a block has similarities."""
+    """Pairs in blocks of a bounded number of differences."""
     for block in iterate_row_slices(len(pairs[0]), n_features, _MAX_DIFFERENCES):
         yield tuple(side[block] for side in pairs)

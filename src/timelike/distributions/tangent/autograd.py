@@ -29,7 +29,7 @@ _NAMED_ACTIVATIONS = {
     "sine": SineExpectation,
     "gelu": GELUExpectation,
 }
-_NEAR_RATIO = 1e-8  # of a + b: below, D of the next layer is taken from its expansion, and not as a difference
+_NEAR_RATIO = 1e-8  # of a + b: below, D of the next layer is computed from its expansion, not as a difference
 
 
 def kernel_matrix(x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
@@ -43,7 +43,7 @@ def kernel_matrix(x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
 
 
 class _KernelMatrixFunction(torch.autograd.Function):
-    """Derivatives of every pair are kept: four numbers and a bit for each, and no table of differences."""
+    """The kernel with gradients; it saves four derivatives and one bit per pair, and no table of differences."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, y: Tensor, network: tangent.WideNetwork) -> Tensor:
@@ -62,7 +62,7 @@ class _KernelMatrixFunction(torch.autograd.Function):
 
 
 class _KernelGradients(torch.autograd.Function):
-    """The gradients of a matrix, which have none of their own."""
+    """The gradients of the matrix, which have no gradients of their own."""
 
     @staticmethod
     def forward(
@@ -72,18 +72,24 @@ class _KernelGradients(torch.autograd.Function):
         gradient: Tensor,
         slopes: tangent.KernelSlopes,
         network: tangent.WideNetwork,
-        wanted: tuple[bool, bool],
+        needs_gradient: tuple[bool, bool],
     ) -> tuple[Tensor | None, Tensor | None]:
         by_x, by_y = tangent.weighted_gradients(
-            _to_array(x), _to_array(y), slopes, _to_array(gradient), network, threads=thread_count(), wanted=wanted
+            _to_array(x),
+            _to_array(y),
+            slopes,
+            _to_array(gradient),
+            network,
+            threads=thread_count(),
+            wanted=needs_gradient,
         )
         return _to_device(x, by_x), _to_device(y, by_y)
 
     @staticmethod
     def backward(ctx: Any, *_: Tensor) -> tuple[None, ...]:
         raise RuntimeError(
-            "a kernel of a wide network was differentiated twice: its gradients are in closed form and have none of "
-            "their own; take differences of gradients, or a kernel such as RBF"
+            "a kernel of a wide network was differentiated twice: its closed-form gradients have no gradients of "
+            "their own; use differences of gradients, or a kernel such as RBF"
         )
 
 
@@ -117,7 +123,7 @@ def recursion_matrix(x: Tensor, y: Tensor, network: NetworkOptions) -> Tensor:
 
 
 def refuse_non_activations(activation: Activation) -> None:
-    """An error for functions that are no activations, so that they are refused where they are given."""
+    """Raise an error for functions that are no activations, when the kernel is created."""
     for one in activation_branches(activation):
         if not isinstance(one, str):
             HermiteExpectation(one)
@@ -126,7 +132,7 @@ def refuse_non_activations(activation: Activation) -> None:
 class LayerCovariances(NamedTuple):
     """Of the inputs of a layer: variances (item,) of both sides, covariances (item, item), and D = a + b − 2c.
 
-    D is None where nothing has a fold: smooth kernels need no distances.
+    D is None if no activation has a fold: smooth kernels need no distances.
     """
 
     a: Tensor
@@ -146,7 +152,7 @@ class KernelRecursion:
         self.depth, self.bias, self.weight, self.tangent = depth, bias**2, weight**2, tangent
 
     def matrix(self, x: Tensor, y: Tensor) -> Tensor:
-        """Of tensors (item, feature) in double precision, with gradients."""
+        """The matrix of tensors (item, feature) in double precision, with gradients."""
         layer = self._input_layer(x, y)
         theta = layer.c
         for last in [False] * (self.depth - 1) + [True]:
@@ -156,12 +162,12 @@ class KernelRecursion:
 
     def _input_layer(self, x: Tensor, y: Tensor) -> LayerCovariances:
         scale = self.weight / x.shape[1]
-        folded = any(side.fold for side in self.sides)
+        has_fold = any(side.fold for side in self.sides)
         return LayerCovariances(
             a=scale * x.square().sum(1) + self.bias,
             b=scale * y.square().sum(1) + self.bias,
             c=scale * (x @ y.T) + self.bias,
-            distance=scale * squared_distances_tensor(x, y) if folded else None,
+            distance=scale * squared_distances_tensor(x, y) if has_fold else None,
         )
 
     def _next_layer(self, layer: LayerCovariances, bias: float) -> tuple[LayerCovariances, Tensor]:
@@ -178,19 +184,19 @@ class KernelRecursion:
     ) -> tuple[tuple[Tensor, ...], Tensor | None]:
         """a, b, c and E[φ′ φ′] behind one activation, and its D."""
         a, b, c, distance = layer
-        known = side.precompute(a), side.precompute(b)
-        (own, own_slopes), (other, other_slopes) = side.diagonal(a, known[0]), side.diagonal(b, known[1])
-        values, slopes = side.cross_moments(a, b, c, known)
+        tables = side.precompute(a), side.precompute(b)
+        (own, own_slopes), (other, other_slopes) = side.diagonal(a, tables[0]), side.diagonal(b, tables[1])
+        values, slopes = side.cross_moments(a, b, c, tables)
         if distance is None:
             return (own, other, values, slopes), None
         near = distance.detach() < _NEAR_RATIO * (a[:, None] + b).detach()
-        steep = (own_slopes[:, None] + other_slopes) / 2
-        bent = (side.slope_derivative(a, known[0])[:, None] + side.slope_derivative(b, known[1])) / 4
-        expanded = distance * steep + (a[:, None] - b) ** 2 * bent
-        apart = torch.where(near, expanded, (own[:, None] + other - 2 * values).clamp(min=0))
+        mean_slope = (own_slopes[:, None] + other_slopes) / 2
+        curvature = (side.slope_derivative(a, tables[0])[:, None] + side.slope_derivative(b, tables[1])) / 4
+        expansion = distance * mean_slope + (a[:, None] - b) ** 2 * curvature
+        next_distance = torch.where(near, expansion, (own[:, None] + other - 2 * values).clamp(min=0))
         if side.fold:
-            folded, signs, rest = FoldExpectation.apply(a, b, distance)  # type: ignore[no-untyped-call]
+            fold_values, signs, rest = FoldExpectation.apply(a, b, distance)  # type: ignore[no-untyped-call]
             f = side.fold**2
-            own, other, values, slopes = own + f * a, other + f * b, values + f * folded, slopes + f * signs
-            apart = apart + f * (distance - 2 * rest)
-        return (own, other, values, slopes), torch.where(distance > 0, apart, 0.0)
+            own, other, values, slopes = own + f * a, other + f * b, values + f * fold_values, slopes + f * signs
+            next_distance = next_distance + f * (distance - 2 * rest)
+        return (own, other, values, slopes), torch.where(distance > 0, next_distance, 0.0)

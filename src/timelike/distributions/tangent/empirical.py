@@ -1,4 +1,4 @@
-"""The tangent kernel of a network that exists: products of the derivatives of its outputs by its parameters."""
+"""The tangent kernel of a finite network: products of the derivatives of its outputs by its parameters."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..kernels.base import Kernel, Matrix
 from ..kernels.encoders import _evaluation_mode
 from ..validation import is_tensor, refuse_unreadable_tensor
 
-_MAX_KEPT_DERIVATIVES = 1 << 23  # derivatives of a block, in double precision 64 MiB; two blocks are kept
+_MAX_KEPT_DERIVATIVES = 1 << 23  # derivatives of a block, in double precision 64 MiB; two blocks are in memory
 
 
 class ParameterJacobian:
-    """A network in evaluation mode and double precision, beside the one it was made of, which stays as it is."""
+    """Derivatives of a network in evaluation mode and double precision; the network itself is unchanged."""
 
     def __init__(self, module: Any) -> None:
         if not isinstance(module, nn.Module):
@@ -31,9 +31,7 @@ class ParameterJacobian:
         exact = {name: value.detach().double() for name, value in module.named_parameters()}
         self.trainable = {name: exact[name] for name, value in module.named_parameters() if value.requires_grad}
         if not self.trainable:
-            raise ValueError(
-                f"{type(module).__name__} has no parameters that are trained: expected one with requires_grad"
-            )
+            raise ValueError(f"{type(module).__name__} has no trainable parameters: expected one with requires_grad")
         buffers = {
             name: value.double() if value.is_floating_point() else value for name, value in module.named_buffers()
         }
@@ -41,7 +39,7 @@ class ParameterJacobian:
         self._one_by_one = False
 
     def n_outputs(self, one: Tensor) -> int:
-        """Numbers that the network gives for an item."""
+        """The number of outputs of the network for an item."""
         try:
             with torch.no_grad(), _evaluation_mode(self.module):
                 outputs = self._call_module(self.trainable, one)
@@ -55,15 +53,15 @@ class ParameterJacobian:
         return outputs.numel()
 
     def groups(self, n_outputs: int) -> list[list[str]]:
-        """Parameters whose derivatives of one item fit into a block together; a larger one stands alone."""
+        """Groups of parameters whose derivatives for one item fit into a block; a larger one is a group by itself."""
         groups: list[list[str]] = [[]]
-        held = 0
+        n_parameters = 0
         for name, value in self.trainable.items():
-            if held and (held + value.numel()) * n_outputs > _MAX_KEPT_DERIVATIVES:
+            if n_parameters and (n_parameters + value.numel()) * n_outputs > _MAX_KEPT_DERIVATIVES:
                 groups.append([])
-                held = 0
+                n_parameters = 0
             groups[-1].append(name)
-            held += value.numel()
+            n_parameters += value.numel()
         return groups
 
     def items_per_block(self, group: list[str], n_outputs: int) -> int:
@@ -87,7 +85,7 @@ class ParameterJacobian:
 
         chosen = {name: self.trainable[name] for name in group}
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="There is a performance drop")  # of what vmap does in a loop
+            warnings.filterwarnings("ignore", message="There is a performance drop")  # vmap loops over some operations
             jacobians = vmap(jacrev(outputs), in_dims=(None, 0))(chosen, x)
         return torch.cat([one.flatten(1) for one in jacobians.values()], dim=1)
 
@@ -104,25 +102,25 @@ class ParameterJacobian:
             ]
             return torch.cat([torch.stack(one).flatten() for one in zip(*rows, strict=True)])
 
-    def _call_module(self, trained: dict[str, Tensor], x: Tensor) -> Any:
-        return functional_call(self.module, (trained, self.fixed), (x,))
+    def _call_module(self, parameters: dict[str, Tensor], x: Tensor) -> Any:
+        return functional_call(self.module, (parameters, self.fixed), (x,))
 
 
 def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block_size: int | None = None) -> Any:
-    """The neural tangent kernel of a network as it is, with the parameters that it has:
+    """The neural tangent kernel of a network with its current parameters:
 
         Θ(x, y) = 1/o · Σ_k Σ_θ ∂f_k(x)/∂θ · ∂f_k(y)/∂θ,
 
-    over all parameters that are trained (`requires_grad`) and its o outputs f_k, any further axes of an output counted
-    as outputs: the mean of the diagonal of the o × o block that a pair has. So it compares with `NTK`, its limit for
-    wide layers in the NTK parameterisation (Jacot et al., "Neural Tangent Kernel", 2018), with an error like 1/√width.
-    The network is run in evaluation mode and double precision: dropout is off, and batch normalisation uses
-    its averages, so that no item depends on the others. Its own mode and parameters are left as they are.
+    over all trainable parameters (`requires_grad`) and its o outputs f_k, further axes of an output counted as outputs:
+    the mean of the diagonal of the o × o block of a pair. It is thus comparable with `NTK`, its limit for wide layers
+    in the NTK parameterisation (Jacot et al., "Neural Tangent Kernel", 2018), with an error like 1/√width. The network
+    is run in evaluation mode and double precision: dropout is off, and batch normalisation uses its averages, so that
+    no item depends on the others. Its mode and parameters are unchanged.
 
-    Use it to see what a finite network, trained or not, convolutional or recurrent, takes to be alike, and how that
-    moves with training. It costs a backward pass per item and output, and time items² · outputs · parameters. Not for
-    wide perceptrons at their start, where `NTK` is exact and far cheaper; and not where outputs mean different things,
-    whose kernels are averaged here: give a module with one of them.
+    Use it to study which items a finite network, trained or not, convolutional or recurrent, treats as similar, and how
+    training changes this. It costs a backward pass per item and output, and time items² · outputs · parameters. For
+    wide perceptrons at initialization `NTK` is exact and far cheaper. If outputs have different meanings, give a module
+    with one of them, because their kernels are averaged.
 
     Parameters
     ----------
@@ -131,8 +129,8 @@ def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block_size: int |
     x, y : array or tensor (item, …)
         As the module takes them; y None for x with itself. Tensors give a tensor with gradients.
     block_size : int, optional
-        Items whose derivatives are kept at once; by default as many as fit into 64 MiB. Parameters that are more than
-        that for a single item are taken in groups.
+        Items whose derivatives are in memory at once; by default as many as fit into 64 MiB. If those of a single item
+        do not fit, parameters are processed in groups.
 
     Examples
     --------
@@ -161,16 +159,16 @@ def empirical_ntk(module: nn.Module, x: Any, y: Any = None, *, block_size: int |
 class EmpiricalNTK(Kernel):
     """The tangent kernel of a finite network, `empirical_ntk`, as a kernel of vectors: for `IPM`, `mmd`, `TwoSample`.
 
-    What a network is as a discriminator at its start, or anywhere in its training, if it is trained for a short time
-    from there: its outputs move by Θ. Positive semidefinite, and of a rank of at most outputs ·
-    parameters. Gradients by x are second derivatives of the network: of one with ReLU they jump.
+    It describes the network as a discriminator that is trained for a short time from its current parameters: its
+    outputs move by Θ. Positive semidefinite, with a rank of at most outputs · parameters. Gradients by x are second
+    derivatives of the network: with ReLU they jump.
 
     Parameters
     ----------
     module : torch module
         Takes (item, feature), or (item, *shape).
     shape : tuple of int, optional
-        Of an item as the module takes it: vectors of 784 numbers are given to a convolution as (1, 28, 28).
+        Shape of an item for the module, such as (1, 28, 28) for a convolution of vectors of 784 numbers.
 
     Examples
     --------
@@ -194,11 +192,11 @@ class EmpiricalNTK(Kernel):
 
     @property
     def has_fitted_part(self) -> bool:
-        """A network may have learned."""
+        """True: the network may be trained."""
         return True
 
     def resolve(self, sample: Any, rng: np.random.Generator | None = None) -> Self:
-        """Itself: nothing is open."""
+        """Itself: there are no open options."""
         return self
 
     def _kernel_matrix(self, x: Any, y: Any | None) -> Matrix:

@@ -1,7 +1,7 @@
-"""Expectations of activations, which kernels of wide networks are made of, in closed form or by quadrature.
+"""Expectations of activations, for kernels of wide networks, in closed form or by quadrature.
 
-Every one is a smooth function and a fold: φ(z) = s(z) + f |z|. The product of the fold with
-itself has a cusp where points meet, and is left to `FoldExpectation`; an activation has the rest, which is smooth.
+Every activation is the sum of a smooth function and a fold: φ(z) = s(z) + f |z|. The product of the fold with itself
+has a cusp where points meet; `FoldExpectation` computes it, and the classes of activations the smooth rest.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from torch.autograd.function import once_differentiable
 from ...native.tangent.fallback_layers import SIGMOID_SCALE
 from .hermite import HermiteCross, HermiteMoments, HermiteTable, diagonal_moments, safe_inverse, tabulate_coefficients
 
-_TEST_RANGE = 3.0  # between −3 and 3 a function is tried
+_TEST_RANGE = 3.0  # functions are tested between −3 and 3
 TensorPair = tuple[Tensor, Tensor]
-_MAX_SILENT_LOSS, _MAX_LOSS = 1e-3, 0.1  # parts of E[φ′²] that may be lost without a word, and at all
-_OPPOSITE_ANGLE = 1e-7  # from π: nearer angles are noise, as D has lost what tells points from opposite ones
+_MAX_SILENT_LOSS, _MAX_LOSS = 1e-3, 0.1  # fractions of E[φ′²] that may be lost without a warning, and at most
+_OPPOSITE_ANGLE = 1e-7  # from π: closer angles are noise, because D cannot resolve nearly opposite points
 
 
 def values_and_slopes(function: Callable[[Tensor], Any], z: Tensor) -> tuple[Tensor, Tensor]:
@@ -41,7 +41,7 @@ def values_and_slopes(function: Callable[[Tensor], Any], z: Tensor) -> tuple[Ten
 
 
 def validate_activation(function: Callable[[Tensor], Any]) -> float:
-    """How much the derivative jumps at 0; an error for a function that is no activation.
+    """The jump of the derivative at 0; an error for a function that is no activation.
 
     >>> validate_activation(torch.tanh), validate_activation(torch.relu)
     (0.0, 1.0)
@@ -58,27 +58,28 @@ def validate_activation(function: Callable[[Tensor], Any]) -> float:
             f"activation={name} gives values that depend on the batch: expected a function of single numbers"
         )
     ends, _ = _evaluate(function, torch.from_numpy(edges))
-    risen = (slopes.reshape(-1, 16) @ torch.from_numpy(weights)) * half
-    off = (risen - ends.diff()).abs()
+    rises = (slopes.reshape(-1, 16) @ torch.from_numpy(weights)) * half
+    errors = (rises - ends.diff()).abs()
     if not slopes.any() and not ends.diff().any():
-        raise ValueError(f"activation={name} is constant between −3 and 3: its units would have nothing to tell")
-    if off.max() > 1e-2 * max(1.0, float(values.abs().max())) * half:
-        where = middles[int(off.argmax())]
+        raise ValueError(f"activation={name} is constant between −3 and 3: its units would carry no information")
+    if errors.max() > 1e-2 * max(1.0, float(values.abs().max())) * half:
+        where = middles[int(errors.argmax())]
         raise ValueError(
-            f"activation={name} has no derivative near {where:.2g}: there it rises by "
-            f"{float(ends.diff()[off.argmax()]):.3g}, and by its derivative by {float(risen[off.argmax()]):.3g}; "
+            f"activation={name} has no derivative near {where:.2g}: it rises there by "
+            f"{float(ends.diff()[errors.argmax()]):.3g}, but its derivative integrates to "
+            f"{float(rises[errors.argmax()]):.3g}; "
             "expected a continuous function with its own derivative, such as torch.tanh for torch.sign"
         )
     return _derivative_jump(function)
 
 
 def function_name(function: Any) -> str:
-    """What to call it in a message."""
+    """The name of a function in messages."""
     return str(getattr(function, "__name__", repr(function)))
 
 
 def _evaluate(function: Callable[[Tensor], Any], points: Tensor) -> tuple[Tensor, Tensor]:
-    """Values and derivatives, with whatever goes wrong in the function told as that of an activation."""
+    """Values and derivatives; errors of the function are reported as errors of the activation."""
     try:
         return values_and_slopes(function, points)
     except (ValueError, TypeError) as error:
@@ -110,7 +111,7 @@ def _refuse_non_tensor(function: Any, outputs: Any, z: Tensor) -> None:
 
 
 def _derivative_jump(function: Callable[[Tensor], Any]) -> float:
-    """φ′(0+) − φ′(0−), from two steps away so that a bend does not count."""
+    """φ′(0+) − φ′(0−), extrapolated from two points so that curvature does not count."""
     steps = torch.tensor([1e-7, 2e-7], dtype=torch.float64)
     _, slopes = _evaluate(function, torch.cat([steps, -steps]))
     near, far = (slopes[:2] - slopes[2:]).tolist()
@@ -124,52 +125,52 @@ class ActivationExpectation(abc.ABC):
     fold: float = 0.0
 
     def precompute(self, variances: Tensor) -> Any:
-        """What is needed of the points of one side, besides their variances (item,)."""
+        """Tables for the points of one side, beyond their variances (item,)."""
         return None
 
     @abc.abstractmethod
-    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
-        """Of u = v: of variances (item,)."""
+    def diagonal(self, a: Tensor, tables: Any) -> TensorPair:
+        """Both expectations for u = v, from variances (item,)."""
 
     @abc.abstractmethod
-    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
-        """Of variances (item of x,) and (item of y,) and covariances (item of x, item of y)."""
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[Any, Any]) -> TensorPair:
+        """Both expectations, from variances (item of x,) and (item of y,) and covariances (item of x, item of y)."""
 
-    def slope_derivative(self, a: Tensor, known: Any) -> Tensor:
+    def slope_derivative(self, a: Tensor, tables: Any) -> Tensor:
         """The derivative of E[φ′(u)²] by the variance, without gradients."""
         with torch.enable_grad():
             leaf = a.detach().requires_grad_()
-            (derivative,) = torch.autograd.grad(self.diagonal(leaf, known)[1].sum(), leaf, allow_unused=True)
+            (derivative,) = torch.autograd.grad(self.diagonal(leaf, tables)[1].sum(), leaf, allow_unused=True)
         return torch.zeros_like(a) if derivative is None else derivative
 
 
 class SlopeExpectation(ActivationExpectation):
-    """z above 0 and s z below it: (1 + s)/2 · z + (1 − s)/2 · |z|. Its odd and its even part have nothing in common."""
+    """z above 0 and s z below it: (1 + s)/2 · z + (1 − s)/2 · |z|. Its odd and even parts are orthogonal."""
 
     def __init__(self, slope: float) -> None:
         self.fold, self.line = (1 - slope) / 2, (1 + slope) / 2
 
-    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
+    def diagonal(self, a: Tensor, tables: Any) -> TensorPair:
         """Those of a line."""
         return self.line**2 * a, self.line**2 + 0 * a
 
-    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[Any, Any]) -> TensorPair:
         """Those of a line."""
         return self.line**2 * c, self.line**2 + 0 * c
 
 
 class ClosedFormExpectation(ActivationExpectation):
-    """A smooth activation in closed form; a subclass has it of variances and covariances that broadcast."""
+    """A smooth activation in closed form; a subclass computes it from broadcast variances and covariances."""
 
     @abc.abstractmethod
     def moments(self, a: Tensor, b: Tensor, c: Tensor) -> TensorPair:
         """Both expectations."""
 
-    def diagonal(self, a: Tensor, known: Any) -> TensorPair:
+    def diagonal(self, a: Tensor, tables: Any) -> TensorPair:
         """With c = a = b."""
         return self.moments(a, a, a)
 
-    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, known: tuple[Any, Any]) -> TensorPair:
+    def cross_moments(self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[Any, Any]) -> TensorPair:
         """Row against column."""
         return self.moments(a[:, None], b, c)
 
@@ -181,7 +182,7 @@ class SineExpectation(ClosedFormExpectation):
         """Half the difference, and half the sum."""
         negative = c < 0
         m = torch.where(negative, -c, c)
-        near, less = (-(a + b - 2 * m) / 2).exp(), torch.expm1(-2 * m)  # their difference would be lost for small c
+        near, less = (-(a + b - 2 * m) / 2).exp(), torch.expm1(-2 * m)  # a plain difference would cancel for small c
         return near * torch.where(negative, less, -less) / 2, near * (2 + less) / 2
 
 
@@ -218,7 +219,7 @@ class GELUExpectation(ClosedFormExpectation):
 
 
 class HermiteExpectation(ActivationExpectation):
-    """Any function of torch with a derivative, by quadrature; a fold at 0 is found, and taken out."""
+    """Any function of torch with a derivative, by quadrature; a fold at 0 is detected and treated separately."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
 
@@ -226,32 +227,32 @@ class HermiteExpectation(ActivationExpectation):
         self.fold = validate_activation(function) / 2
 
     def precompute(self, variances: Tensor) -> list[HermiteTable]:
-        """The coefficients of the smooth part; and those of the fold, where there is one."""
+        """The coefficients of the smooth part, and those of the fold if there is one."""
         with torch.no_grad():
-            given = variances.detach()
-            tables = [tabulate_coefficients(self._smooth_part, given)]
-            self._warn_if_truncated(tables[0], given)
-            return [*tables, tabulate_coefficients(self._fold_part, given)] if self.fold else tables
+            detached_variances = variances.detach()
+            tables = [tabulate_coefficients(self._smooth_part, detached_variances)]
+            self._warn_if_truncated(tables[0], detached_variances)
+            return [*tables, tabulate_coefficients(self._fold_part, detached_variances)] if self.fold else tables
 
-    def diagonal(self, a: Tensor, known: list[HermiteTable]) -> TensorPair:
+    def diagonal(self, a: Tensor, tables: list[HermiteTable]) -> TensorPair:
         """The series at ρ = 1."""
-        smooth, folds = known[0], known[1:]
-        found = [diagonal_moments(smooth)] + [diagonal_moments(smooth, fold) for fold in folds for _ in range(2)]
-        found_sums = HermiteMoments(*(torch.stack(one).sum(0) for one in zip(*found, strict=True)))
-        values, slopes = _HermiteDiagonal.apply(a, found_sums)  # type: ignore[no-untyped-call]
+        smooth, folds = tables[0], tables[1:]
+        moments = [diagonal_moments(smooth)] + [diagonal_moments(smooth, fold) for fold in folds for _ in range(2)]
+        moment_sums = HermiteMoments(*(torch.stack(one).sum(0) for one in zip(*moments, strict=True)))
+        values, slopes = _HermiteDiagonal.apply(a, moment_sums)  # type: ignore[no-untyped-call]
         return values, slopes
 
-    def slope_derivative(self, a: Tensor, known: list[HermiteTable]) -> Tensor:
+    def slope_derivative(self, a: Tensor, tables: list[HermiteTable]) -> Tensor:
         """By its own series."""
-        return diagonal_moments(known[0]).slopes_derivative + sum(
-            2 * diagonal_moments(known[0], fold).slopes_derivative for fold in known[1:]
+        return diagonal_moments(tables[0]).slopes_derivative + sum(
+            2 * diagonal_moments(tables[0], fold).slopes_derivative for fold in tables[1:]
         )
 
     def cross_moments(
-        self, a: Tensor, b: Tensor, c: Tensor, known: tuple[list[HermiteTable], list[HermiteTable]]
+        self, a: Tensor, b: Tensor, c: Tensor, tables: tuple[list[HermiteTable], list[HermiteTable]]
     ) -> TensorPair:
         """The series of the smooth part with itself, and with the fold."""
-        (x, *folds_x), (y, *folds_y) = known
+        (x, *folds_x), (y, *folds_y) = tables
         pairs = [(x, y)] + [(x, fold) for fold in folds_y] + [(fold, y) for fold in folds_x]
         values, slopes = HermiteCross.apply(a, b, c, pairs)  # type: ignore[no-untyped-call]
         return values, slopes
@@ -265,29 +266,29 @@ class HermiteExpectation(ActivationExpectation):
         return self.fold * z.abs(), self.fold * z.sign()
 
     def _warn_if_truncated(self, table: HermiteTable, variances: Tensor) -> None:
-        """A warning where the series are cut off too early, and an error where they mean nothing."""
+        """Warn if the truncated series lose accuracy; an error if they are useless."""
         values, slopes = table.truncation_loss
         if slopes <= _MAX_SILENT_LOSS:
             return
         name = getattr(self.function, "__name__", repr(self.function))
-        told = (
+        message = (
             f"activation={name}: of units whose input has a variance up to {float(variances.max()):.3g} quadrature "
             f"loses {max(values, 0.0):.1e} of E[φ²] and {slopes:.1e} of E[φ′²]"
         )
         if not slopes <= _MAX_LOSS:
             raise ValueError(
-                f"{told}: too steep, or not smooth; use smaller inputs or weight, or a name such as 'relu'"
+                f"{message}: too steep, or not smooth; use smaller inputs or weight, or a name such as 'relu'"
             )
-        warnings.warn(f"{told}, where points nearly coincide; it is less for others", stacklevel=2)
+        warnings.warn(f"{message}, where points nearly coincide; it is less for others", stacklevel=2)
 
 
 class _HermiteDiagonal(torch.autograd.Function):
     """E[φ²] and E[φ′²], with derivatives by the variance."""
 
     @staticmethod
-    def forward(ctx: Any, a: Tensor, found: HermiteMoments) -> TensorPair:
-        ctx.save_for_backward(found.values_derivative, found.slopes_derivative)
-        return found.values, found.slopes
+    def forward(ctx: Any, a: Tensor, moments: HermiteMoments) -> TensorPair:
+        ctx.save_for_backward(moments.values_derivative, moments.slopes_derivative)
+        return moments.values, moments.slopes
 
     @staticmethod
     @once_differentiable
@@ -299,10 +300,10 @@ class _HermiteDiagonal(torch.autograd.Function):
 class FoldExpectation(torch.autograd.Function):
     """E[|u| |v|], E[sign u sign v] and E[|u| |v|] − c, of variances a, b and D = a + b − 2c.
 
-    With θ the angle between u and v they are 2/π √(ab) (sin θ + (π/2 − θ) cos θ), 1 − 2θ/π and
-    2/π √(ab) (sin θ − θ cos θ) (Cho and Saul, "Kernel methods for deep
-    learning", 2009). θ comes from D, which is exact where points nearly meet; where they do, or are opposite to each
-    other, and it has no derivative, that is taken to be 0, the middle of those around it.
+    With θ the angle between u and v they are 2/π √(ab) (sin θ + (π/2 − θ) cos θ), 1 − 2θ/π and 2/π √(ab) (sin θ − θ cos
+    θ) (Cho and Saul, "Kernel methods for deep learning", 2009). θ is computed from D, which is accurate where points
+    nearly meet. Where points coincide or are opposite, θ has no derivative; it is defined as 0 there, the mean of those
+    around it.
     """
 
     @staticmethod
@@ -328,18 +329,18 @@ class FoldExpectation(torch.autograd.Function):
         steep = safe_inverse(turns) / math.pi  # −½ of the derivative of the signs' mean by c
         agree = 1 - 2 / math.pi * theta
 
-        def by(own: Tensor, other: Tensor) -> Tensor:
+        def gradient_by(own: Tensor, other: Tensor) -> Tensor:
             leaning = (other.sqrt() * safe_inverse(own.sqrt())) * sine / math.pi
-            turned = steep * (own - other + distance) * safe_inverse(own) / 2
-            gradient: Tensor = values * (leaning + agree / 2) + signs * turned + rest * (leaning - theta / math.pi)
+            sign_slopes = steep * (own - other + distance) * safe_inverse(own) / 2
+            gradient: Tensor = values * (leaning + agree / 2) + signs * sign_slopes + rest * (leaning - theta / math.pi)
             return gradient
 
         by_distance = -values * agree / 2 - signs * steep + rest * theta / math.pi
-        return by(a, b).sum(1), by(b, a).sum(0), by_distance
+        return gradient_by(a, b).sum(1), gradient_by(b, a).sum(0), by_distance
 
 
 def _sine_minus_cosine_term(theta: Tensor, sine: Tensor) -> Tensor:
-    """sin θ − θ cos θ, by its series where that would be lost."""
+    """sin θ − θ cos θ, by its series where the difference would cancel."""
     square = theta**2
     small = theta * square * (1 / 3 - square * (1 / 30 - square * (1 / 840 - square * (1 / 45360 - square / 3991680))))
     return torch.where(theta < 0.3, small, sine - theta * theta.cos())

@@ -23,17 +23,17 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-# terms of a series: tanh has 12 digits at variance 1; the tail that is cut off is known, and reported
+# terms of a series: tanh has 12 digits at variance 1; the loss by truncation is measured and reported
 SERIES_ORDER = 160
 _INTEGRATION_LIMIT = 13.0  # H_n(z) exp(−z²/2) ≤ exp(−z²/4), which is below 1e-18 there
 _PANEL_NODES = 24  # nodes of a panel, in which H_160 swings three times
-_MAX_VALUES = 1 << 21  # values of φ that are taken at once: 16 MiB
+_MAX_VALUES = 1 << 21  # values of φ computed at a time: 16 MiB
 
 
 class HermiteTable(NamedTuple):
     """Coefficients of φ (item, order), those of φ′ (item, order + 2), and the roots of the variances (item,).
 
-    `truncation_loss` is what the series leave out at ρ = 1, as parts of E[φ²] and E[φ′²]: the most of all items.
+    `truncation_loss` is the loss of the series at ρ = 1, as fractions of E[φ²] and E[φ′²]: the largest of all items.
     """
 
     values: Tensor
@@ -55,7 +55,7 @@ class HermiteMoments(NamedTuple):
 def quadrature_rule() -> tuple[Tensor, Tensor]:
     """Nodes and weights of Gauss and Legendre in panels that meet at 0 and are short there.
 
-    A kink at 0 costs nothing so, and an activation that is steep beside the spread of its argument little.
+    A kink at 0 then costs no accuracy, and an activation that is steep relative to the spread of its argument little.
     """
     edges = np.concatenate([[0.0], 0.5 ** np.arange(6, 0, -1), np.arange(1.0, _INTEGRATION_LIMIT + 1)])
     nodes, weights = np.polynomial.legendre.leggauss(_PANEL_NODES)
@@ -67,7 +67,7 @@ def quadrature_rule() -> tuple[Tensor, Tensor]:
 
 @cache
 def hermite_projection() -> Tensor:
-    """What values at the nodes are multiplied with for their coefficients, (node, order + 2)."""
+    """The matrix that maps values at the nodes to coefficients, (node, order + 2)."""
     z, mass = quadrature_rule()
     polynomials = [torch.ones_like(z), z]
     for n in range(1, SERIES_ORDER + 1):
@@ -76,7 +76,7 @@ def hermite_projection() -> Tensor:
 
 
 def tabulate_coefficients(function: Callable[[Tensor], tuple[Tensor, Tensor]], variances: Tensor) -> HermiteTable:
-    """The table of an activation, a function to its values and derivatives."""
+    """The table of an activation; `function` returns its values and derivatives."""
     z, mass = quadrature_rule()
     roots = variances.sqrt()
     parts: list[tuple[Tensor, ...]] = []
@@ -84,8 +84,8 @@ def tabulate_coefficients(function: Callable[[Tensor], tuple[Tensor, Tensor]], v
     for begin in range(0, max(1, len(roots)), at_once):
         some = roots[begin : begin + at_once]
         values, slopes = function(some[:, None] * z)
-        found = values @ hermite_projection()[:, :SERIES_ORDER], slopes @ hermite_projection()
-        parts.append((*found, values.square() @ mass, slopes.square() @ mass))
+        coefficients = values @ hermite_projection()[:, :SERIES_ORDER], slopes @ hermite_projection()
+        parts.append((*coefficients, values.square() @ mass, slopes.square() @ mass))
     values, slopes, power, steepness = (torch.cat(one) for one in zip(*parts, strict=True))
     return HermiteTable(values, slopes, roots, (_truncation_loss(power, values), _truncation_loss(steepness, slopes)))
 
@@ -102,10 +102,10 @@ def differentiate_coefficients(slopes: Tensor, by: int) -> Tensor:
 
 
 def diagonal_moments(table: HermiteTable, other: HermiteTable | None = None) -> HermiteMoments:
-    """The series at ρ = 1 and equal variances; of two tables of the same variances that of the product of both."""
+    """The series at ρ = 1 and equal variances; for two tables of the same variances, that of their product."""
     other = table if other is None else other
     over = safe_inverse(table.roots)
-    curved = (differentiate_coefficients(table.slopes, 1) * differentiate_coefficients(other.slopes, 1)).sum(
+    curvature = (differentiate_coefficients(table.slopes, 1) * differentiate_coefficients(other.slopes, 1)).sum(
         1
     ) * over**2
     return HermiteMoments(
@@ -113,7 +113,7 @@ def diagonal_moments(table: HermiteTable, other: HermiteTable | None = None) -> 
         slopes=(table.slopes * other.slopes).sum(1),
         values_derivative=(_derivative_series(table, other, 1) + _derivative_series(other, table, 1)) / 2
         + (table.slopes * other.slopes).sum(1),
-        slopes_derivative=(_derivative_series(table, other, 2) + _derivative_series(other, table, 2)) / 2 + curved,
+        slopes_derivative=(_derivative_series(table, other, 2) + _derivative_series(other, table, 2)) / 2 + curvature,
     )
 
 
@@ -125,7 +125,7 @@ def _derivative_series(table: HermiteTable, other: HermiteTable, by: int) -> Ten
 
 
 def safe_inverse(values: Tensor) -> Tensor:
-    """1 / values, and 0 for 0: of that which goes to 0 as fast as what it is multiplied with."""
+    """1 / values, and 0 for 0, where the other factor vanishes at least as fast."""
     return torch.where(values > 0, 1 / values, 0.0)
 
 
@@ -157,14 +157,14 @@ class HermiteCross(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, values: Tensor, slopes: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        dot, first, second, dot_first, dot_second, curved = ctx.saved_tensors
+        dot, first, second, dot_first, dot_second, curvature = ctx.saved_tensors
         by_a = (values * first + slopes * dot_first).sum(1)
         by_b = (values * second + slopes * dot_second).sum(0)
-        return by_a, by_b, values * dot + slopes * curved, None
+        return by_a, by_b, values * dot + slopes * curvature, None
 
 
 def _series_derivatives(rho: Tensor, over: Tensor, pairs: list[tuple[HermiteTable, HermiteTable]]) -> list[Tensor]:
-    """Of E[φ ψ] by a and b, of E[φ′ ψ′] by a, b and c."""
+    """The derivatives of E[φ ψ] by a and b, and of E[φ′ ψ′] by a, b and c."""
     x, y = safe_inverse(pairs[0][0].roots)[:, None], safe_inverse(pairs[0][1].roots)
     return [
         sum_series(rho, [(differentiate_coefficients(f.slopes, 1), g.values) for f, g in pairs]).mul_(x / 2),

@@ -38,7 +38,7 @@ def activation_branches(activation: Activation) -> tuple[str | Callable[..., Any
 
 
 def closed_form_families(activation: Activation) -> tuple[tuple[int, float], ...] | None:
-    """The families of activations in `native.tangent`, or None where one of them needs quadrature."""
+    """The families of activations in `native.tangent`, or None if one of them needs quadrature."""
     families = tuple(
         _CLOSED_FORMS.get(branch) if isinstance(branch, str) else None for branch in activation_branches(activation)
     )
@@ -46,7 +46,7 @@ def closed_form_families(activation: Activation) -> tuple[tuple[int, float], ...
 
 
 def refuse_unknown_activation(activation: Any) -> None:
-    """An error for what is neither a name, nor a function, nor a tuple of these."""
+    """Raise an error unless it is a name, a function, or a tuple of these."""
     names = ", ".join(f'"{name}"' for name in ACTIVATION_NAMES)
     if isinstance(activation, list) or (isinstance(activation, tuple) and not activation):
         raise TypeError(f"activation={activation!r}: expected a tuple of names for branches, such as ('relu', 'sine')")
@@ -59,7 +59,7 @@ def refuse_unknown_activation(activation: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class WideNetworkKernel(Kernel):
-    """A kernel of a multilayer perceptron of infinite width, in the NTK parameterisation; a subclass says which."""
+    """A kernel of a multilayer perceptron of infinite width, in the NTK parameterisation."""
 
     activation: Activation = "relu"
     depth: int = 3
@@ -82,15 +82,15 @@ class WideNetworkKernel(Kernel):
         )
 
     def __repr__(self) -> str:
-        """With functions by their names: where they are in memory says nothing."""
-        written = super().__repr__()
+        """With functions by their names, without memory addresses."""
+        text = super().__repr__()
         for function in filter(callable, activation_branches(self.activation)):
-            written = written.replace(repr(function), getattr(function, "__name__", repr(function)))
-        return written
+            text = text.replace(repr(function), getattr(function, "__name__", repr(function)))
+        return text
 
     @property
     def _native_network(self) -> tangent.WideNetwork | None:
-        """As the kernels of `native` take it, or None where an activation has no closed form."""
+        """The network for the kernels of `native`, or None if an activation has no closed form."""
         families = closed_form_families(self.activation)
         if families is None:
             return None
@@ -117,8 +117,8 @@ class WideNetworkKernel(Kernel):
         if network is None:
             return super()._weighted_sums(x, y, weights)
         rows, others = (np.ascontiguousarray(side.reshape(len(side), -1), np.float64) for side in (x, y))
-        shares = np.ascontiguousarray(weights, np.float64)
-        values, gradients = tangent.weighted_sums(rows, others, shares, network, threads=thread_count())
+        item_weights = np.ascontiguousarray(weights, np.float64)
+        values, gradients = tangent.weighted_sums(rows, others, item_weights, network, threads=thread_count())
         return values, gradients.reshape(x.shape)
 
     def _quadrature_matrix(self, x: Any, y: Any | None) -> Matrix:
@@ -131,16 +131,16 @@ class WideNetworkKernel(Kernel):
 
 
 class NTK(WideNetworkKernel):
-    """The neural tangent kernel of a perceptron of infinite width: how alike two points are to its training.
+    """The neural tangent kernel of a perceptron of infinite width: the similarity of points in its training.
 
-    From layer to layer, with (u, v) Gaussian of the covariances Σ of what the units of a layer take in,
+    From layer to layer, with (u, v) Gaussian with the covariances Σ of the inputs of a layer,
 
         Σ ← w² E[φ(u) φ(v)] + b²        Θ ← Σ + w² E[φ′(u) φ′(v)] Θ        Σ = Θ = w² ⟨x, y⟩ / d + b² at first,
 
     and without b² after the last hidden layer (Jacot et al., "Neural Tangent Kernel", 2018; the activations' means: Cho
     and Saul, 2009, Williams, 1998). The kernel of infinitely wide discriminators: gradient descent on such a network is
-    kernel regression with it. Points need not be apart: angles are found from distances, and a gradient at x = y is
-    that of all but the cusp which ReLU's kernels have there.
+    kernel regression with it. Points may nearly coincide: angles are computed from distances, and the gradient at x = y
+    omits the cusp that kernels of ReLU have there.
 
     Parameters
     ----------
@@ -149,13 +149,13 @@ class NTK(WideNetworkKernel):
         function: thesis of J.-Y. Franceschi, D.146), "sine" and "gelu". A function of torch with a derivative, such as
         `torch.tanh`, by Hermite series: 11 digits where it is smooth, and where its only kink is at 0 (a leaky ReLU of
         another slope); an ELU, whose second derivative jumps, has 4 where points nearly coincide, and one with kinks
-        elsewhere (hardtanh) may lose percents there, which a warning tells. Several are branches in every layer, each
+        elsewhere (hardtanh) may lose percents there, with a warning. Several are branches in every layer, each
         with weights and a bias of its own that lead into the next: their moments, and their b², are added.
     depth : int
         Hidden layers.
     bias, weight : float
-        b and w, the factors before standard normal biases and weights. Without bias ReLU's kernel is homogeneous: it
-        tells no multiples of a point from each other.
+        b and w, the factors before standard normal biases and weights. Without bias the kernel of ReLU is homogeneous:
+        it does not distinguish multiples of a point.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`ClassifierTest`: two samples differ if a classifier can tell them apart on items that it has not seen."""
+"""`ClassifierTest`: two samples differ if a classifier distinguishes them on held-out items."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _SCORE_DIGITS = 12  # scores that agree in this many digits count as ties
 
 @dataclass(frozen=True)
 class ClassifierTest:
-    """Whether two collections differ, by how well a classifier tells them apart (Lopez-Paz and Oquab, 2017).
+    """Whether two collections differ, by how well a classifier distinguishes them (Lopez-Paz and Oquab, 2017).
 
-    The statistic is the AUC of scores of items that the classifier has not learned from: ½ where nothing differs, up
-    to 1. The p-value is that of permutations, and exact, as in `TwoSample`.
+    The statistic is the AUC of scores of held-out items: ½ for equal distributions, up to 1. The p-value is that of
+    permutations, and exact, as in `TwoSample`.
 
-    By default the classifier is a ridge regression on features, of `Rocket` for sequences, in five folds that are drawn
-    without a look at the samples. Its held-out scores are linear in the labels, so that it is refitted for every
-    permutation by one product of matrices, and all items count. Any other classifier learns from one half of the items
-    and scores the other half, whose sides are permuted.
+    By default the classifier is a ridge regression on features, of `Rocket` for sequences, in five random folds,
+    independent of the samples. Its held-out scores are linear in the labels, so that one matrix product refits it for
+    every permutation, and all items count. Any other classifier learns from one half of the items and scores the other
+    half, whose sides are permuted.
 
-    Use it where a difference is in few of many features, which a kernel of all of them drowns, or where an AUC says
-    more to you than an MMD²; in few dimensions `TwoSample` sees more kinds of differences.
+    Use it if a difference is in few of many features, where a kernel of all of them has little power, or if an AUC is
+    easier to interpret than an MMD²; in few dimensions `TwoSample` detects more kinds of differences.
 
     Parameters
     ----------
     classifier : estimator, optional
-        With `fit(X, y)` and `decision_function` or `predict_proba`, of scikit-learn or of this library. It is given
-        what came: vectors as an array, sequences as `Sequences`.
+        With `fit(X, y)` and `decision_function` or `predict_proba`, of scikit-learn or of this library. Its input is an
+        array for vectors and `Sequences` for sequences.
     n_permutations : int
     n_folds : int
-        Of the ridge regression.
+        Number of folds of the ridge regression.
     regularization : float
         λ of the ridge regression, in units of the mean squared length of the standardized features.
     random_state : int, Generator or None
@@ -99,7 +99,7 @@ class ClassifierTest:
             sides, observed, null, how = self._test_ridge(samples, units, rng)
         else:
             sides, observed, null, how = self._test_classifier(samples, units, rng)
-        enumerated = sides.n_allocations - 1 <= self.n_permutations
+        is_enumerated = sides.n_allocations - 1 <= self.n_permutations
         return TestResult(
             observed,
             permutation_p_value(null, observed),
@@ -107,15 +107,15 @@ class ClassifierTest:
             how,
             (len(samples[0]), len(samples[1])),
             sides.n_allocations,
-            enumerated,
+            is_enumerated,
             units.unit_name,
             statistic_name="AUC",
         )
 
     def _allocations(self, units: ExchangeableUnits, rng: np.random.Generator) -> tuple[Allocations, Allocations]:
         """The observed allocation, and the permuted ones, of items."""
-        drawn = make_allocations(units, self.n_permutations, rng)
-        return units.items(units.in_x[None]), units.items(drawn)
+        permuted_units = make_allocations(units, self.n_permutations, rng)
+        return units.items(units.in_x[None]), units.items(permuted_units)
 
     # --- ridge, refitted for every permutation ------------------------------------------------------------------------
 
@@ -129,11 +129,11 @@ class ClassifierTest:
             "give fewer of them, or a classifier",
         )
         smoother = held_out_smoother(vectors, assign_folds(units, self.n_folds, rng), self.regularization)
-        observed, drawn = self._allocations(units, rng)
-        values = [refitted_auc(smoother, some) for some in (observed, drawn)]
+        observed, permuted = self._allocations(units, rng)
+        values = [refitted_auc(smoother, some) for some in (observed, permuted)]
         return units, float(values[0][0]), values[1], f"ridge regression on {how}"
 
-    # --- any classifier, on a half that it has not seen ---------------------------------------------------------------
+    # --- any classifier, on a held-out half -----------------------------------------------------------------------
 
     def _test_classifier(
         self, samples: Sequence[Sample], units: ExchangeableUnits, rng: np.random.Generator
@@ -146,18 +146,20 @@ class ClassifierTest:
                 "X or Y has too few items, or groups, for two halves: expected two of each; use classifier=None"
             )
         n_x = int(labels[rest].sum())
-        held = exchangeable_units(n_x, len(rest) - n_x, _held_out_groups(units.unit_of[rest], labels[rest], units))
-        refuse_unexchangeable(held)
+        held_out_units = exchangeable_units(
+            n_x, len(rest) - n_x, _held_out_groups(units.unit_of[rest], labels[rest], units)
+        )
+        refuse_unexchangeable(held_out_units)
         model = clone(self.classifier).fit(_classifier_input(sample[learn]), labels[learn])
         order = np.argsort(1 - labels[rest], kind="stable")  # X first, as an exchange has it
         scores = _predict_scores(model, _classifier_input(sample[rest[order]]))
-        observed, drawn = self._allocations(held, rng)
-        values = [allocation_auc(np.broadcast_to(scores, some.shape), some) for some in (observed, drawn)]
-        return held, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a half that it has not seen"
+        observed, permuted = self._allocations(held_out_units, rng)
+        values = [allocation_auc(np.broadcast_to(scores, some.shape), some) for some in (observed, permuted)]
+        return held_out_units, float(values[0][0]), values[1], f"{self.classifier!r:.80} on a held-out half"
 
 
 def standardized_features(sample: Sample, rng: np.random.Generator) -> tuple[Floats, str]:
-    """Vectors as they are, and those of `Rocket` for sequences, brought to deviation 1; and what they are called."""
+    """Standardized features and their name: vectors themselves, or those of `Rocket` for sequences."""
     if is_vector_sample(sample):
         vectors, how = as_vectors(sample, "X and Y"), "vectors"
     else:
@@ -172,9 +174,9 @@ def standardized_features(sample: Sample, rng: np.random.Generator) -> tuple[Flo
 def assign_folds(
     units: ExchangeableUnits, n_folds: int, rng: np.random.Generator, *, stratify: bool = False
 ) -> NDArray[np.int64]:
-    """The fold of every item, drawn: whole units, and both parts of a group in one.
+    """A random fold for every item: whole units, and both parts of a group in one fold.
 
-    The sides are looked at only where the test does not permute what was learned from.
+    Stratify by sides only if the test does not permute the training items.
     """
     partner = np.arange(units.n_units)
     partner[units.pairs[:, 1]] = units.pairs[:, 0]
@@ -188,22 +190,22 @@ def assign_folds(
 
 
 def held_out_smoother(vectors: Floats, fold: NDArray[np.int64], regularization: float) -> Floats:
-    """A with A y the scores of every item by a ridge regression that was fitted to the other folds' labels y.
+    """A such that A y are the scores of all items by a ridge regression fitted to the labels y of the other folds.
 
     Features and labels are centred on the training part, and the intercept is left out of the score: the mean of the
-    training labels is the smaller, the more of a fold are of X, and would tell the wrong way.
+    training labels is smaller if a fold has more of X, which would bias scores the wrong way.
     """
     inner = vectors @ vectors.T / max(vectors.shape[1], 1)
-    found: Floats = np.zeros(inner.shape)
+    smoother: Floats = np.zeros(inner.shape)
     for one in np.unique(fold):
         inside, rest = np.flatnonzero(fold == one), np.flatnonzero(fold != one)
         among, to = inner[np.ix_(rest, rest)], inner[np.ix_(inside, rest)]
         middle = among.mean(axis=0)
-        centred = among - middle - middle[:, None] + middle.mean()
-        asked = to - to.mean(axis=1, keepdims=True) - middle + middle.mean()
-        solved = np.linalg.solve(centred + regularization * np.eye(len(rest)), asked.T).T
-        found[np.ix_(inside, rest)] = solved - solved.mean(axis=1, keepdims=True)
-    return found
+        centred_gram = among - middle - middle[:, None] + middle.mean()
+        centred_products = to - to.mean(axis=1, keepdims=True) - middle + middle.mean()
+        coefficients = np.linalg.solve(centred_gram + regularization * np.eye(len(rest)), centred_products.T).T
+        smoother[np.ix_(inside, rest)] = coefficients - coefficients.mean(axis=1, keepdims=True)
+    return smoother
 
 
 def refitted_auc(smoother: Floats, sides: Allocations) -> Floats:
@@ -218,9 +220,9 @@ def allocation_auc(scores: Floats, sides: Allocations) -> Floats:
     array([0.625])
     """
     largest = np.abs(scores).max(axis=1, keepdims=True)
-    rounded = np.round(scores / np.where(largest > 0, largest, 1.0), _SCORE_DIGITS)
+    rounded_scores = np.round(scores / np.where(largest > 0, largest, 1.0), _SCORE_DIGITS)
     n_x = sides.sum(axis=1)
-    ranks = (rankdata(rounded, axis=1) * sides).sum(axis=1)
+    ranks = (rankdata(rounded_scores, axis=1) * sides).sum(axis=1)
     return np.asarray((ranks - n_x * (n_x + 1) / 2) / (n_x * (sides.shape[1] - n_x)))
 
 
@@ -237,7 +239,7 @@ def _predict_scores(model: Any, items: Any) -> Floats:
 
 
 def _classifier_input(sample: Sample) -> Any:
-    """What a classifier is given: vectors as scikit-learn has them."""
+    """The input of a classifier: an array for vectors, otherwise sequences."""
     return as_vectors(sample, "X and Y") if is_vector_sample(sample) else sample
 
 
@@ -247,5 +249,5 @@ def _held_out_groups(
     """The groups of held-out items, X first: both parts of a group have one name."""
     partner = np.arange(units.n_units)
     partner[units.pairs[:, 1]] = units.pairs[:, 0]
-    named = partner[unit_of]
-    return named[labels == 1], named[labels == 0]
+    groups = partner[unit_of]
+    return groups[labels == 1], groups[labels == 0]

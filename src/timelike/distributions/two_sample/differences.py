@@ -1,4 +1,4 @@
-"""`differences`: how large a difference between two samples is, and which sequences and channels it is in."""
+"""`differences`: the size of a difference between two samples, and its sequences and channels."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .samples import subsample_pair, validate_samples
 from .statistic import statistic_from_matrix
 
 Floats = NDArray[np.float64]
-MAX_LISTED = 10  # sequences that are named
-MAX_CHANNELS = 64  # that are tested one by one
+MAX_LISTED = 10  # sequences that are listed
+MAX_CHANNELS = 64  # channels that are tested one by one
 _FENCE_RANGES = 3.0  # quartile ranges below the lower quartile: Tukey's outer fence
 _N_NULL_PERMUTATIONS = 199  # permutations behind the spread of an effect
 
@@ -43,14 +43,14 @@ class UnusualSequence:
     witness: float
     """Its mean similarity to the other sample less that to its own, without itself."""
     share: float
-    """The share of the other sample, itself counted in, that is as unlike the rest of that sample."""
+    """The fraction of the other sample, including this sequence, that is as unlike the rest of that sample."""
     batch: int | None = None
     """In a report of `Drift`."""
 
 
 @dataclass(frozen=True)
 class ChannelDifference:
-    """What one channel, by itself, says."""
+    """The test result of one channel by itself."""
 
     name: str
     p_value: float
@@ -66,20 +66,20 @@ class Differences:
     effect: Interval
     """MMD², with a 95 % interval: of different groups only, so unbiased, unless a sample has one group."""
     separation: float
-    """How probable it is that the witness, without the sequence in question, tells one of the second sample from one
-    of the first: 1 where all differ, ½ (and not less) where nothing does."""
+    """The probability that the witness, without the sequence in question, distinguishes one of the second sample from
+    one of the first: 1 if all differ, ½ (and not less) if nothing does."""
     sequences: tuple[UnusualSequence, ...]
-    """Of the second sample, those most unlike the first, the most unlike first."""
+    """The sequences of the second sample that are most unlike the first, in descending order."""
     outliers: tuple[UnusualSequence, ...]
-    """Of the second sample, those far less like the first than any of its own are: perhaps broken, and no drift."""
+    """Sequences of the second sample far less like the first than any of the first: perhaps faulty, not drift."""
     channels: tuple[ChannelDifference, ...]
-    """The most changed first; none where there is one only, or too many."""
+    """The most changed first; empty if there is a single channel, or too many."""
     sizes: tuple[int, int]
     kernel: str
     notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """In words."""
+        """The lines of a text summary."""
         lines = [
             f"told apart {self.separation:.0%} of the time (half is chance), MMD² {self.effect.mean:.4g} "
             f"[{self.effect.low:.4g}, {self.effect.high:.4g}]",
@@ -125,17 +125,17 @@ def differences(
     n_permutations: int = 999,
     random_state: RandomState = None,
 ) -> Differences:
-    """What differs between two collections: how much, which sequences of Y are most unlike X, and which channels.
+    """Explain a difference between two collections: its size, the sequences of Y most unlike X, and the channels.
 
-    For after a test: it takes a difference for granted, and the sequences it names are the most unlike of any Y, also
-    where nothing differs. The channels' p-values are exact, and corrected for the number of channels; each is of one
-    channel by itself, so what is only in how channels go together is in none of them. Of more than 4096 sequences some
-    are drawn, so that the matrix of all pairs stays small.
+    Use it after a test: it assumes a difference, and lists the most unlike sequences of Y even if nothing differs. The
+    p-values of channels are exact and corrected for the number of channels; each tests one channel by itself, so
+    differences in the relation between channels appear in none of them. More than 4096 sequences are subsampled, so
+    that the matrix of all pairs stays small.
 
     Parameters
     ----------
     X, Y, kernel, groups
-        As in `TwoSample` and its `test`. Channels are tested with the same kernel, or with the default one where the
+        As in `TwoSample` and its `test`. Channels are tested with the same kernel, or with the default one if the
         kernel was fitted to all channels together.
     n_permutations : int
         For each channel.
@@ -147,14 +147,14 @@ def differences(
     >>> rng = np.random.default_rng(1)
     >>> X, Y = rng.standard_normal((2, 30, 20, 2))
     >>> Y[:, :, 1] *= 3
-    >>> found = differences(X, Y, random_state=0)
-    >>> [(one.name, one.p_value) for one in found.channels if one.p_value < 0.05]
+    >>> result = differences(X, Y, random_state=0)
+    >>> [(one.name, one.p_value) for one in result.channels if one.p_value < 0.05]
     [('channel 1', 0.002)]
     """
     chosen = None if kernel is None else as_kernel(kernel)
     check_int(n_permutations, "n_permutations", 19, MAX_RESAMPLES)
     X, Y, units = validate_samples(X, Y, None if chosen is None else chosen.domain, groups)
-    X, Y = to_sequences(X), to_sequences(Y)  # which have names of channels and items
+    X, Y = to_sequences(X), to_sequences(Y)  # sequences have names of channels and items
     rng = check_random_state(random_state)
     Y = Y if Y.ids is not None else Y.replace(ids=[f"Y[{i}]" for i in range(len(Y))])
     learning = spawn_kernel_rng(rng)
@@ -164,17 +164,19 @@ def differences(
     channel_names = list(X.channel_names or Y.channel_names or _default_channel_names(X.frame[0]))
     test = channel_test(chosen, n_permutations, int(rng.integers(2**31)))
     assert Y.ids is not None
-    found = explain_differences((X, Y), matrix, units, ready, Y.ids.astype(str).tolist(), channel_names, test)
-    return restore_positions(found, y_positions)
+    result = explain_differences((X, Y), matrix, units, ready, Y.ids.astype(str).tolist(), channel_names, test)
+    return restore_positions(result, y_positions)
 
 
-def restore_positions(found: Differences, y_positions: NDArray[np.int64]) -> Differences:
-    """With the positions that items of the second sample had before some were drawn."""
+def restore_positions(result: Differences, y_positions: NDArray[np.int64]) -> Differences:
+    """With the positions of items in the second sample before subsampling."""
 
-    def moved(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
+    def with_original_positions(some: tuple[UnusualSequence, ...]) -> tuple[UnusualSequence, ...]:
         return tuple(replace(one, position=int(y_positions[one.position])) for one in some)
 
-    return replace(found, sequences=moved(found.sequences), outliers=moved(found.outliers))
+    return replace(
+        result, sequences=with_original_positions(result.sequences), outliers=with_original_positions(result.outliers)
+    )
 
 
 def channel_test(kernel: Kernel | None, n_permutations: int, seed: int) -> TwoSample:
@@ -194,14 +196,14 @@ def explain_differences(
 ) -> Differences:
     """The differences of two samples, from the matrix of both; `names` are of the items of the second."""
     n, m = map(len, samples)
-    witness, typical, share, separation = _witness_scores(matrix, n, units.group_of)
-    every = [UnusualSequence(str(names[i]), i, float(witness[n + i]), float(share[n + i])) for i in range(m)]
+    witness, typical, fraction, separation = _witness_scores(matrix, n, units.group_of)
+    every = [UnusualSequence(str(names[i]), i, float(witness[n + i]), float(fraction[n + i])) for i in range(m)]
     far = [] if units.has_lone_unit else np.flatnonzero(typical[n:] < _outlier_fence(typical[:n])).tolist()
     outliers = sorted((every[i] for i in far), key=lambda one: typical[n + one.position])
     channels, notes = _test_channels(samples, units, channel_names, test)
     notes += group_size_notes(units)
     if units.has_lone_unit:
-        notes.append(f"one sample has one of the {units.unit_name}, and how much such vary is not known")
+        notes.append(f"one sample has one of the {units.unit_name}, and how much these vary is unknown")
     return Differences(
         effect=_effect_interval(matrix, n, units),
         separation=separation,
@@ -215,10 +217,10 @@ def explain_differences(
 
 
 def _outlier_fence(typical: Floats) -> float:
-    """Below which similarity to a sample an item is unlike all of its own.
+    """The similarity to a sample below which an item is unlike all items of that sample.
 
-    That is Tukey's outer fence, or half of the least similarity where similarities cannot be negative: they end at 0,
-    where a fence may lie below it.
+    That is Tukey's outer fence, or, for similarities that cannot be negative, at least half of the smallest similarity,
+    because the fence may lie below 0.
     """
     low, high = np.quantile(typical, [0.25, 0.75])
     least = float(typical.min())
@@ -226,32 +228,31 @@ def _outlier_fence(typical: Floats) -> float:
 
 
 def _witness_scores(matrix: Matrix, n: int, units: NDArray[np.int64]) -> tuple[Floats, Floats, Floats, float]:
-    """Of every item without itself: witness, similarity to the first sample, the share of it that is as untypical.
+    """For every item without itself: witness, similarity to the first sample, the fraction of it that is as untypical.
 
-    And the separation of the samples by the witness.
+    Also the separation of the samples by the witness.
     """
     first, rest = mean_similarities(matrix, n, units)
     if len(matrix) == n + 1:
-        # without itself nothing is left of one item: it is judged by the other sample alone
+        # a sample of one item is empty without it: judge it by the other sample alone
         rest = np.zeros_like(rest)
     witness, typical = first - rest, np.sort(first[:n])
-    share = (np.searchsorted(typical, first, side="right") + 1) / (n + 1)
+    fraction = (np.searchsorted(typical, first, side="right") + 1) / (n + 1)
     ours = np.sort(witness[:n])
     below, until = (np.searchsorted(ours, witness[n:], side=side) for side in ("left", "right"))
-    # left out, an item makes its own sample look less like it, so that where nothing differs it may be below a half
-    return witness, first, np.minimum(share, 1.0), max(0.5, float(1 - ((below + until) / 2).mean() / n))
+    # leaving an item out makes its own sample less like it, so equal samples may fall below a half
+    return witness, first, np.minimum(fraction, 1.0), max(0.5, float(1 - ((below + until) / 2).mean() / n))
 
 
 def _effect_interval(matrix: Matrix, n: int, units: ExchangeableUnits) -> Interval:
-    """Unbiased MMD² and its 95 % interval: by what single groups contribute, and by the spread of permutations.
+    """Unbiased MMD² and its 95 % interval: from the contributions of groups, and the spread of permutations.
 
-    The first is the variance where something differs (Gretton et al., 2012), the second what is left where nothing
-    does.
+    The first is the variance if distributions differ (Gretton et al., 2012), the second what remains if they do not.
     """
     whole_matrix = statistic_from_matrix(matrix, units)
-    drawn = units.sample_allocations(_N_NULL_PERMUTATIONS, np.random.default_rng(0))
-    value, *null = whole_matrix.statistics(units.items(np.concatenate([units.in_x[None], drawn]))).tolist()
-    if units.has_lone_unit:  # how much such units vary, one does not tell
+    allocations = units.sample_allocations(_N_NULL_PERMUTATIONS, np.random.default_rng(0))
+    value, *null = whole_matrix.statistics(units.items(np.concatenate([units.in_x[None], allocations]))).tolist()
+    if units.has_lone_unit:  # a single unit does not show how much units vary
         return Interval(value, -np.inf, np.inf)
     freedom = len(units.unpaired) + len(units.pairs) - (1 if not len(units.unpaired) else 2)
     variance = estimate_mmd(matrix, n, units.group_of).variance + float(np.var(null))
@@ -262,30 +263,30 @@ def _effect_interval(matrix: Matrix, n: int, units: ExchangeableUnits) -> Interv
 def _test_channels(
     samples: tuple[Sequences, Sequences], units: ExchangeableUnits, names: Sequence[str], test: TwoSample
 ) -> tuple[tuple[ChannelDifference, ...], list[str]]:
-    """Every channel tested by itself, the most changed first, and what has to be said where it is not."""
+    """Test every channel by itself: results, the most changed first, and notes if channels are not tested."""
     frame = samples[0].frame
     if len(frame) > 1 or frame[0] == 1:
         return (), []
     if frame[0] > MAX_CHANNELS:
-        return (), [f"there are {frame[0]} channels, which are not tested one by one: at most {MAX_CHANNELS} are"]
+        return (), [f"there are {frame[0]} channels: single channels are tested only up to {MAX_CHANNELS}"]
     if min(map(len, samples)) < 2:
         return (), ["channels are compared once there are two sequences"]
-    # without validation: the samples were checked whole, and a channel by itself may repeat itself, as a counter does
+    # without validation: whole samples were checked, and a single channel may be periodic, as a counter is
     results = [test._test_samples(_select_channel(samples, i), units) for i in range(frame[0])]
-    raised = score.holm_correction([result.p_value for result in results])
-    listed = [
+    p_values = score.holm_correction([result.p_value for result in results])
+    channels = [
         ChannelDifference(str(name), float(p), _mean_mmd(result))
-        for name, p, result in zip(names, raised, results, strict=True)
+        for name, p, result in zip(names, p_values, results, strict=True)
     ]
     floors = {units.smallest_p: units.unit_name, 1 / (test.n_permutations + 1): "permutations"}
-    least = min(1.0, len(listed) * max(floors))
-    floor = f"of {len(listed)} channels none can have a p-value below {least:.2g}: too few {floors[max(floors)]}"
-    return tuple(sorted(listed, key=lambda result: (result.p_value, -result.effect))), [floor] if least > 0.05 else []
+    least = min(1.0, len(channels) * max(floors))
+    floor = f"of {len(channels)} channels none can have a p-value below {least:.2g}: too few {floors[max(floors)]}"
+    return tuple(sorted(channels, key=lambda result: (result.p_value, -result.effect))), [floor] if least > 0.05 else []
 
 
-def _mean_mmd(found: TestResult) -> float:
-    """MMD²; of the default kernels, of which the larger counts in the test, that of their mean."""
-    return float(np.mean([part.statistic for part in found.parts])) if found.parts else found.statistic
+def _mean_mmd(result: TestResult) -> float:
+    """MMD²; for the default kernels, of which the test uses the larger, that of their mean."""
+    return float(np.mean([part.statistic for part in result.parts])) if result.parts else result.statistic
 
 
 def _select_channel(samples: tuple[Sequences, Sequences], channel: int) -> tuple[Sequences, Sequences]:

@@ -33,7 +33,7 @@ from .statistic import MaxStatistic, MMDStatistic, statistic_from_blocks, statis
 
 StatisticEstimator = Literal["unbiased", "biased"]
 MAX_STATISTIC_NAME = "largest MMD² over its deviation by chance"
-_BLOCK_PERMUTATIONS = 256  # permutations between two looks whether p is decided
+_BLOCK_PERMUTATIONS = 256  # permutations between two checks whether p is decided
 
 
 @dataclass(frozen=True)
@@ -44,35 +44,35 @@ class TwoSample:
 
         p = (1 + #{permuted ≥ observed}) / (1 + permutations)
 
-    never 0, ties counted (Phipson and Smyth, 2010). Where there are no more ways than `n_permutations`, all are tried.
-    The level is exact for any kernel, also where it learns from the data or is not definite: kernels see the pooled
-    sample only, and in an order that is drawn. The kernel determines the power of the test.
+    never 0, ties counted (Phipson and Smyth, 2010). If there are at most `n_permutations` allocations, all are
+    enumerated. The level is exact for any kernel, even if it learns from the data or is not definite: kernels see the
+    pooled sample only, in random order. The kernel determines the power of the test.
 
-    Use it for a single question, "is this week's data like last week's?"; for one you ask daily, use `Drift`,
-    whose false alarms do not add up. It needs items that are exchangeable if nothing has changed: sequences of one
-    subject are alike, so give groups. It says that something differs, and with thousands of sequences it
-    finds differences too small to matter: look at the statistic, and at `witness`.
+    Use it for a single question, "is this week's data like last week's?"; for daily monitoring use `Drift`, whose false
+    alarms do not add up. It needs items that are exchangeable if nothing has changed: sequences of one subject are
+    alike, so give groups. It detects that something differs, and with thousands of sequences even differences too small
+    to matter: check the statistic, and `witness`.
 
     Parameters
     ----------
     kernel : Kernel, callable, list of kernels, or None
         None is `RBF()` for vectors (arrays of two axes). For sequences it is both
-        `EncoderKernel(Rocket(n_features=2000), RBF())`, which sees shapes, and
-        `EncoderKernel(StatisticsEncoder(), RBF())`, which sees levels, spreads and paces: the statistic is the larger
-        MMD², each over its deviation by chance, and `parts` of the result say what each found. (Frames of more than
-        256 numbers are compared by Rocket alone.) Of several kernels that are given the best rank counts, and p is
-        that of all of them together (`least_ranks`).
+        `EncoderKernel(Rocket(n_features=2000), RBF())`, which sees shapes, and `EncoderKernel(StatisticsEncoder(),
+        RBF())`, which sees levels, spreads and paces: the statistic is the larger MMD², each relative to its deviation
+        by chance, and `parts` of the result are those of each kernel. (Frames of more than 256 numbers are compared by
+        Rocket alone.) With a list of kernels the best rank counts, and p is that of all of them together
+        (`least_ranks`).
     n_permutations : int
     estimator : {"unbiased", "biased"}
-        Of MMD², as in `mmd`; unbiased also without pairs of items of one group, which are not independent.
+        The estimator of MMD², as in `mmd`; "unbiased" also excludes pairs of one group, which are not independent.
     scales : tuple of float, optional
-        Multiples of the kernel's width, such as (0.25, 0.5, 1, 2, 4), that are all tried, as several kernels are.
+        Multiples of the kernel's width, such as (0.25, 0.5, 1, 2, 4), that are all tested, as several kernels are.
     stop_above : float, optional
         A level, such as 0.05: permutations stop as soon as p is certain to be above it (`sequential_p_value`).
     random_state : int, Generator or None
     progress : bool or None
-        Whether to show a bar where there are more than 4096 items: their similarities are made in blocks, three times.
-        None does so on a terminal, where it takes over two seconds.
+        Whether to show a bar for more than 4096 items, whose similarities are computed in blocks, three times. None
+        shows it on a terminal if it takes over two seconds.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class TwoSample:
         if check_float(self.stop_above, "stop_above", above=0.0) >= 1:
             raise ValueError(f"stop_above={self.stop_above}: expected a level below 1, such as 0.05")
         if isinstance(self.kernel, tuple) or self.scales is not None:
-            raise ValueError("stop_above goes with one kernel: of several, ranks are known when all are drawn")
+            raise ValueError("stop_above requires one kernel: ranks of several are known only after all permutations")
 
     def test(self, X: Any, Y: Any, *, groups: Any = None) -> TestResult:
         """Whether X and Y differ.
@@ -117,9 +117,9 @@ class TwoSample:
         X, Y : Sequences, list of arrays, or array
             An array of two axes is vectors (item, feature), unless the kernel compares sequences.
         groups : (groups of X, groups of Y), None or False
-            What changes sides as a whole (subjects, recordings): None for the groups that X and Y carry, False for
-            single items. Groups of one sample are dealt out anew. A group that is in both has a part in each, and the
-            parts change places: before and after, of the same subjects.
+            Units that are exchanged as a whole (subjects, recordings): None uses the groups of X and Y, False single
+            items. Groups of one sample are reassigned as a whole. A group in both samples has a part in each, and the
+            parts are swapped: before and after, for the same subjects.
         """
         domain = self._candidate_kernels()[0].domain if self.kernel is not None else None
         X, Y, units = validate_samples(X, Y, domain, groups)
@@ -128,7 +128,7 @@ class TwoSample:
         return self._test_samples((X, Y), units)
 
     def _test_samples(self, samples: tuple[Sample, Sample], units: ExchangeableUnits) -> TestResult:
-        """The test of validated samples."""
+        """Test validated samples."""
         rng = check_random_state(self.random_state)
         learning = spawn_kernel_rng(rng)
         sides = make_allocations(units, self.n_permutations, rng)
@@ -163,10 +163,10 @@ class TwoSample:
     def _iterate_resolved(
         self, samples: Sequence[Sample], units: ExchangeableUnits, rng: np.random.Generator, report: ProgressCallback
     ) -> Iterator[tuple[Kernel, MMDStatistic]]:
-        """Every kernel of every width, with the similarities of all pairs; one at a time, as they are large."""
+        """Every kernel of every width with its statistic; one at a time, because matrices are large."""
         sample, factors, biased = pool_samples(samples), self.scales or (1.0,), self.estimator == "biased"
-        for given in self._candidate_kernels(samples):
-            kernel = given.center_on(sample)
+        for candidate in self._candidate_kernels(samples):
+            kernel = candidate.center_on(sample)
             if len(sample) ** 2 <= kernel_base.MAX_MATRIX_ENTRIES:
                 resolved = (
                     [kernel.resolve_with_matrix(sample, rng)]
@@ -186,7 +186,7 @@ class TwoSample:
     def _combine_defaults(
         self, resolved: list[tuple[Kernel, MMDStatistic]], units: ExchangeableUnits, sides: Allocations
     ) -> KernelOutcome:
-        """What the default kernels find: the largest of their statistics, and what each finds by itself."""
+        """The outcome of the default kernels: the largest of their statistics, and the result of each."""
         if len(resolved) == 1:
             return self._kernel_outcome(*resolved[0], units, sides)
         statistic, names = (
@@ -208,13 +208,13 @@ class TwoSample:
     def _kernel_outcome(
         self, kernel: Kernel, statistic: MMDStatistic, units: ExchangeableUnits, sides: Allocations
     ) -> KernelOutcome:
-        """What one kernel finds."""
+        """The outcome of one kernel."""
         if self._may_stop_early(units, sides):
             outcome, _ = self._permute_until_decided(
                 format_kernel(kernel), MaxStatistic((statistic,), is_scaled=False), units, sides
             )
         else:
-            # with the observed one at once: a matrix that is made in blocks is made anew for every call
+            # together with the observed one: a matrix in blocks is recomputed for every call
             every = statistic.statistics(units.items(np.concatenate([units.in_x[None], sides])))
             outcome = _count_outcome(format_kernel(kernel), every, statistic)
         return outcome._replace(
@@ -224,32 +224,32 @@ class TwoSample:
         )
 
     def _may_stop_early(self, units: ExchangeableUnits, sides: Allocations) -> bool:
-        """Whether permutations may stop: if they are drawn, and not all of them in an order."""
+        """Whether permutations may stop early: only sampled ones may, not an enumeration."""
         return self.stop_above is not None and len(sides) < units.n_allocations - 1
 
     def _permute_until_decided(
         self, kernel: str, statistic: MaxStatistic, units: ExchangeableUnits, sides: Allocations
     ) -> tuple[KernelOutcome, NDArray[np.float64]]:
-        """What as many permutations as it takes find, and the statistics of each kernel, the observed one first."""
+        """The outcome of as many permutations as needed, and the statistics of each kernel, the observed one first."""
         assert self.stop_above is not None
         each = [statistic.kernel_statistics(units.items(units.in_x[None]))]
         observed = float(statistic.combine(each[0])[0])
         limit, null = decisive_exceedances(self.stop_above, len(sides)), np.empty(0)
-        # a matrix that is made in blocks is made anew for every look, so there is one
+        # a matrix in blocks is recomputed for every check, so there is one check
         at_once = len(sides) if statistic.matrix is None else _BLOCK_PERMUTATIONS
-        decided = None
+        decision = None
         for begin in range(0, len(sides), at_once):
             each.append(statistic.kernel_statistics(units.items(sides[begin : begin + at_once])))
             null = np.concatenate([null, snap_ties(statistic.combine(each[-1]), observed, statistic.tie_tolerance)])
-            if (decided := sequential_p_value(null, observed, limit)) is not None:
+            if (decision := sequential_p_value(null, observed, limit)) is not None:
                 break
-        p_value, n_drawn = (permutation_p_value(null, observed), len(null)) if decided is None else decided
+        p_value, n_drawn = (permutation_p_value(null, observed), len(null)) if decision is None else decision
         outcome = KernelOutcome(kernel, observed, null[:n_drawn], p_value, statistic.is_constant)
         return outcome, np.concatenate(each, axis=1)[:, : n_drawn + 1]
 
 
 class KernelOutcome(NamedTuple):
-    """What one kernel found by itself."""
+    """The result of one kernel by itself."""
 
     kernel: str
     statistic: float
@@ -273,13 +273,13 @@ def _make_result(
     units: ExchangeableUnits,
     samples: Sequence[Sample],
     notes: tuple[str, ...],
-    enumerated: bool,
+    is_enumerated: bool,
 ) -> TestResult:
-    """Of one kernel, or of the least rank among several."""
+    """The result of one kernel, or of the least rank among several."""
     facts: dict[str, Any] = {
         "sizes": (len(samples[0]), len(samples[1])),
         "n_allocations": units.n_allocations,
-        "is_enumerated": enumerated,
+        "is_enumerated": is_enumerated,
         "unit": units.unit_name,
         "notes": notes,
     }
@@ -322,7 +322,7 @@ def _check_scales(scales: Any) -> tuple[float, ...] | None:
 
 
 def _permutation_notes(units: ExchangeableUnits, n_permutations: int) -> list[str]:
-    """What has to be said where there are few ways to exchange."""
+    """A note if there are few permutations or allocations."""
     if units.smallest_p <= 0.05:
         few = f"with {n_permutations} permutations p is at least {1 / (n_permutations + 1):.3g}"
         return [few] if n_permutations < 19 else []

@@ -20,8 +20,8 @@ Allocations = NDArray[np.bool_]
 class ExchangeableUnits:
     """Units that are exchangeable if nothing differs: items, groups, or parts of groups.
 
-    `unpaired` units are dealt out anew, as many to X as it has. The units of `pairs` (pair, 2), one of X and one of Y,
-    change places with each other.
+    `unpaired` units are reassigned, as many to X as it has. The units of `pairs` (pair, 2), one of X and one of Y, are
+    swapped with each other.
     """
 
     unit_of: NDArray[np.int64]
@@ -38,23 +38,23 @@ class ExchangeableUnits:
 
     @property
     def n_allocations(self) -> int:
-        """In how many ways they can be on two sides; 2⁶³ − 1 where there are more."""
+        """The number of allocations to two sides, at most 2⁶³ − 1."""
         ways = math.comb(len(self.unpaired), int(self.in_x[self.unpaired].sum())) * (1 << len(self.pairs))
         return min(ways, 2**63 - 1)
 
     @property
     def is_mirrored(self) -> bool:
-        """Whether all of X and all of Y can change places, which no statistic of two sides can tell."""
+        """Whether X and Y can be swapped as a whole, which leaves every statistic unchanged."""
         return 2 * int(self.in_x[self.unpaired].sum()) == len(self.unpaired)
 
     @property
     def smallest_p(self) -> float:
-        """The least p-value that there can be."""
+        """The smallest possible p-value."""
         return (2 if self.is_mirrored else 1) / self.n_allocations
 
     @property
     def unit_name(self) -> str:
-        """What changes sides, in words."""
+        """The name of the exchanged units."""
         if len(self.pairs):
             return "parts of groups" if not len(self.unpaired) else "groups and parts of groups"
         return "items" if self.n_units == len(self.unit_of) else "groups"
@@ -66,7 +66,7 @@ class ExchangeableUnits:
 
     @property
     def group_of(self) -> NDArray[np.int64]:
-        """The group of every item: its unit, and one for both parts of a group that is on both sides."""
+        """The group of every item: its unit, the same for both parts of a group on both sides."""
         group = np.arange(self.n_units)
         group[self.pairs[:, 1]] = self.pairs[:, 0]
         return np.asarray(group[self.unit_of])
@@ -76,14 +76,14 @@ class ExchangeableUnits:
         return np.asarray(units[:, self.unit_of])
 
     def sample_allocations(self, n_allocations: int, rng: np.random.Generator) -> Allocations:
-        """Sides of units, (allocation, unit), each way as likely as any other."""
+        """Random sides of units, (allocation, unit), all allocations equally likely."""
         sides = np.broadcast_to(self.in_x, (n_allocations, self.n_units)).copy()
         if len(self.unpaired):
             sides[:, self.unpaired] = rng.permuted(sides[:, self.unpaired], axis=1)
         if len(self.pairs):
-            swapped = rng.random((n_allocations, len(self.pairs))) < 0.5
-            sides[:, self.pairs[:, 0]] = ~swapped
-            sides[:, self.pairs[:, 1]] = swapped
+            is_swapped = rng.random((n_allocations, len(self.pairs))) < 0.5
+            sides[:, self.pairs[:, 0]] = ~is_swapped
+            sides[:, self.pairs[:, 1]] = is_swapped
         return sides
 
     def all_allocations(self) -> Allocations:
@@ -100,9 +100,9 @@ class ExchangeableUnits:
 
 
 def exchangeable_units(n_x: int, n_y: int, groups: tuple[NDArray[Any], NDArray[Any]] | None) -> ExchangeableUnits:
-    """The units of two samples: their items, or what their groups make of them.
+    """The units of two samples: items, or groups and parts of groups.
 
-    A group that is on one side only is dealt out whole. One that is on both has two parts, which change places.
+    A group on one side only is reassigned as a whole. One on both sides has two parts, which are swapped.
     """
     if groups is None:
         items = np.arange(n_x + n_y)
@@ -118,7 +118,7 @@ def exchangeable_units(n_x: int, n_y: int, groups: tuple[NDArray[Any], NDArray[A
 
 
 def refuse_unexchangeable(units: ExchangeableUnits) -> None:
-    """An error where every allocation has the same statistic, so that p could only be 1."""
+    """Raise an error if every allocation has the same statistic, so that p could only be 1."""
     if units.smallest_p < 1:
         return
     n_dealt, n_pairs = len(units.unpaired), len(units.pairs)
@@ -131,7 +131,7 @@ def refuse_unexchangeable(units: ExchangeableUnits) -> None:
 
 
 def group_size_notes(units: ExchangeableUnits) -> list[str]:
-    """What has to be said where groups of one sample are much larger than those of the other."""
+    """A note if groups of one sample are much larger than those of the other."""
     count = np.bincount(units.unit_of)
     first, second = (float(count[side].mean()) for side in (units.in_x, ~units.in_x))
     if max(first, second) <= 1.5 * min(first, second):
@@ -143,13 +143,13 @@ def group_size_notes(units: ExchangeableUnits) -> list[str]:
 
 
 def make_allocations(units: ExchangeableUnits, n_permutations: int, rng: np.random.Generator) -> Allocations:
-    """Allocations of units beside the observed one: all where there are no more, otherwise random ones."""
+    """Allocations of units beside the observed one: all, or `n_permutations` random ones."""
     every = units.n_allocations - 1 <= n_permutations
     return units.all_allocations() if every else units.sample_allocations(n_permutations, rng)
 
 
 def snap_ties(null: Floats, observed: float, tie: float) -> Floats:
-    """Statistics as they are, but those that equal the observed one up to rounding, which become it."""
+    """Statistics, with those that equal the observed one up to rounding set to it."""
     return np.where(np.abs(null - observed) <= tie, observed, null)
 
 
@@ -163,7 +163,7 @@ def permutation_p_value(null: Floats, observed: float) -> float:
 
 
 def decisive_exceedances(level: float, n_permutations: int) -> int:
-    """As many exceedances as make p certain to be above the level, however many permutations were left.
+    """The number of exceedances after which p is certain to be above the level, whatever permutations follow.
 
     >>> decisive_exceedances(0.05, 999), decisive_exceedances(0.05, 1000)
     (51, 51)
@@ -180,16 +180,16 @@ def sequential_p_value(null: Floats, observed: float, exceedances: int) -> tuple
     >>> sequential_p_value(np.array([5.0, 1.0, 6.0, 7.0]), 2.0, 2)
     (0.6666666666666666, 3)
     """
-    decided = np.flatnonzero(np.cumsum(null >= observed) >= exceedances)
-    return (exceedances / int(decided[0] + 1), int(decided[0] + 1)) if len(decided) else None
+    decisive_draws = np.flatnonzero(np.cumsum(null >= observed) >= exceedances)
+    return (exceedances / int(decisive_draws[0] + 1), int(decisive_draws[0] + 1)) if len(decisive_draws) else None
 
 
 def least_ranks(statistics: Floats) -> Floats:
-    """Of several kernels (allocation, kernel), all allocations with the observed one, the least share of any kernel.
+    """The smallest rank over kernels of every allocation, from statistics (allocation, kernel) with the observed one.
 
-    The share of a kernel is that of allocations whose statistic is as large or larger: a p-value, as if this
-    allocation had been the observed one. That of the observed allocation among all of them is an exact p-value for all
-    kernels together (Westfall and Young, 1993; in the spirit of MMDAgg, Schrab et al., 2023).
+    The rank for a kernel is the fraction of allocations whose statistic is as large or larger: a p-value, as if this
+    allocation had been the observed one. The rank of the observed allocation among all of them is an exact p-value for
+    all kernels together (Westfall and Young, 1993; in the spirit of MMDAgg, Schrab et al., 2023).
 
     >>> least_ranks(np.array([[3.0, 0.0], [2.0, 1.0], [1.0, 2.0], [0.0, 2.0]]))
     array([0.25, 0.5 , 0.5 , 0.5 ])

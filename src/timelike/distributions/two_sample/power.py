@@ -1,4 +1,4 @@
-"""`power`: how many sequences are needed to see a difference as large as that of two samples at hand."""
+"""`power`: the number of sequences needed to detect a difference as large as that of two samples."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 _NULL_LEVELS = tuple((np.arange(100) + 0.5) / 100)  # quantiles that stand for all permutations
-_MAX_UNITS = 10_000_000  # units a sample: a difference that needs more is none
+_MAX_UNITS = 10_000_000  # units of a sample: a difference that needs more counts as none
 
 
 @dataclass(frozen=True)
 class Power:
-    """How probable it is that a test sees a difference of this size, by the number of units in each sample."""
+    """The probability that a test detects a difference of this size, by the number of units in each sample."""
 
     effect: float
     """MMD² of the two samples at hand, unbiased."""
@@ -46,7 +46,7 @@ class Power:
     unit: str
     first_order_variance: float
     null: tuple[float, ...]
-    """Quantiles of what permutations spread, per 1/n + 1/m."""
+    """Quantiles of the permuted statistics, per 1/n + 1/m."""
 
     def probability(self, n: Any) -> Any:
         """The probability that a test with n units in each sample has p ≤ level; a number or an array."""
@@ -86,33 +86,33 @@ def power(
     n_permutations: int = 1000,
     random_state: RandomState = None,
 ) -> Power:
-    """How many sequences are needed to see an effect of the size of that between X and Y.
+    """The number of sequences needed to detect an effect as large as that between X and Y.
 
-    For X, some of what there is, and Y, what a change worth seeing would look like: recordings of a known defect, or
-    other sequences of yours slowed down by 5 %. X and Y must be different recordings: of the same ones, changed, the
-    effect comes out far too small. A hundred of each, or more, measure a small effect at all.
+    X is a sample of your data, and Y an example of a change that should be detected: recordings of a known defect, or
+    other sequences slowed down by 5 %. X and Y must be different recordings: with changed copies of the same ones, the
+    effect comes out far too small. To measure a small effect, give a hundred of each or more.
 
         power(n) ≈ mean over permuted t of Φ((MMD² + (t − q) 2/n) / (σ/√n))
 
     with t the statistics of permutations, per 1/n + 1/m, q their quantile, and σ² the first-order variance (Gretton et
     al., 2012; Sutherland et al., "Generative models and model criticism via optimized MMD", 2017, with a normal t). It
-    is about the samples at hand: of few, the effect itself is uncertain, which `n_required_range` says.
+    depends on the two samples: if they are small, the effect itself is uncertain, as `n_required_range` shows.
 
     Parameters
     ----------
     X, Y, kernel, groups
-        As in `TwoSample` and its `test`. Of the default kernels of sequences that which needs fewer counts, at half
-        of the level, as the test takes the larger of two statistics.
+        As in `TwoSample` and its `test`. Of the default kernels of sequences the one that needs fewer units counts, at
+        half of the level, because the test uses the larger of two statistics.
     level, target : float
-        The level of the test that is planned, and the power it shall have.
+        The level of the planned test, and its desired power.
 
     Examples
     --------
     >>> import numpy as np
     >>> from timelike.distributions import RBF, power
     >>> rng = np.random.default_rng(0)
-    >>> found = power(rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 0.4, RBF(), random_state=0)
-    >>> 40 < found.n_required < 120, found.probability(10) < found.probability(100)
+    >>> plan = power(rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 0.4, RBF(), random_state=0)
+    >>> 40 < plan.n_required < 120, plan.probability(10) < plan.probability(100)
     (True, True)
     """
     level, target = (_check_fraction(value, name) for value, name in ((level, "level"), (target, "target")))
@@ -121,10 +121,10 @@ def power(
     )
     if level < 10 / n_permutations:
         raise ValueError(
-            f"level={level}: n_permutations={n_permutations} say nothing of it; use {10 / level:.0f} or more"
+            f"level={level}: n_permutations={n_permutations} cannot resolve it; use {10 / level:.0f} or more"
         )
     if isinstance(test.kernel, tuple):
-        raise ValueError("kernel is a list: expected one kernel; ask for each of them")
+        raise ValueError("kernel is a list: expected one kernel; call power for each of them")
     X, Y, units = validate_samples(X, Y, None if test.kernel is None else test.kernel.domain, groups)
     if len(units.pairs):
         raise ValueError(
@@ -132,14 +132,14 @@ def power(
             "and Y from others, or plan with groups=False for single items"
         )
     if units.has_lone_unit:
-        raise ValueError("groups has one group in X or in Y: expected two of each, to know how much groups differ")
+        raise ValueError("groups has one group in X or in Y: expected two of each, to measure how much groups differ")
     rng = check_random_state(random_state)
     X, Y, units, _ = subsample_pair(X, Y, units, rng)
     both = pool_samples((X, Y))
     kernels = default_kernels((X, Y)) if test.kernel is None else (test.kernel,)
     matrices = [kernel.center_on(both).resolve_with_matrix(both, rng).matrix for kernel in kernels]
-    drawn = units.items(units.sample_allocations(n_permutations, rng))
-    plans = [_estimate_power(matrix, len(X), units, drawn, level, target, len(kernels)) for matrix in matrices]
+    allocations = units.items(units.sample_allocations(n_permutations, rng))
+    plans = [_estimate_power(matrix, len(X), units, allocations, level, target, len(kernels)) for matrix in matrices]
     return min(plans, key=lambda plan: (plan.n_required or math.inf, plan.n_required_range[0] or math.inf))
 
 
@@ -152,7 +152,7 @@ def _estimate_power(
     target: float,
     n_kernels: int,
 ) -> Power:
-    """What one kernel needs; of several, of which the largest statistic counts, each has its share of the level."""
+    """The `Power` of one kernel; if the largest of several statistics counts, each has an equal part of the level."""
     estimate = estimate_mmd(matrix, n_items, units.group_of)
     n, m = int(units.in_x.sum()), int((~units.in_x).sum())
     null = statistic_from_matrix(matrix, units).statistics(allocations) / (1 / n + 1 / m)
@@ -177,7 +177,7 @@ def _power_curve(n: Floats, effect: float, plan: Power) -> Floats:
     *null, limit = plan.null
     away = effect + (np.array(null) - limit) * 2 / sizes
     spread_of = np.sqrt(plan.first_order_variance / sizes)
-    certain = np.where(away > 0, 1.0, 0.0)  # where nothing varies
+    certain = np.where(away > 0, 1.0, 0.0)  # for zero variance
     return np.asarray(np.where(spread_of > 0, ndtr(away / np.where(spread_of > 0, spread_of, 1.0)), certain).mean(-1))
 
 

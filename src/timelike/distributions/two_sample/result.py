@@ -1,4 +1,4 @@
-"""`TestResult`: what a two-sample test found, in words, numbers and a picture."""
+"""`TestResult`: the result of a two-sample test, with text, numbers and a figure."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class KernelResult:
-    """One of several kernels that were tried: what it found by itself, before all of them were counted in."""
+    """The result of one of several kernels by itself, without correction for their number."""
 
     kernel: str
     statistic: float
     """MMD²."""
     p_value: float
-    """By the same permutations, as if this kernel had been the only one: the smallest says what drives the result.
+    """By the same permutations, as if this kernel had been the only one: the smallest drives the result.
 
-    Where permutations stopped early (`stop_above`), it is by those that were drawn until then.
+    If permutations stopped early (`stop_above`), it is based on those until then.
     """
 
 
 @dataclass(frozen=True, eq=False)
 class TestResult:
-    """Whether two samples differ: `p_value` is how probable so large a statistic is if they do not.
+    """Whether two samples differ: `p_value` is the probability of so large a statistic if they do not.
 
-    p = (1 + #{permuted ≥ observed}) / (1 + permutations): never 0, ties counted, and exact: of samples that do not
-    differ at most a share α has p ≤ α, whatever the kernel and the sizes.
+    p = (1 + #{permuted ≥ observed}) / (1 + permutations): never 0, ties counted, and exact: if samples do not differ, p
+    ≤ α with a probability of at most α, for any kernel and sizes.
     """
 
-    __test__ = False  # for pytest, which takes it for a test by its name
+    __test__ = False  # pytest would collect it by its name
 
     statistic: float
     p_value: float
     null: Floats = field(repr=False)
     """The statistics of the permutations, (permutation,): `statistic` itself where they are equal up to rounding."""
     kernel: str
-    """What was compared, with its open options resolved."""
+    """The kernel, with its open options resolved."""
     sizes: tuple[int, int]
     n_allocations: int
-    """In how many ways items, or groups, could be on two sides; 2⁶³ − 1 where there are more."""
+    """The number of allocations of items, or groups, to two sides, at most 2⁶³ − 1."""
     is_enumerated: bool
-    """Whether all of them were tried, and none drawn."""
+    """Whether all of them were enumerated, and none sampled."""
     unit: str = "items"
-    """What changed sides."""
+    """The exchanged units."""
     parts: tuple[KernelResult, ...] = ()
     notes: tuple[str, ...] = ()
     statistic_name: str = "MMD²"
-    """What the statistic is."""
+    """The name of the statistic."""
 
     @property
     def n_permutations(self) -> int:
-        """How many there were."""
+        """The number of permutations."""
         return len(self.null)
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class TestResult:
 
     @property
     def verdict(self) -> str:
-        """In words, by the usual levels."""
+        """The result in words, by the usual levels."""
         if self.p_value <= 0.01:
             return "the samples differ"
         return "the samples probably differ" if self.p_value <= 0.05 else "no difference is seen"

@@ -23,29 +23,28 @@ _TIE_RATIO = 1e-12  # of the range of similarities: statistics that are nearer a
 
 @dataclass(frozen=True, eq=False)
 class MMDStatistic:
-    """Similarities of all pairs as whole numbers times a unit, from a middle: their sums are exact.
+    """Similarities of all pairs as integers times a unit, relative to a middle: their sums are exact.
 
-    MMD² does not change when a constant is added to all similarities, so they are taken from the middle of their range.
-    In whole numbers small enough that no sum of them is rounded, a sum is the same in any order: neither threads nor
-    blocks nor the library behind a product of matrices change a bit of a statistic, and allocations that are equal
-    have equal statistics.
+    MMD² does not change when a constant is added to all similarities, so they are relative to the middle of their
+    range. As integers small enough that no sum is rounded, sums are the same in any order: neither threads nor blocks
+    nor the BLAS library change a bit of a statistic, and equal allocations have equal statistics.
     """
 
     unit: float
     units: ExchangeableUnits
     self_similarities: Floats
-    """Of every item with itself."""
+    """The similarity of every item with itself, (item,)."""
     within_unit_sums: Floats
-    """Of all pairs of items of a unit, an item with itself included, summed, (unit,)."""
+    """Sums over all pairs of items of a unit, including an item with itself, (unit,)."""
     row_sums: Floats
-    """Of every item with all others, (item,)."""
+    """Sums of every item with all others, (item,)."""
     square_sum: float
-    """The squares of all similarities of different items, summed."""
+    """The sum of squares of all similarities of different items."""
     iterate_blocks: Callable[[], RowBlocks]
     """Every pair of different items once: rows, and their similarities to the items before each of them."""
     biased: bool
     matrix: Matrix | None = None
-    """All of them, where they are in memory."""
+    """All similarities, if they are in memory."""
 
     @property
     def is_constant(self) -> bool:
@@ -62,8 +61,8 @@ class MMDStatistic:
         """The root of the mean square of centred similarities: the deviation of MMD² by chance is proportional to it.
 
         Centred as for unbiased distance correlation, so that rows sum to 0 without the diagonal (Székely and Rizzo,
-        "Partial distance correlation with methods for dissimilarities", 2014). 0 of fewer than four items, or where
-        only rounding is left.
+        "Partial distance correlation with methods for dissimilarities", 2014). 0 for fewer than four
+        items, or if only rounding is left.
         """
         n = len(self.row_sums)
         if n < 4:
@@ -93,7 +92,7 @@ class MMDStatistic:
         """The similarities of the items of X to each other, summed, (allocation,)."""
         sums, n_items = np.zeros(len(sides)), sides.shape[1]
         at_once = min(_BLOCK_ALLOCATIONS, max(16, 2 * kernel_base.BLOCK_ENTRIES // n_items))
-        buffer = np.empty(at_once * n_items)  # once: for every strip anew it would take longer than the product
+        buffer = np.empty(at_once * n_items)  # once: a new one per strip would take longer than the product
         for rows, strip in self.iterate_blocks():
             for begin in range(0, len(sides), at_once):
                 block = sides[begin : begin + at_once, : rows.stop]
@@ -123,15 +122,15 @@ class MMDStatistic:
         return np.asarray(statistics * self.unit)
 
     def _mean_within(self, sides: Floats, sums: Floats, n_pairs: Floats) -> Floats:
-        """The mean similarity of two units of a side; of one alone, that of its items, each with itself included."""
-        if (n_pairs > 0).all():  # in all allocations or in none, as a side has as many units in each
+        """The mean similarity of two units of a side; for a single unit, that of all pairs of its items."""
+        if (n_pairs > 0).all():  # the same in all allocations, as the number of units per side is fixed
             return sums / n_pairs
         alone = self.units.unit_of[sides.argmax(axis=1)]
         return np.asarray(self.within_unit_sums[alone] / np.bincount(self.units.unit_of)[alone] ** 2)
 
 
 def _small_side_sums(matrix: Matrix, chosen: NDArray[np.int64]) -> Floats:
-    """The same where X is small: only its own pairs are looked at. `chosen` (allocation, item) are its items."""
+    """The same for small X: only its own pairs are summed. `chosen` (allocation, item) are its items."""
     sums = np.empty(len(chosen))
     at_once = max(1, (1 << 20) // max(1, chosen.shape[1] ** 2))
     for begin in range(0, len(chosen), at_once):
@@ -143,13 +142,13 @@ def _small_side_sums(matrix: Matrix, chosen: NDArray[np.int64]) -> Floats:
 def statistic_from_matrix(
     matrix: Matrix, units: ExchangeableUnits, *, biased: bool = False, spare: bool = False
 ) -> MMDStatistic:
-    """Of a symmetric matrix that is in memory, and may be written over where it is `spare`.
+    """The statistic of a symmetric matrix in memory, which is overwritten if it is `spare`.
 
-    Pairs of one item, and of one group, count where the estimate is `biased` only: items of a group are not
-    independent, and of unequal groups the larger ones would look more alike than the others.
+    Pairs of one item, and of one group, count only if the estimate is `biased`: items of a group are not independent,
+    and larger groups would appear more similar than others.
     """
     n_items, own, rounded = len(matrix), np.diag(matrix).copy(), matrix if spare else matrix.copy()
-    np.fill_diagonal(rounded, rounded[0, -1])  # a pair of different items, whatever an item has with itself
+    np.fill_diagonal(rounded, rounded[0, -1])  # a pair of different items: the diagonal must not affect the range
     middle, unit = _rounding_grid(rounded, own if biased or units.has_lone_unit else own[:0], n_items)
     rounded, mine = _round_to_grid(rounded, middle, unit), _round_to_grid(own, middle, unit)
     np.fill_diagonal(rounded, 0.0)
@@ -170,21 +169,21 @@ def statistic_from_matrix(
 
 
 def statistic_from_blocks(
-    kernel: Kernel, known: Any, units: ExchangeableUnits, *, biased: bool = False, report: ProgressCallback = None
+    kernel: Kernel, items: Any, units: ExchangeableUnits, *, biased: bool = False, report: ProgressCallback = None
 ) -> MMDStatistic:
-    """Of a matrix that is too large for memory: half of it is made in strips, for its range, its sums and every use."""
-    n_items, own, group = len(known), np.empty(len(known)), units.group_of
-    grouped = units.n_units < n_items and not biased
-    made = _report_blocks(kernel, known, report, 4 if grouped else 3)
+    """The statistic of a matrix too large for memory: half of it is computed in strips, in every pass."""
+    n_items, own, group = len(items), np.empty(len(items)), units.group_of
+    has_groups = units.n_units < n_items and not biased
+    iterate_matrix = _report_blocks(kernel, items, report, 4 if has_groups else 3)
     low, high = math.inf, -math.inf
-    for rows, strip in made():
+    for rows, strip in iterate_matrix():
         own[rows] = np.diagonal(strip, rows.start)
         np.fill_diagonal(strip[:, rows], strip[-1, 0])  # a pair of different items
         low, high = min(low, float(strip.min())), max(high, float(strip.max()))
     middle, unit = _rounding_grid(np.array([low, high]), own if biased or units.has_lone_unit else own[:0], n_items)
 
     def strips() -> RowBlocks:
-        for rows, strip in made():
+        for rows, strip in iterate_matrix():
             rounded = _zero_upper(_round_to_grid(strip, middle, unit), rows)
             if not biased:
                 rounded[group[rows, None] == group[: rows.stop]] = 0.0
@@ -192,8 +191,8 @@ def statistic_from_blocks(
 
     mine, to_all = _round_to_grid(own, middle, unit), np.zeros(n_items)
     inside = _sum_per_unit(mine, units.unit_of, units)
-    if grouped:
-        for rows, strip in made():
+    if has_groups:
+        for rows, strip in iterate_matrix():
             inside += 2 * _within_unit_sums(_zero_upper(_round_to_grid(strip, middle, unit), rows), rows, units)
     squares = 0.0
     for rows, strip in strips():
@@ -210,23 +209,23 @@ def _zero_upper(strip: Matrix, rows: slice) -> Matrix:
     return strip
 
 
-def _report_blocks(kernel: Kernel, known: Any, report: ProgressCallback, passes: int) -> Callable[[], RowBlocks]:
+def _report_blocks(kernel: Kernel, items: Any, report: ProgressCallback, passes: int) -> Callable[[], RowBlocks]:
     """A function that iterates over the blocks of a matrix, and reports progress over `passes` such iterations."""
-    done, total = 0.0, passes * len(known) ** 2 / 2
+    done, total = 0.0, passes * len(items) ** 2 / 2
 
-    def made() -> RowBlocks:
+    def iterate_matrix() -> RowBlocks:
         nonlocal done
-        for rows, strip in iterate_lower_blocks(kernel, known):
+        for rows, strip in iterate_lower_blocks(kernel, items):
             yield rows, strip
             done += (rows.stop**2 - rows.start**2) / 2
             if report is not None:
                 report(int(min(done, total)), int(total))
 
-    return made
+    return iterate_matrix
 
 
 def _within_unit_sums(strip: Matrix, rows: slice, units: ExchangeableUnits) -> Floats:
-    """The similarities of a strip of rows that are of two items of one unit, summed, (unit,)."""
+    """Sums of the similarities in a strip of rows over pairs of one unit, (unit,)."""
     same = units.unit_of[rows, None] == units.unit_of[: strip.shape[1]]
     sums = np.where(same, strip, 0.0).sum(axis=1)
     return _sum_per_unit(sums, units.unit_of[rows], units)
@@ -240,13 +239,16 @@ def _rounding_grid(values: Floats, own: Floats, n_items: int) -> tuple[float, fl
     """The middle of a range, and the unit in which its sums over all pairs are exact; 0 where all are equal."""
     low = min(float(values.min()), float(own.min(initial=math.inf)))
     high = max(float(values.max()), float(own.max(initial=-math.inf)))
-    if not math.isfinite(high - low):  # min and max see nan and infinity; a comparison with nan would call p small
-        raise ValueError("kernel makes similarities that are too large, or nan: standardize the items, or use RBF()")
+    if not math.isfinite(high - low):  # min and max propagate nan and infinity; comparisons with nan would make p small
+        raise ValueError(
+            "kernel gave similarities that are too large, or nan: expected finite ones; standardize the items, or use "
+            "RBF()"
+        )
     return low / 2 + high / 2, (high / 2 - low / 2) * 2.0 ** -_similarity_bits(n_items)
 
 
 def _round_to_grid(values: Floats, middle: float, unit: float) -> Floats:
-    """In whole units from the middle, in place."""
+    """Values in integer units from the middle, in place."""
     values -= middle
     if unit == 0.0:
         values[...] = 0.0
@@ -262,25 +264,25 @@ def _similarity_bits(n_items: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class MaxStatistic:
-    """max_k MMD²_k / σ_k of many allocations, with σ_k the deviation of MMD²_k where nothing differs.
+    """max_k MMD²_k / σ_k of many allocations, with σ_k the deviation of MMD²_k for equal distributions.
 
-    σ_k is made of the pooled sample, without a look at which item is on which side, so it is the same for every
-    allocation, and a permutation test with the largest is as exact as one with a single kernel. What only one of the
-    kernels sees is seen almost as well as by that one alone: a sum would add the noise of the others.
+    σ_k is computed from the pooled sample, independently of the sides, so it is the same for every allocation, and a
+    permutation test with the largest is as exact as one with a single kernel. A difference that only one kernel detects
+    is detected almost as well as by that kernel alone: a sum would add the noise of the others.
     """
 
     parts: tuple[MMDStatistic, ...]
     is_scaled: bool = True
-    """Whether each is divided by its deviation; MMD² of a single kernel may stay as it is."""
+    """Whether each is divided by its deviation; MMD² of a single kernel need not be."""
 
     @property
     def is_constant(self) -> bool:
-        """Whether no kernel tells any two allocations apart."""
+        """Whether no kernel distinguishes any two allocations."""
         return all(part.is_constant for part in self.parts)
 
     @property
     def matrix(self) -> Floats | None:
-        """Similarities, where those of all kernels are in memory."""
+        """Similarities of the first kernel, if those of all kernels are in memory."""
         return None if any(part.matrix is None for part in self.parts) else self.parts[0].matrix
 
     @property
@@ -292,7 +294,7 @@ class MaxStatistic:
 
             σ² = 2 s² (N − 1)(N − 2) / (n (n − 1) m (m − 1))
 
-        exactly for single items and unbiased MMD²; for groups, and sides of one item, it is a scale like any other.
+        exactly for single items and unbiased MMD²; for groups, and sides of one item, it is an approximate scale.
         """
         if not self.is_scaled:
             return np.ones(len(self.parts))
@@ -316,7 +318,7 @@ class MaxStatistic:
         return np.stack([part.statistics(sides) for part in self.parts])
 
     def combine(self, each: Floats) -> Floats:
-        """The statistic, (allocation,), of what `each` gave."""
+        """The statistic, (allocation,), from those of each kernel (kernel, allocation)."""
         return np.asarray((each / self.deviations[:, None]).max(axis=0))
 
     def statistics(self, sides: Allocations) -> Floats:
