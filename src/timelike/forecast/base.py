@@ -210,12 +210,12 @@ class Forecaster(Model):
             Repeats what is drawn; that of the model, where it has one, unless given.
         """
         self._require_fitted()
-        asked = self._validate_past(past)
+        past_sequences = self._validate_past(past)
         request = self._make_request(
-            asked, horizon, n_samples, frames_per_step, substeps, known_covariates, random_state
+            past_sequences, horizon, n_samples, frames_per_step, substeps, known_covariates, random_state
         )
-        center, samples = self._predict_frames(asked, request)
-        return self._make_forecast(asked, request, center, samples, calibrated=hasattr(self, "calibration_"))
+        center, samples = self._predict_frames(past_sequences, request)
+        return self._make_forecast(past_sequences, request, center, samples, calibrated=hasattr(self, "calibration_"))
 
     def _make_forecast(
         self,
@@ -245,7 +245,7 @@ class Forecaster(Model):
         n_samples: Any,
         frames_per_step: Any,
         substeps: Any,
-        known: Any,
+        known_covariates: Any,
         random_state: RandomState,
     ) -> ForecastRequest:
         """The validated request, if the method supports it."""
@@ -256,7 +256,7 @@ class Forecaster(Model):
             check_int(n_samples, "n_samples", 1),
             check_int(frames_per_step, "frames_per_step", 1),
             None if substeps is None else check_int(substeps, "substeps", 1),
-            validate_known(known, self.cells_, self.known_channels, past, steps, type(self).__name__),
+            validate_known(known_covariates, self.cells_, self.known_channels, past, steps, type(self).__name__),
             self._resolve_generator(random_state),
         )
         self._validate_request(request)
@@ -273,10 +273,10 @@ class Forecaster(Model):
 
     def _predict_frames(self, past: Sequences, request: ForecastRequest) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         """Center and samples in the shape of frames."""
-        found, kind = self._predict_rows(past, request), arrays.computed_dtype(past.dtype)
-        center = None if found.center is None else self.cells_.to_frames(found.center).astype(kind, copy=False)
-        if found.samples is not None:
-            return center, self.cells_.to_frames(found.samples).astype(kind, copy=False)
+        futures, dtype = self._predict_rows(past, request), arrays.computed_dtype(past.dtype)
+        center = None if futures.center is None else self.cells_.to_frames(futures.center).astype(dtype, copy=False)
+        if futures.samples is not None:
+            return center, self.cells_.to_frames(futures.samples).astype(dtype, copy=False)
         assert center is not None
         if request.n_samples == 1:
             return center, center[None]
@@ -286,9 +286,9 @@ class Forecaster(Model):
                 "sequences that were not learned from, and futures are drawn with the errors found there"
             )
         rngs = self._past_generators(past, request)
-        drawn = self._select_calibration(request.horizon).sample_errors(request.n_samples, request.horizon, rngs)
+        errors = self._select_calibration(request.horizon).sample_errors(request.n_samples, request.horizon, rngs)
         steps = np.arange(request.n_frames) // request.frames_per_step
-        return center, np.asarray(center + drawn[:, :, steps].astype(center.dtype))
+        return center, np.asarray(center + errors[:, :, steps].astype(center.dtype))
 
     def _past_generators(self, past: Sequences, request: ForecastRequest) -> list[np.random.Generator]:
         """What the futures of each past are drawn with."""
@@ -343,8 +343,10 @@ class Forecaster(Model):
     def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
         """An error for other frames; those that lack the first axis are of one sequence, given as if it were many."""
         expected = self._expected_frame()
-        lacks = (1,) if expected is not None and len(expected) == 1 else None if expected is None else expected[1:]
-        if frame != expected and frame == lacks:
+        frame_of_one = (
+            (1,) if expected is not None and len(expected) == 1 else None if expected is None else expected[1:]
+        )
+        if frame != expected and frame == frame_of_one:
             raise ValueError(
                 f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
                 f"{_single_sequence_hint(name)}"
@@ -352,9 +354,9 @@ class Forecaster(Model):
         super()._refuse_frame(frame, name)
 
     @staticmethod
-    def _single_input_hint(given: Any, sequences: Sequences) -> str:
+    def _single_input_hint(value: Any, sequences: Sequences) -> str:
         """A way out where all are of one step: then one sequence may have been given as if it were many."""
-        return "" if isinstance(given, Sequences) or sequences.lengths.max() > 1 else f"; {_single_sequence_hint('it')}"
+        return "" if isinstance(value, Sequences) or sequences.lengths.max() > 1 else f"; {_single_sequence_hint('it')}"
 
     def _refuse_mismatch(self, sequences: Sequences, name: str) -> None:
         """An error for frames, channels or masks that are not those it was fitted on."""
@@ -428,22 +430,22 @@ class Forecaster(Model):
             )
         counts = sample_counts(check_int(n_samples, "n_samples", 1)) if self._forecasts_sample_mean(sequences) else [1]
         horizons = calibration_horizons(steps) if self._depends_on_horizon else [steps]
-        wanted = min(_MAX_WINDOWS, int(np.maximum(0, sequences.lengths - need).sum()))
+        n_candidates = min(_MAX_WINDOWS, int(np.maximum(0, sequences.lengths - need).sum()))
         room = int(_MAX_ERRORS // (sum(horizons) * self.cells_.valid_mask.size))  # windows, of all counts together
-        if room < wanted * len(counts):  # of large frames: more windows say more than more counts do
+        if room < n_candidates * len(counts):  # of large frames: more windows say more than more counts do
             counts = [1, counts[-1]] if len(counts) > 1 else counts
         most = min(_MAX_WINDOWS, max(1, room // len(counts)))
         windows = [select_windows(sequences, need, some, most) for some in horizons]
         with TimedProgressMeter(
             sum(len(one.item) for one in windows), progress, f"{type(self).__name__}.calibrate"
         ) as meter:
-            found = [
+            calibrations = [
                 one
-                for asked in zip(windows, horizons, strict=True)
-                for one in measure_errors(self, sequences, *asked, counts, meter)
+                for windows_and_horizon in zip(windows, horizons, strict=True)
+                for one in measure_errors(self, sequences, *windows_and_horizon, counts, meter)
             ]
-        found = [one._replace(is_memory_limited=most < wanted) for one in found]
-        self.calibration_, self.shorter_calibrations_ = found[-1], found[:-1]
+        calibrations = [one._replace(is_memory_limited=most < n_candidates) for one in calibrations]
+        self.calibration_, self.shorter_calibrations_ = calibrations[-1], calibrations[:-1]
         return self
 
     def _check_attributes(self, found: Mapping[str, Any]) -> None:
@@ -483,15 +485,15 @@ class Forecaster(Model):
         if past.times is None:
             return None
         rows = [past.times[begin:end] for begin, end in pairwise(past.offsets)]
-        given = self.months_per_step_, request.horizon, request.frames_per_step
-        return np.stack([future_times(row, self._past_step_duration(row), *given) for row in rows])
+        step_layout = self.months_per_step_, request.horizon, request.frames_per_step
+        return np.stack([future_times(row, self._past_step_duration(row), *step_layout) for row in rows])
 
     def _past_step_duration(self, times: NDArray[Any]) -> float:
         """How long a step of a past is: its own usual one, but that of training where the method goes by the clock."""
-        known = self.step_duration_
-        if len(times) > 1 and (known is None or self._ignores_times()):
+        trained_duration = self.step_duration_
+        if len(times) > 1 and (trained_duration is None or self._ignores_times()):
             return float(np.median(np.diff(timestamps.elapsed_since_first(times, np.array([len(times)])))))
-        return 1.0 if known is None else known
+        return 1.0 if trained_duration is None else trained_duration
 
     def _ignores_times(self) -> bool:
         """Whether a step is a step, however much time passes between two."""
@@ -518,12 +520,12 @@ def spawn_generators(rng: np.random.Generator, windows: Iterable[NDArray[Any]]) 
     >>> bool(second.random() == alone.random())
     True
     """
-    seed, met, found = int(rng.integers(2**62)), Counter[int](), []
+    seed, occurrences, generators = int(rng.integers(2**62)), Counter[int](), []
     for window in windows:
         key = window_checksum(window)
-        met[key] += 1
-        found.append(np.random.default_rng([seed, key, met[key]]))
-    return found
+        occurrences[key] += 1
+        generators.append(np.random.default_rng([seed, key, occurrences[key]]))
+    return generators
 
 
 def window_checksum(window: NDArray[Any]) -> int:

@@ -61,7 +61,7 @@ class ConformalCalibration(NamedTuple):
                 f"the model is calibrated for {self.horizon} steps and the forecast has {n_steps}: give calibrate "
                 "longer sequences, or ask for a shorter horizon"
             )
-        found = np.full((n_steps, *self.errors.shape[2:]), np.nan)
+        margins = np.full((n_steps, *self.errors.shape[2:]), np.nan)
         counts = self.window_counts()[:n_steps]
         need = min_windows(q)
         if counts.min() < need:
@@ -75,8 +75,8 @@ class ConformalCalibration(NamedTuple):
             steps = np.flatnonzero(counts == count)
             # NaN sorts to the end, so the first `count` are the errors of the windows that reach these steps
             ordered = np.sort(self.errors[:, steps], axis=0)[:count].astype(np.float64)
-            found[steps] = ordered[quantile_rank(q, int(count)) - 1]
-        return found
+            margins[steps] = ordered[quantile_rank(q, int(count)) - 1]
+        return margins
 
     def sample_errors(self, n_samples: int, n_steps: int, rngs: list[np.random.Generator]) -> NDArray[np.float32]:
         """Whole windows of errors, (sample, item, step, *frame): what depends on each other over time stays together.
@@ -123,19 +123,19 @@ def measure_errors(
     """Truth minus forecast, (window, step, *frame), by each number of draws; NaN after the end of a sequence."""
     frames, rng = model.cells_.target_frames(sequences), np.random.default_rng(0)
     shape = (len(counts), len(windows.item), steps, *frames.frame)
-    found = np.empty(shape, np.float32)
+    error_arrays = np.empty(shape, np.float32)
     at_once = max(1, _BLOCK_NUMBERS // (counts[-1] * steps * model.cells_.valid_mask.size))
     for begin in range(0, len(windows.item), at_once):
         rows = slice(begin, begin + at_once)
         some = ForecastWindows(windows.pasts[rows], windows.item[rows], windows.origin[rows])
-        known = known_futures_after(model.cells_, sequences, some, steps)
+        covariates = known_futures_after(model.cells_, sequences, some, steps)
         # one generator for all pieces: equal pasts in two of them are to have other draws
-        forecast = model.predict(some.pasts, steps, n_samples=counts[-1], known_covariates=known, random_state=rng)
+        forecast = model.predict(some.pasts, steps, n_samples=counts[-1], known_covariates=covariates, random_state=rng)
         truth = futures_after(frames, some, steps)
         for row, count in enumerate(counts):
-            found[row, rows] = truth - forecast._mean_of_first(count)
+            error_arrays[row, rows] = truth - forecast._mean_of_first(count)
         meter.step(len(some.item))
-    return [ConformalCalibration(errors, count) for errors, count in zip(found, counts, strict=True)]
+    return [ConformalCalibration(errors, count) for errors, count in zip(error_arrays, counts, strict=True)]
 
 
 def quantile_rank(q: float, count: int) -> int:
@@ -145,8 +145,8 @@ def quantile_rank(q: float, count: int) -> int:
     [1, 5, 9]
     """
     exact = q * (count + 1)
-    found = math.ceil(exact - _RANK_TOLERANCE) if q >= 0.5 else math.floor(exact + _RANK_TOLERANCE)
-    return min(max(found, 1), count)
+    rank = math.ceil(exact - _RANK_TOLERANCE) if q >= 0.5 else math.floor(exact + _RANK_TOLERANCE)
+    return min(max(rank, 1), count)
 
 
 def sample_counts(most: int) -> list[int]:

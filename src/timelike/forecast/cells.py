@@ -28,18 +28,18 @@ class Cells(NamedTuple):
     valid_mask: NDArray[np.bool_]
 
     @classmethod
-    def from_sequences(cls, sequences: Sequences, known: KnownChannels, name: str = "X") -> Cells:
+    def from_sequences(cls, sequences: Sequences, known_channels: KnownChannels, name: str = "X") -> Cells:
         """Those of the sequences to learn from; an error where the mask changes over time, or nothing is left."""
-        positions = known_positions(sequences, known)
+        positions = known_positions(sequences, known_channels)
         frame = sequences.frame if not len(positions) else (sequences.frame[0] - len(positions),)
-        there = np.ones(frame, bool)
+        valid_mask = np.ones(frame, bool)
         if sequences.has_missing:
             values = _target_values(sequences, positions)
-            there = ~np.isnan(values[0])
-            _refuse_changing_mask(values, there, sequences, name)
-            if not there.any():
+            valid_mask = ~np.isnan(values[0])
+            _refuse_changing_mask(values, valid_mask, sequences, name)
+            if not valid_mask.any():
                 raise ValueError(f"{name}: every cell of every frame is missing (NaN): there is nothing to learn from")
-        cells = cls(frame, positions, there)
+        cells = cls(frame, positions, valid_mask)
         cells.refuse_missing_known(sequences, name)
         return cells
 
@@ -78,8 +78,8 @@ class Cells(NamedTuple):
         """What is forecast, as sequences of (cell,) in which nothing is missing."""
         values = _target_values(sequences, self.known_channels)
         flat = values.reshape(len(values), math.prod(self.frame))
-        kept = flat[:, self.valid_mask.ravel()] if self.is_masked else flat
-        return sequences._with_values(np.ascontiguousarray(kept))
+        rows = flat[:, self.valid_mask.ravel()] if self.is_masked else flat
+        return sequences._with_values(np.ascontiguousarray(rows))
 
     def target_frames(self, sequences: Sequences) -> Sequences:
         """What is forecast, in the shape of its frames; masked cells are NaN."""
@@ -101,16 +101,16 @@ class Cells(NamedTuple):
         """Rows (..., cell) as frames (..., *frame), masked cells NaN."""
         if not self.is_masked:
             return rows.reshape(*rows.shape[:-1], *self.frame)
-        found = np.full((*rows.shape[:-1], math.prod(self.frame)), np.nan, rows.dtype)
-        found[..., self.valid_mask.ravel()] = rows
-        return found.reshape(*rows.shape[:-1], *self.frame)
+        flat = np.full((*rows.shape[:-1], math.prod(self.frame)), np.nan, rows.dtype)
+        flat[..., self.valid_mask.ravel()] = rows
+        return flat.reshape(*rows.shape[:-1], *self.frame)
 
     def target_names(self, sequences: Sequences) -> tuple[str, ...] | None:
         """Names of the channels that are forecast, where there are any."""
         if sequences.channel_names is None:
             return None
-        kept = np.setdiff1d(np.arange(sequences.frame[0]), self.known_channels)
-        return tuple(sequences.channel_names[i] for i in kept)
+        target_channels = np.setdiff1d(np.arange(sequences.frame[0]), self.known_channels)
+        return tuple(sequences.channel_names[i] for i in target_channels)
 
 
 def _check_cells(cells: Cells, name: str, scope: schema.CheckScope) -> None:
@@ -146,31 +146,31 @@ def n_columns(model: Any) -> int:
     return n_cells(model) + len(model.cells_.known_channels)
 
 
-def known_positions(sequences: Sequences, known: KnownChannels) -> NDArray[np.int64]:
+def known_positions(sequences: Sequences, known_channels: KnownChannels) -> NDArray[np.int64]:
     """Positions of channels that are known in advance, given by names or positions."""
-    if known is None or len(known) == 0:
+    if known_channels is None or len(known_channels) == 0:
         return np.zeros(0, np.int64)
     if len(sequences.frame) != 1:
         raise ValueError(
-            f"known_channels={list(known)!r} names channels, and X has frames of shape {sequences.frame}: expected "
-            "(channel,)"
+            f"known_channels={list(known_channels)!r} names channels, and X has frames of shape {sequences.frame}: "
+            "expected (channel,)"
         )
     n_channels, names = sequences.frame[0], sequences.channel_names
-    found = [_channel_position(one, n_channels, names) for one in known]
-    if len(set(found)) < len(found):
-        raise ValueError(f"known_channels={list(known)!r} names a channel twice: expected each once")
-    if len(found) == n_channels:
+    positions = [_channel_position(one, n_channels, names) for one in known_channels]
+    if len(set(positions)) < len(positions):
+        raise ValueError(f"known_channels={list(known_channels)!r} names a channel twice: expected each once")
+    if len(positions) == n_channels:
         raise ValueError(
-            f"known_channels={list(known)!r} are all {n_channels} channels: there is nothing left to forecast"
+            f"known_channels={list(known_channels)!r} are all {n_channels} channels: there is nothing left to forecast"
         )
-    return np.array(found, np.int64)
+    return np.array(positions, np.int64)
 
 
 def _channel_position(one: int | str, n_channels: int, names: Sequence[str] | None) -> int:
     if isinstance(one, str):
         if names is None or one not in names:
-            has = "X has no channel names" if names is None else f"X has {', '.join(map(repr, names))}"
-            raise ValueError(f"known_channels: there is no channel {one!r}; {has}")
+            description = "X has no channel names" if names is None else f"X has {', '.join(map(repr, names))}"
+            raise ValueError(f"known_channels: there is no channel {one!r}; {description}")
         return list(names).index(one)
     if not -n_channels <= one < n_channels:
         raise ValueError(f"known_channels: there is no channel {one}: X has {n_channels}")
@@ -187,12 +187,12 @@ def check_known(value: Any, name: str) -> Any:
     return value
 
 
-def _target_values(sequences: Sequences, known: NDArray[np.int64]) -> NDArray[Any]:
-    return np.delete(sequences.values, known, axis=1) if len(known) else sequences.values
+def _target_values(sequences: Sequences, known_channels: NDArray[np.int64]) -> NDArray[Any]:
+    return np.delete(sequences.values, known_channels, axis=1) if len(known_channels) else sequences.values
 
 
-def _refuse_changing_mask(values: NDArray[Any], there: NDArray[np.bool_], sequences: Sequences, name: str) -> None:
-    other = (np.isnan(values) == there).reshape(len(values), -1).any(axis=1)
+def _refuse_changing_mask(values: NDArray[Any], valid_mask: NDArray[np.bool_], sequences: Sequences, name: str) -> None:
+    other = (np.isnan(values) == valid_mask).reshape(len(values), -1).any(axis=1)
     if other.any():
         item, time = locate_step(int(np.flatnonzero(other)[0]), sequences.offsets[:-1])
         raise ValueError(

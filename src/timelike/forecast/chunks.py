@@ -46,8 +46,8 @@ class PackedFrames(NamedTuple):
     def cut_chunks(self, places: NDArray[np.int64], length: int) -> dict[str, Tensor]:
         """Chunks at places: x (batch, length, *frame), spans (batch, length) and known (batch, length, channel)."""
         rows = torch.from_numpy(places[:, None] + np.arange(length))
-        found = {"x": self.frames[rows], "spans": self.spans[rows]}
-        return found if self.known is None else found | {"known": self.known[rows]}
+        chunks = {"x": self.frames[rows], "spans": self.spans[rows]}
+        return chunks if self.known is None else chunks | {"known": self.known[rows]}
 
 
 class ChunkObjective(Objective):
@@ -86,8 +86,8 @@ class ChunkObjective(Objective):
     def identity(self) -> dict[str, str | int]:
         """What is learned from, and what decides which chunks are drawn."""
         material = self.packed_frames
-        known = () if material.known is None else (material.known.numpy(),)
-        data = fingerprint(material.lengths, material.frames.numpy(), material.spans.numpy(), *known)
+        covariates = () if material.known is None else (material.known.numpy(),)
+        data = fingerprint(material.lengths, material.frames.numpy(), material.spans.numpy(), *covariates)
         return {"sequences": data, "batch_size": self.batch_size, "length": self.length}
 
     def n_batches(self) -> float:
@@ -110,8 +110,8 @@ class ChunkObjective(Objective):
         self, ids: NDArray[np.int64], material: PackedFrames, places: NDArray[np.int64], rng: np.random.Generator
     ) -> Batch:
         """Chunks at places, and what is drawn for each; the seed is that of its noise, see `noise_generator`."""
-        cut, drawn = material.cut_chunks(places, self.length), self._sample_extras(len(ids), rng)
-        return Batch(ids, **cut, **drawn, seed=rng.integers(2**62, size=len(ids)))
+        chunks, extras = material.cut_chunks(places, self.length), self._sample_extras(len(ids), rng)
+        return Batch(ids, **chunks, **extras, seed=rng.integers(2**62, size=len(ids)))
 
     def update_statistics(self) -> None:
         """Statistics of batch normalization anew, over some batches: those of training are of weights that have gone.
@@ -141,8 +141,8 @@ class ChunkObjective(Objective):
         """Some batches as in training, one at least; no more than fit into a share of the time that is left."""
         begin = last = clock.now()
         for number, batch in enumerate(islice(self.batches(0, np.random.default_rng(0)), N_STATISTICS_BATCHES)):
-            now, took = clock.now(), clock.now() - last
-            if number and self.deadline is not None and now + took > begin + share * (self.deadline - begin):
+            now, duration = clock.now(), clock.now() - last
+            if number and self.deadline is not None and now + duration > begin + share * (self.deadline - begin):
                 return
             last = now
             yield batch
@@ -162,8 +162,10 @@ class ChunkObjective(Objective):
         assert self.held_out is not None
         rng = np.random.default_rng(0)
         places = self.held_out.chunk_starts(self.length)
-        chosen = thin_evenly(np.arange(len(places)), _MAX_VALIDATION_CHUNKS)
-        return self.validation_loss(self._batch(chosen, self.held_out, places[chosen], rng).match_module(self.module))
+        chunk_ids = thin_evenly(np.arange(len(places)), _MAX_VALIDATION_CHUNKS)
+        return self.validation_loss(
+            self._batch(chunk_ids, self.held_out, places[chunk_ids], rng).match_module(self.module)
+        )
 
     @abstractmethod
     def validation_loss(self, batch: Batch) -> float:

@@ -165,8 +165,8 @@ def dynamics_option(kind: type[StateDynamics | RandomDynamics]) -> options.Optio
     """The option `dynamics` of an estimator: such a value, or the word of its first field."""
     field, words = ("solver", SOLVERS) if kind is StateDynamics else ("motion", get_args(MotionName))
 
-    made = {word: partial(kind, **{field: word}) for word in words}
-    return options.word_or_value(kind, made, f"forecast.{kind.__name__}(hidden=64)")
+    factories = {word: partial(kind, **{field: word}) for word in words}
+    return options.word_or_value(kind, factories, f"forecast.{kind.__name__}(hidden=64)")
 
 
 class Dynamics(nn.Module):
@@ -183,13 +183,13 @@ class Dynamics(nn.Module):
         self, y: Tensor, spans: Tensor, forcing: Tensor | None = None, *, frames: int = 1, parts: int | None = None
     ) -> Tensor:
         """States (batch, step × frames, *state): `frames` of every step, at equal distances, the last at its end."""
-        found = []
+        states = []
         for step in range(spans.shape[1]):
             force = None if forcing is None else forcing[:, step]
             inner = self.step_states(y, spans[:, step], force, frames, parts or self.n_substeps)
-            found += inner
+            states += inner
             y = inner[-1]
-        return torch.stack(found, dim=1) if found else y.new_zeros(len(y), 0, *y.shape[1:])
+        return torch.stack(states, dim=1) if states else y.new_zeros(len(y), 0, *y.shape[1:])
 
     @abstractmethod
     def step_states(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
@@ -227,14 +227,14 @@ class ResidualDynamics(Dynamics):
 
     def step_states(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
         """Euler's method."""
-        found, times, every = [], parts // self.n_substeps, parts // frames
-        share = broadcast_to_state(span, y) / times
+        states, times, every = [], parts // self.n_substeps, parts // frames
+        fraction = broadcast_to_state(span, y) / times
         for part in range(parts):
             block = self.blocks[(part // times) % len(self.blocks)]
-            y = y + share * block(append_forcing(y, force))
+            y = y + fraction * block(append_forcing(y, force))
             if (part + 1) % every == 0:
-                found.append(y)
-        return found
+                states.append(y)
+        return states
 
 
 class ODEDynamics(Dynamics):
@@ -246,23 +246,23 @@ class ODEDynamics(Dynamics):
 
     def step_states(self, y: Tensor, span: Tensor, force: Tensor | None, frames: int, parts: int) -> list[Tensor]:
         """The solver's steps: `parts` of them for those of a fixed step, as many as they take for the others."""
-        share = self.n_blocks * broadcast_to_state(span, y)
+        factor = self.n_blocks * broadcast_to_state(span, y)
 
         def slope(_: Tensor, state: Tensor) -> Tensor:
-            moved: Tensor = share * self.block(append_forcing(state, force))
-            return moved
+            rate: Tensor = factor * self.block(append_forcing(state, force))
+            return rate
 
         ends = torch.linspace(0, 1, frames + 1, dtype=y.dtype, device=y.device)
-        given: dict[str, Any] = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
-        given["options"] = (
+        arguments: dict[str, Any] = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
+        arguments["options"] = (
             {"max_num_steps": _MAX_SOLVER_STEPS}
             if self.solver in _ADAPTIVE_SOLVERS
             else {"step_size": 1 / max(parts, frames)}
         )
         if self.solver.endswith("adams"):
-            given["options"]["max_order"] = 4  # the usual one; that of the package is 12, which is not stable
+            arguments["options"]["max_order"] = 4  # the usual one; that of the package is 12, which is not stable
         try:
-            return list(import_torchdiffeq().odeint(slope, y, ends, method=self.solver, **given)[1:])
+            return list(import_torchdiffeq().odeint(slope, y, ends, method=self.solver, **arguments)[1:])
         except AssertionError as error:  # its words for a step that became too small
             raise ArithmeticError(
                 f"the solver {self.solver!r} gave up ({error}): the learned equation is too stiff or has blown up; "
@@ -355,11 +355,11 @@ class UnrollPlan(NamedTuple):
         begin = 2 * self.n_layers * ((part % self.n_substeps // self.n_repeats) % self.n_blocks)
         return slice(begin, begin + 2 * self.n_layers, 2)
 
-    def block_rows(self, kept: Tensor, block: int) -> Tensor:
+    def block_rows(self, values: Tensor, block: int) -> Tensor:
         """What a block did, in rows, of (part of any step, item, number)."""
         if self.n_blocks > 1:
-            kept = kept.reshape(-1, self.n_blocks, self.n_repeats, *kept.shape[1:])[:, block]
-        return kept.reshape(-1, kept.shape[-1])
+            values = values.reshape(-1, self.n_blocks, self.n_repeats, *values.shape[1:])[:, block]
+        return values.reshape(-1, values.shape[-1])
 
 
 def can_unroll(blocks: Iterable[nn.Module], y: Tensor) -> bool:
@@ -375,8 +375,8 @@ def unroll_states(
     own = [[layer for layer in block.modules() if isinstance(layer, nn.Linear)] for block in blocks]
     walk = UnrollPlan(parts, parts // n_parts, parts // frames, len(own), len(own[0]))
     weights = [number for layers in own for layer in layers for number in (layer.weight, layer.bias)]
-    found: Tensor = _UnrollFunction.apply(walk, y, spans, forcing, *weights)  # type: ignore[no-untyped-call]
-    return found
+    states: Tensor = _UnrollFunction.apply(walk, y, spans, forcing, *weights)  # type: ignore[no-untyped-call]
+    return states
 
 
 class _UnrollFunction(torch.autograd.Function):
@@ -390,13 +390,13 @@ class _UnrollFunction(torch.autograd.Function):
         states = y.new_empty(len(shares) + 1, *y.shape)
         states[0] = y
         widths = [weight.shape[1] for weight in weights[walk.weight_slice(0)]]
-        seen = [y.new_empty(len(shares), len(y), width) for width in widths[1:]]  # what later layers are given
+        layer_inputs = [y.new_empty(len(shares), len(y), width) for width in widths[1:]]  # what later layers are given
         first = states[:-1]
         if forcing is not None:
             first = y.new_empty(len(shares), len(y), widths[0])
             first[..., n_state:] = forcing.transpose(0, 1).repeat_interleave(walk.n_substeps, dim=0)
         maps = [weight.t() if weight.ndim == 2 else weight for weight in weights]
-        places, inputs = states.unbind(0), [one.unbind(0) for one in (first, *seen)]
+        places, inputs = states.unbind(0), [one.unbind(0) for one in (first, *layer_inputs)]
         out = torch.empty_like(y)
         for part, share in enumerate(shares):
             own = walk.weight_slice(part)
@@ -410,21 +410,21 @@ class _UnrollFunction(torch.autograd.Function):
                     after.relu_()
             torch.addcmul(places[part], share, out, out=places[part + 1])
         ctx.walk = walk
-        ctx.save_for_backward(spans, *weights, first, *seen)
+        ctx.save_for_backward(spans, *weights, first, *layer_inputs)
         return states[walk.frame_stride :: walk.frame_stride].transpose(0, 1)
 
     @staticmethod
-    def backward(ctx: Any, *given: Any) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
         walk: UnrollPlan = ctx.walk
-        spans, *kept = ctx.saved_tensors
-        weights, seen = kept[: -walk.n_layers], kept[-walk.n_layers :]
-        back, shares = given[0].transpose(0, 1).unbind(0), _substep_shares(walk, spans)
+        spans, *saved = ctx.saved_tensors
+        weights, layer_inputs = saved[: -walk.n_layers], saved[-walk.n_layers :]
+        back, shares = grad_outputs[0].transpose(0, 1).unbind(0), _substep_shares(walk, spans)
         n_state, y = back[0].shape[1], torch.zeros_like(back[0])
-        forces: Tensor | None = spans.new_zeros(spans.shape[1], len(y), seen[0].shape[2] - n_state)
+        forces: Tensor | None = spans.new_zeros(spans.shape[1], len(y), layer_inputs[0].shape[2] - n_state)
         if not ctx.needs_input_grad[3]:
             forces = None
-        moved = [one.new_empty(*seen[0].shape[:2], len(one)) for one in weights[walk.weight_slice(0)]]
-        inputs, outputs = [one.unbind(0) for one in seen], [one.unbind(0) for one in moved]
+        output_grads = [one.new_empty(*layer_inputs[0].shape[:2], len(one)) for one in weights[walk.weight_slice(0)]]
+        inputs, outputs = [one.unbind(0) for one in layer_inputs], [one.unbind(0) for one in output_grads]
         for part in reversed(range(len(shares))):
             if (part + 1) % walk.frame_stride == 0:
                 y = y + back[part // walk.frame_stride]
@@ -438,7 +438,7 @@ class _UnrollFunction(torch.autograd.Function):
                 forces[part // walk.n_substeps] += first[:, n_state:]
         grads: list[Tensor] = []
         for block in range(walk.n_blocks):
-            for before, after in zip(seen, moved, strict=True):
+            for before, after in zip(layer_inputs, output_grads, strict=True):
                 rows = walk.block_rows(after, block)
                 grads += [rows.t() @ walk.block_rows(before, block), rows.sum(dim=0)]
         return None, y, None, None if forces is None else forces.transpose(0, 1), *grads

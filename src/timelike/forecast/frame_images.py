@@ -30,28 +30,30 @@ def image_rows(
 ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
     """Pictures by the name of their row, (frame, channel, height, width) from 0 to 1, and those of the past."""
     past = to_images(forecast.past[item], value_range, channel, "the past")
-    known = None if truth is None else _truth_images(forecast, item, truth, value_range, channel)
-    rows = {} if known is None else {"truth": known}
+    truth_images = None if truth is None else _truth_images(forecast, item, truth, value_range, channel)
+    rows = {} if truth_images is None else {"truth": truth_images}
     rows |= _choose_samples(
-        _sample_images(forecast, item, value_range, channel), known, judge, forecast.frames_per_step
+        _sample_images(forecast, item, value_range, channel), truth_images, judge, forecast.frames_per_step
     )
     for name, other in _validate_others(others).items():
         if other.samples.shape[1:] != forecast.samples.shape[1:]:
-            came, expected = other.samples.shape[1:], forecast.samples.shape[1:]
-            raise ValueError(f"others[{name!r}] has futures of shape {came}: expected {expected}, of the same pasts")
+            shape, expected = other.samples.shape[1:], forecast.samples.shape[1:]
+            raise ValueError(f"others[{name!r}] has futures of shape {shape}: expected {expected}, of the same pasts")
         samples = _sample_images(other, item, value_range, channel)
-        best = _rank_images(samples, known, judge, forecast.frames_per_step)[0] if known is not None else 0
+        best = (
+            _rank_images(samples, truth_images, judge, forecast.frames_per_step)[0] if truth_images is not None else 0
+        )
         rows[name] = samples[best]
     return rows, past
 
 
 def _validate_others(others: Any) -> Mapping[str, Forecast]:
-    way = "expected forecasts by name, as predict gives them, such as {'Persistence': forecast}"
+    expectation = "expected forecasts by name, as predict gives them, such as {'Persistence': forecast}"
     if not isinstance(others, Mapping):
-        raise TypeError(f"others is a {type(others).__name__}: {way}")
+        raise TypeError(f"others is a {type(others).__name__}: {expectation}")
     for name, other in others.items():
         if not isinstance(other, Forecast):
-            raise TypeError(f"others[{name!r}] is a {type(other).__name__}: {way}")
+            raise TypeError(f"others[{name!r}] is a {type(other).__name__}: {expectation}")
     return others
 
 
@@ -92,12 +94,12 @@ def select_image_channels(frames: NDArray[Any], channel: int | None) -> NDArray[
 def _truth_images(forecast: Forecast, item: int, truth: Any, value_range: float, channel: int | None) -> NDArray[Any]:
     """What really came, at all frames or at whole steps."""
     n_frames, *frame = forecast.samples.shape[2:]
-    found = item_truth(truth, item, len(forecast), tuple(frame))
+    frames = item_truth(truth, item, len(forecast), tuple(frame))
     whole_steps = n_frames // forecast.frames_per_step
-    if found.shape[1:] != tuple(frame) or len(found) not in (n_frames, whole_steps):
+    if frames.shape[1:] != tuple(frame) or len(frames) not in (n_frames, whole_steps):
         lengths = f"{n_frames}" if n_frames == whole_steps else f"{n_frames} or, at whole steps, {whole_steps}"
-        raise ValueError(f"truth has shape {found.shape}: expected {lengths} frames of shape {tuple(frame)}")
-    return to_images(found, value_range, channel, "truth")
+        raise ValueError(f"truth has shape {frames.shape}: expected {lengths} frames of shape {tuple(frame)}")
+    return to_images(frames, value_range, channel, "truth")
 
 
 def _sample_images(forecast: Forecast, item: int, value_range: float, channel: int | None) -> NDArray[Any]:
@@ -107,19 +109,21 @@ def _sample_images(forecast: Forecast, item: int, value_range: float, channel: i
 
 
 def _choose_samples(
-    samples: NDArray[Any], known: NDArray[Any] | None, judge: RankingScore, between: int
+    samples: NDArray[Any], truth_images: NDArray[Any] | None, judge: RankingScore, between: int
 ) -> dict[str, NDArray[Any]]:
     if len(samples) == 1:
         return {"forecast": samples[0]}
-    if known is None:
+    if truth_images is None:
         return {f"sample {i + 1}": sample for i, sample in enumerate(samples[:_MAX_SAMPLES])}
-    order = _rank_images(samples, known, judge, between)
+    order = _rank_images(samples, truth_images, judge, between)
     return {f"best of {len(samples)}": samples[order[0]], f"worst of {len(samples)}": samples[order[-1]]}
 
 
-def _rank_images(samples: NDArray[Any], known: NDArray[Any], judge: RankingScore, between: int) -> NDArray[np.int64]:
+def _rank_images(
+    samples: NDArray[Any], truth_images: NDArray[Any], judge: RankingScore, between: int
+) -> NDArray[np.int64]:
     """Samples from the best to the worst, by frames of which the truth is known."""
     if len(samples) == 1:
         return np.zeros(1, np.int64)
-    there = samples if len(known) == samples.shape[1] else samples[:, between - 1 :: between]
-    return rank_samples(known[None], there[:, None], judge[0], higher_is_better=judge[1])[:, 0]
+    samples_at_truth = samples if len(truth_images) == samples.shape[1] else samples[:, between - 1 :: between]
+    return rank_samples(truth_images[None], samples_at_truth[:, None], judge[0], higher_is_better=judge[1])[:, 0]

@@ -135,8 +135,8 @@ class LatentForecaster(Forecaster, Trained):
 
     def _choose_codec(self) -> Codec:
         """Which networks: as given, or those that the frames call for."""
-        shape, given = self.cells_.frame, type(self).codec.check(self.codec, "codec")
-        codec: Codec = given.choose(shape) if isinstance(given, Auto) else given
+        shape, option = self.cells_.frame, type(self).codec.check(self.codec, "codec")
+        codec: Codec = option.choose(shape) if isinstance(option, Auto) else option
         if codec.takes_images and not is_image(shape):
             raise ValueError(
                 f"codec={self.codec!r:.60} is for images, and X has frames of shape {self.frame_}: expected (channel, "
@@ -159,9 +159,9 @@ class LatentForecaster(Forecaster, Trained):
     def _fit_cell_scaler(self, sequences: Sequences) -> ChannelScaler:
         """One mean and deviation for all cells of a channel, given as rows of cells."""
         whole = sequences._with_values(self.cells_.to_frames(sequences.values))
-        found = ChannelScaler.per_channel(whole)
-        there = self.cells_.valid_mask.ravel()
-        return ChannelScaler(found.mean.ravel()[there], found.scale.ravel()[there])
+        scaler = ChannelScaler.per_channel(whole)
+        valid_cells = self.cells_.valid_mask.ravel()
+        return ChannelScaler(scaler.mean.ravel()[valid_cells], scaler.scale.ravel()[valid_cells])
 
     def _pack_frames(self, sequences: Sequences, name: str = "X") -> PackedFrames:
         """Standardized frames, with what is known and the clock, as tensors."""
@@ -169,12 +169,12 @@ class LatentForecaster(Forecaster, Trained):
         if self.cells_.is_masked and self._uses_images():
             frames = frames._with_values(np.where(self.cells_.valid_mask, frames.values, self.scaler_.mean))
         ready = self.scaler_.transform(frames, name).values
-        covariates, known = self.cells_.covariates(sequences), None
+        covariates, scaled_covariates = self.cells_.covariates(sequences), None
         if covariates is not None:
             assert self.known_scaler_ is not None
-            known = torch.from_numpy(np.array(self.known_scaler_.transform(covariates, name).values))
+            scaled_covariates = torch.from_numpy(np.array(self.known_scaler_.transform(covariates, name).values))
         spans = torch.from_numpy(step_spans(sequences, self.step_duration_))
-        return PackedFrames(torch.from_numpy(np.array(ready)), known, spans, sequences.lengths)
+        return PackedFrames(torch.from_numpy(np.array(ready)), scaled_covariates, spans, sequences.lengths)
 
     def _split_validation(self, sequences: Sequences, length: int) -> tuple[Sequences, Sequences | None]:
         """What is learned from and what is held out: whole sequences, where there are enough of them."""
@@ -206,14 +206,14 @@ class LatentForecaster(Forecaster, Trained):
         return int(self.conditioning) + 1
 
     def _make_source_sampler(self, source: Any) -> Callable[[np.random.Generator], PackedFrames]:
-        def drawn(rng: np.random.Generator) -> PackedFrames:
+        def sample_frames(rng: np.random.Generator) -> PackedFrames:
             sequences = sample_source(source, rng)
             self._refuse_frame(sequences.frame, "what the source X gave")
             self.cells_.validate(sequences, "what the source X gave")
             self._refuse_out_of_range(sequences, "what the source X gave")
             return self._pack_frames(sequences)
 
-        return drawn
+        return sample_frames
 
     def _default_steps(self, objective: Objective) -> int:
         return self._default_budget.steps(max(1, int(objective.n_batches() or 1)))  # of whole batches
@@ -241,14 +241,14 @@ class LatentForecaster(Forecaster, Trained):
         sequences, need = self._validate_full_sequences(X, name), self._min_past_steps() if need is None else need
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
-            had = f"{describe_item(sequences, item)} has {format_count(sequences.lengths[item], 'time step')}"
-            raise ValueError(f"{name}: {had}: expected at least {need}{self._single_input_hint(X, sequences)}")
+            description = f"{describe_item(sequences, item)} has {format_count(sequences.lengths[item], 'time step')}"
+            raise ValueError(f"{name}: {description}: expected at least {need}{self._single_input_hint(X, sequences)}")
         return sequences
 
     def _validate_past(self, past: Any, name: str = "past") -> Sequences:
-        found = super()._validate_past(past, name)
-        self._refuse_out_of_range(found, name)
-        return found
+        sequences = super()._validate_past(past, name)
+        self._refuse_out_of_range(sequences, name)
+        return sequences
 
     def _validate_swap_pair(self, content_of: Any, dynamics_of: Any) -> tuple[Sequences, Sequences]:
         """Pasts whose contents and motions change places, as many of the one as of the other."""
@@ -264,9 +264,9 @@ class LatentForecaster(Forecaster, Trained):
         return contents, dynamics
 
     def _validate_full_sequences(self, X: Any, name: str = "X") -> Sequences:
-        found = super()._validate_full_sequences(X, name)
-        self._refuse_out_of_range(found, name)
-        return found
+        sequences = super()._validate_full_sequences(X, name)
+        self._refuse_out_of_range(sequences, name)
+        return sequences
 
     def _refuse_out_of_range(self, sequences: Sequences, name: str) -> None:
         if not self.uses_sigmoid_:

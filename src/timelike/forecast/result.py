@@ -129,13 +129,13 @@ class Forecast:
         interval, and so does a forecast that has none.
         """
         item = self._check_item(item)
-        known = self._truth_channel(truth, channel, item)
+        truth_values = self._truth_channel(truth, channel, item)
         if len(self.samples.shape) > 4:
             from ..plotting.maps import plot_field_strips
 
             rows = {"forecast": self.mean[item][:, channel]}
-            if known is not None:
-                rows = {"truth": known, **rows, "difference": rows["forecast"] - known}
+            if truth_values is not None:
+                rows = {"truth": truth_values, **rows, "difference": rows["forecast"] - truth_values}
             return plot_field_strips(rows, past=self.past[item][:, channel])
         from ..plotting.forecasts import plot_fan
 
@@ -146,7 +146,7 @@ class Forecast:
             self.past[item][:, channel],
             self.mean[item][:, channel],
             band,
-            truth=known,
+            truth=truth_values,
             times=self._time_axes(item),
             level=level,
             name="" if self.channel_names is None else self.channel_names[channel],
@@ -157,11 +157,11 @@ class Forecast:
         from ..plotting.animations import animate_frames, animate_line
 
         item = self._check_item(item)
-        known = self._truth_channel(truth, channel, item)
+        truth_values = self._truth_channel(truth, channel, item)
         past, future = self.past[item][:, channel], self.mean[item][:, channel]
         if len(self.samples.shape) > 4:
-            return animate_frames(past, future, path, truth=known, rate=rate)
-        return animate_line(past, future, path, truth=known, rate=rate)
+            return animate_frames(past, future, path, truth=truth_values, rate=rate)
+        return animate_line(past, future, path, truth=truth_values, rate=rate)
 
     def plot_images(
         self,
@@ -218,7 +218,7 @@ class Forecast:
         truth: Any,
         judge: RankingScore,
         others: Mapping[str, Forecast] | None,
-        seen: tuple[float, int | None],
+        range_and_channel: tuple[float, int | None],
     ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
         """What `plot_images` and `animate_images` show of an item, and its past.
 
@@ -226,7 +226,9 @@ class Forecast:
         """
         from .frame_images import image_rows
 
-        return image_rows(self, self._check_item(item), truth, judge, {} if others is None else others, *seen)
+        return image_rows(
+            self, self._check_item(item), truth, judge, {} if others is None else others, *range_and_channel
+        )
 
     def _truth_channel(self, truth: Any, channel: int, item: int) -> NDArray[Any] | None:
         """One channel of what really came, (step, …)."""
@@ -234,10 +236,12 @@ class Forecast:
         check_position(channel, "channel", frame[0], "channel")
         if truth is None:
             return None
-        found = item_truth(truth, item, len(self), tuple(frame))
-        if found.shape != (n_steps, *frame):
-            raise ValueError(f"truth has shape {found.shape}: expected {(n_steps, *frame)}, as the forecast of an item")
-        return np.asarray(found[:, channel])
+        frames = item_truth(truth, item, len(self), tuple(frame))
+        if frames.shape != (n_steps, *frame):
+            raise ValueError(
+                f"truth has shape {frames.shape}: expected {(n_steps, *frame)}, as the forecast of an item"
+            )
+        return np.asarray(frames[:, channel])
 
     def _check_item(self, item: int) -> int:
         return check_position(item, "item", len(self), "future")

@@ -48,9 +48,9 @@ class SwapGrid:
         self, *, steps: Sequence[int] | None = None, value_range: float = 1.0, channel: int | None = None
     ) -> Figure:
         """Contents at the left, motions above, and the futures that have both, `steps` some steps (the first is 1)."""
-        from ..plotting import image_grids as drawn
+        from ..plotting import image_grids
 
-        return drawn.plot_swaps(
+        return image_grids.plot_swaps(
             *self._to_images(value_range, channel), at=_validate_steps(steps, self.futures.shape[2])
         )
 
@@ -75,10 +75,10 @@ def _validate_steps(steps: Any, length: int) -> list[int]:
         return [int(step) for step in np.unique(np.linspace(1, length, min(_N_SHOWN_STEPS, length)).round())]
     if isinstance(steps, str) or count_axes(steps) != 1:
         raise TypeError(f"steps={steps!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
-    chosen = [check_int(step, "steps", 1) for step in steps]
-    if not chosen or max(chosen) > length:
-        raise ValueError(f"steps={chosen}: expected steps from 1 to {length}")
-    return chosen
+    selection = [check_int(step, "steps", 1) for step in steps]
+    if not selection or max(selection) > length:
+        raise ValueError(f"steps={selection}: expected steps from 1 to {length}")
+    return selection
 
 
 def swap_grid(
@@ -107,23 +107,23 @@ def swap_grid(
     """
     if not hasattr(model, "swap"):
         raise TypeError(f"model is a {type(model).__name__}, which does not swap: expected a fitted SRVP or Separation")
-    looks, moves = (
-        given if isinstance(given, Sequences) else as_sequences(given, name)
-        for given, name in ((contents, "contents"), (motions, "motions"))
+    content_pasts, motion_pasts = (
+        collection if isinstance(collection, Sequences) else as_sequences(collection, name)
+        for collection, name in ((contents, "contents"), (motions, "motions"))
     )
     seed = int(check_random_state(random_state).integers(2**31))
     rows = [
-        model.swap(looks[np.full(len(moves), i)], moves, horizon, random_state=seed).samples[0]
-        for i in range(len(looks))
+        model.swap(content_pasts[np.full(len(motion_pasts), i)], motion_pasts, horizon, random_state=seed).samples[0]
+        for i in range(len(content_pasts))
     ]
     futures = np.stack(rows)
     if truth is None:
-        above = model.predict(moves, horizon, random_state=seed).samples[0]
+        above = model.predict(motion_pasts, horizon, random_state=seed).samples[0]
     else:
         above = validate_truth(truth)[:, : futures.shape[2]]
         if above.shape != futures.shape[1:]:
             raise ValueError(f"truth has shape {above.shape}: expected {futures.shape[1:]}, a future of each motion")
-    return SwapGrid(contents=looks, motions=moves, futures=futures, truth=above)
+    return SwapGrid(contents=content_pasts, motions=motion_pasts, futures=futures, truth=above)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -139,9 +139,9 @@ class LatentInterpolation:
 
     def plot(self, *, value_range: float = 1.0, channel: int | None = None) -> Figure:
         """Every sequence as one picture with the path of what moves in it, from a at the left to b at the right."""
-        from ..plotting import image_grids as drawn
+        from ..plotting import image_grids
 
-        return drawn.plot_trails(self._labelled_images(value_range, channel))
+        return image_grids.plot_trails(self._labelled_images(value_range, channel))
 
     def animate(
         self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
@@ -181,6 +181,6 @@ def latent_interpolation(model: Any, a: Any, b: Any, steps: int = 6) -> LatentIn
     """
     if not hasattr(model, "interpolate"):
         raise TypeError(f"model is a {type(model).__name__}, which does not interpolate: expected a fitted SRVP")
-    found = model.interpolate(a, b, steps)
-    ends = Sequences([one[0] if count_axes(one) > 1 + len(found.frame) else one for one in (a, b)])
-    return LatentInterpolation(sequences=found, ends=ends)
+    interpolated = model.interpolate(a, b, steps)
+    ends = Sequences([one[0] if count_axes(one) > 1 + len(interpolated.frame) else one for one in (a, b)])
+    return LatentInterpolation(sequences=interpolated, ends=ends)

@@ -26,20 +26,20 @@ _RATE_FACTOR = 1.01  # by which factor frame rates may differ
 _MAX_LISTED = 5  # sequences that a warning names
 
 
-def refuse_time_indexed_table(given: Any, name: str) -> None:
+def refuse_time_indexed_table(value: Any, name: str) -> None:
     """An error for a table whose rows are times: elsewhere a row of a table is a sequence."""
-    if getattr(getattr(getattr(given, "index", None), "dtype", None), "kind", "") == "M":
+    if getattr(getattr(getattr(value, "index", None), "dtype", None), "kind", "") == "M":
         raise TypeError(
             f"{name} is a table whose rows are times: expected sequences; one series is Sequences([table.to_numpy()], "
             "times=[table.index], channel_names=table.columns), and Sequences.from_frame reads long tables"
         )
 
 
-def refuse_single_steps(sequences: Sequences, given: Any, who: str, call: str) -> None:
+def refuse_single_steps(sequences: Sequences, value: Any, who: str, call: str) -> None:
     """An error where no sequence has a second step: there is no next step to learn from."""
     if sequences.lengths.max() == 1:
-        shape = getattr(given, "shape", None)
-        shape = (len(sequences), 1, *sequences.frame) if isinstance(given, Sequences) or not shape else tuple(shape)
+        shape = getattr(value, "shape", None)
+        shape = (len(sequences), 1, *sequences.frame) if isinstance(value, Sequences) or not shape else tuple(shape)
         axes = "(item, time)" if len(shape) == 2 else "(item, time, channel)"
         raise ValueError(
             f"X has shape {shape} and is read as {axes}: {format_count(len(sequences), 'sequence')} of 1 time step "
@@ -61,13 +61,13 @@ def warn_of_short_sequences(sequences: Sequences, least: int, who: str) -> None:
     """A warning of sequences that nothing can be learned from, since nothing follows what is looked at."""
     short = np.flatnonzero(sequences.lengths < least)
     if len(short):
-        told = [
+        descriptions = [
             f"{describe_item(sequences, item)} has {sequences.lengths[item]}" for item in short[:_MAX_LISTED].tolist()
         ]
-        told += [f"{len(short) - _MAX_LISTED} others"] if len(short) > _MAX_LISTED else []
+        descriptions += [f"{len(short) - _MAX_LISTED} others"] if len(short) > _MAX_LISTED else []
         warnings.warn(
             f"{len(short)} of {len(sequences)} sequences of X are not learned from, as {who} needs at least {least} "
-            f"time steps: {', '.join(told)}; leave them out, or choose a smaller conditioning",
+            f"time steps: {', '.join(descriptions)}; leave them out, or choose a smaller conditioning",
             stacklevel=find_stack_level(),
         )
 
@@ -102,29 +102,33 @@ def refuse_huge(sequences: Sequences, name: str) -> None:
 
 def sample_source(source: Any, rng: np.random.Generator) -> Sequences:
     """Sequences from a source, which must give some."""
-    drawn = source(rng)
-    if not isinstance(drawn, Sequences):
-        raise TypeError(f"the source X gave a {type(drawn).__name__}: expected Sequences")
-    return drawn
+    sequences = source(rng)
+    if not isinstance(sequences, Sequences):
+        raise TypeError(f"the source X gave a {type(sequences).__name__}: expected Sequences")
+    return sequences
 
 
 def validate_known(
-    known: Any, cells: Cells, channels: KnownChannels, past: Sequences, horizon: int, who: str
+    known_covariates: Any, cells: Cells, channels: KnownChannels, past: Sequences, horizon: int, who: str
 ) -> NDArray[np.float64] | None:
     """The channels known in advance over the horizon, (item, horizon, channel)."""
     count = len(cells.known_channels)
     if count == 0:
-        if known is not None:
+        if known_covariates is not None:
             raise ValueError(
                 f"known_covariates is given, but this {who} was fitted without known_channels: leave it out"
             )
         return None
-    if known is None:
+    if known_covariates is None:
         raise ValueError(
             f"known_covariates=None: this {who} was fitted with known_channels={list(channels or ())!r}; give their "
             f"values over the horizon, (item, {horizon}, {count})"
         )
-    ahead = known if isinstance(known, Sequences) else as_sequences(validate_estimator_input(known), "known_covariates")
+    ahead = (
+        known_covariates
+        if isinstance(known_covariates, Sequences)
+        else as_sequences(validate_estimator_input(known_covariates), "known_covariates")
+    )
     ahead.refuse_missing(who, "known_covariates")
     if ahead.frame != (count,) or len(ahead) != len(past) or ahead.lengths.min() < horizon:
         raise ValueError(
@@ -178,10 +182,10 @@ def find_unequal_rates(sequences: Sequences) -> tuple[tuple[int, float], tuple[i
 
 def warn_of_unequal_rates(sequences: Sequences, who: str) -> bool:
     """A warning of clips whose frame rates differ, to a method that counts steps; whether there was one."""
-    found = find_unequal_rates(sequences)
-    if found is None:
+    rates = find_unequal_rates(sequences)
+    if rates is None:
         return False
-    (fast, short), (slow, long) = found
+    (fast, short), (slow, long) = rates
     warnings.warn(
         f"X has timestamps {short:.4g} apart in {describe_item(sequences, fast)} and {long:.4g} apart in "
         f"{describe_item(sequences, slow)}, and to {who} a step is a step: resample(rate={1 / long:.4g}) makes them "

@@ -27,8 +27,8 @@ def select_windows(sequences: Sequences, need: int, horizon: int, most: int) -> 
         np.flatnonzero(sequences.lengths[item] - origin >= horizon), min(_MIN_FULL_WINDOWS, -(-most // 2))
     )
     others = thin_evenly(np.arange(len(item)), most - len(whole))
-    chosen = np.union1d(whole, others) if most < len(item) else np.arange(len(item))
-    return windows_at_origins(sequences, item[chosen], origin[chosen])
+    selection = np.union1d(whole, others) if most < len(item) else np.arange(len(item))
+    return windows_at_origins(sequences, item[selection], origin[selection])
 
 
 def calibration_horizons(horizon: int) -> list[int]:
@@ -37,10 +37,10 @@ def calibration_horizons(horizon: int) -> list[int]:
     >>> calibration_horizons(20)
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 20]
     """
-    found = [horizon]
-    while found[-1] > 1:
-        found.append(min(found[-1] - 1, -(-4 * found[-1] // 5)))
-    return found[::-1]
+    horizons = [horizon]
+    while horizons[-1] > 1:
+        horizons.append(min(horizons[-1] - 1, -(-4 * horizons[-1] // 5)))
+    return horizons[::-1]
 
 
 def _all_origins(sequences: Sequences, need: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -66,11 +66,11 @@ def windows_at_origins(sequences: Sequences, item: NDArray[Any], origin: NDArray
 
 def futures_after(frames: Sequences, windows: ForecastWindows, horizon: int) -> NDArray[Any]:
     """What came after every window, (window, horizon, *frame); NaN after the end of its sequence."""
-    base, first, left, steps = _steps_after(frames, windows, horizon)
-    found: NDArray[Any] = base[first + np.minimum(steps, left - 1)]
-    found = found.astype(arrays.dtype_with_fill(frames.dtype, np.nan), copy=False)
-    found[steps >= left] = np.nan
-    return found
+    base, first, lengths, steps = _steps_after(frames, windows, horizon)
+    futures: NDArray[Any] = base[first + np.minimum(steps, lengths - 1)]
+    futures = futures.astype(arrays.dtype_with_fill(frames.dtype, np.nan), copy=False)
+    futures[steps >= lengths] = np.nan
+    return futures
 
 
 def known_futures_after(
@@ -80,8 +80,8 @@ def known_futures_after(
     covariates = cells.covariates(sequences)
     if covariates is None:
         return None
-    base, first, left, steps = _steps_after(covariates, windows, horizon)
-    return np.asarray(base[first + np.minimum(steps, left - 1)], np.float64)
+    base, first, lengths, steps = _steps_after(covariates, windows, horizon)
+    return np.asarray(base[first + np.minimum(steps, lengths - 1)], np.float64)
 
 
 def _steps_after(frames: Sequences, windows: ForecastWindows, horizon: int) -> tuple[NDArray[Any], ...]:
@@ -122,10 +122,10 @@ def months_per_step(sequences: Sequences) -> int:
     """How many months lie between two steps, in all sequences; 0 where steps are not of whole months."""
     if sequences.times is None or sequences.lengths.max() < _MIN_TIMESTAMPS:
         return 0
-    found = {
+    month_steps = {
         find_month_step(sequences.times[begin:end]) for begin, end in pairwise(sequences.offsets) if end - begin > 1
     }
-    only = found.pop() if len(found) == 1 else None
+    only = month_steps.pop() if len(month_steps) == 1 else None
     return 0 if only is None else only[0]
 
 
@@ -141,24 +141,24 @@ def future_times(times: NDArray[Any], step: float, months: int, n_steps: int, fr
     array(['2024-03-31', '2024-04-30'], dtype='datetime64[D]')
     """
     _refuse_beyond_2262(times[-1], step, n_steps)
-    shares = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
-    found = find_month_step(times)
-    if found is None or (found[0] != months and len(times) < _MIN_TIMESTAMPS):
-        return timestamps.add_elapsed(times[-1], step * shares)
-    n_months, ends = found
+    fractions = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
+    month_step = find_month_step(times)
+    if month_step is None or (month_step[0] != months and len(times) < _MIN_TIMESTAMPS):
+        return timestamps.add_elapsed(times[-1], step * fractions)
+    n_months, ends = month_step
     first = times[-1].astype("M8[M]") + ends
     grid = first + n_months * np.arange(n_steps + 1)
     stamps = grid.astype("M8[ns]") + (times[-1] - first)
-    before = np.ceil(shares - 1e-9).astype(np.int64) - 1
-    gaps = (stamps[before + 1] - stamps[before]).astype(np.float64) * (shares - before)
+    before = np.ceil(fractions - 1e-9).astype(np.int64) - 1
+    gaps = (stamps[before + 1] - stamps[before]).astype(np.float64) * (fractions - before)
     return np.asarray(stamps[before] + gaps.round().astype("m8[ns]"))
 
 
 def _refuse_beyond_2262(last: Any, step: float, n_steps: int) -> None:
     """Dates are counted in nanoseconds, and end in 2262."""
     if isinstance(last, np.datetime64):
-        left = (np.datetime64("2262-04-01", "s") - last.astype("M8[s]")).astype(np.int64)
-        if step * n_steps > left:
+        seconds_left = (np.datetime64("2262-04-01", "s") - last.astype("M8[s]")).astype(np.int64)
+        if step * n_steps > seconds_left:
             raise ValueError(
                 f"horizon={n_steps} goes on from {last.astype('M8[D]')} to beyond the year 2262, where dates end: use "
                 "numbers as times, such as years, or a shorter horizon"

@@ -269,8 +269,12 @@ class Backtest:
         both = self.scores, self._get_scores(reference)
         sides = [side[name] if h is None else _mean_column(side[name], h) for side in both]
         perfect = self.perfect_scores[name]
-        drawn = [self._bootstrap.means(values) for values in sides]
-        draws = None if drawn[0] is None else np.asarray(scoring.skill(drawn[0], drawn[1], perfect=perfect))
+        resampled_means = [self._bootstrap.means(values) for values in sides]
+        draws = (
+            None
+            if resampled_means[0] is None
+            else np.asarray(scoring.skill(resampled_means[0], resampled_means[1], perfect=perfect))
+        )
         mean = np.asarray(scoring.skill(sides[0].mean(axis=0), sides[1].mean(axis=0), perfect=perfect))
         return StepScores(mean, *self._bootstrap.bounds(draws, len(mean)))
 
@@ -325,9 +329,9 @@ class Backtest:
         sides = self._method_names()
         names = dict.fromkeys(name for method in sides.values() for name in self._get_scores(method))
         return [
-            self._row_cells(name, called, method, skills)
+            self._row_cells(name, label, method, skills)
             for name in names
-            for called, method in sides.items()
+            for label, method in sides.items()
             if name in self._get_scores(method)
         ]
 
@@ -341,11 +345,11 @@ class Backtest:
         except ValueError:
             return {}
 
-    def _row_cells(self, name: str, called: str, method: str, skills: list[dict[str, Interval]]) -> list[str]:
+    def _row_cells(self, name: str, label: str, method: str, skills: list[dict[str, Interval]]) -> list[str]:
         values = self._get_scores(method)[name].mean(axis=0)
         steps = [f"{values[step - 1]:.4g}" for step in self._shown_steps()]
         better = [_format_interval(one[name]) if method == "model" and name in one else "" for one in skills]
-        return [name, called, *steps, _format_interval(self.mean_to_step(method=method)[name]), *better]
+        return [name, label, *steps, _format_interval(self.mean_to_step(method=method)[name]), *better]
 
     def _summary_lines(self) -> list[str]:
         n_items = len(np.unique(self.item))
@@ -369,9 +373,7 @@ class Backtest:
         sides = self._method_names().items()
         curves = {
             name: {
-                called: self.per_step(name, method=method)
-                for called, method in sides
-                if name in self._get_scores(method)
+                label: self.per_step(name, method=method) for label, method in sides if name in self._get_scores(method)
             }
             for name in names
         }
@@ -388,8 +390,8 @@ class Backtest:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything, as text; written to a file where one is named. A score that is no number is null."""
-        held = {name: value for name, value in vars(self).items() if name[0] != "_"}
-        return write_json({"format": _FORMAT} | held, path, nan=None)
+        public_fields = {name: value for name, value in vars(self).items() if name[0] != "_"}
+        return write_json({"format": _FORMAT} | public_fields, path, nan=None)
 
     @classmethod
     def from_json(cls, source: str | Path) -> Backtest:
@@ -458,7 +460,7 @@ class _BacktestRun:
 
     def run(self, step: int, show_progress: bool | None) -> Backtest:
         """Everything that was finished."""
-        began, stopped = time.monotonic(), []
+        began, stop_notes = time.monotonic(), []
         with (
             ProgressMeter(len(self.plan.origins.item), show_progress, name="backtest", unit="window") as bar,
             immediate_interrupts(),
@@ -470,8 +472,8 @@ class _BacktestRun:
             except KeyboardInterrupt:
                 if not self.part_scores:
                     raise
-                stopped = [f"stopped by Ctrl-C after {len(self.part_scores)} of {len(self.parts)} parts"]
-        return self._make_result(step, stopped, time.monotonic() - began)
+                stop_notes = [f"stopped by Ctrl-C after {len(self.part_scores)} of {len(self.parts)} parts"]
+        return self._make_result(step, stop_notes, time.monotonic() - began)
 
     def _split_parts(self) -> Iterator[Ids]:
         """Windows that are answered together: of one cut where models are fitted again, one after the other."""
@@ -521,18 +523,18 @@ class _BacktestRun:
             if "crps" in scores and side.n_futures == 1:
                 why = "" if hasattr(side.model, "calibration_") else " and no calibration"
                 yield f"{side.name} has one future{why}: its CRPS is its absolute error"
-        unsaid = [name for name, one in self.score_functions.items() if not is_own_score(name, one)]
+        unranked_scores = [name for name, one in self.score_functions.items() if not is_own_score(name, one)]
         if len(self.sides) > 1 and (
-            unsaid := [name for name in unsaid if name not in perfect_scores(self.score_functions)]
+            unranked_scores := [name for name in unranked_scores if name not in perfect_scores(self.score_functions)]
         ):
-            yield f"there is no skill by {', '.join(unsaid)}, which does not say what a perfect forecast has"
+            yield f"there is no skill by {', '.join(unranked_scores)}, which does not say what a perfect forecast has"
 
-    def _make_result(self, step: int, stopped: list[str], seconds: float) -> Backtest:
+    def _make_result(self, step: int, stop_notes: list[str], seconds: float) -> Backtest:
         rows = np.concatenate([self.parts[number] for number in self.part_scores])
         order = np.argsort(rows, kind="stable")  # parts of one cut hold windows of many sequences
         origins = Origins(*(part[rows[order]] for part in self.plan.origins))
         merged = [self._merge_scores(side, order) for side in range(len(self.sides))]
-        units, drawn = _resampling_units(self.sequences)
+        units, unit_name = _resampling_units(self.sequences)
         return Backtest(
             model=self.sides[0].name,
             horizon=self.request.horizon,
@@ -542,12 +544,12 @@ class _BacktestRun:
             item=origins.item,
             origin=origins.origin,
             unit=units[origins.item],
-            unit_name=drawn,
+            unit_name=unit_name,
             scores=merged[0],
             references={side.name: one for side, one in zip(self.sides[1:], merged[1:], strict=True)},
             perfect_scores=perfect_scores(self.score_functions),
             fit_description=self._describe_fit(),
-            notes=(*self._notes(merged), *stopped),
+            notes=(*self._notes(merged), *stop_notes),
             seed=self.store.seed,
             seconds=seconds,
         )

@@ -48,8 +48,8 @@ class BlockBootstrap(NamedTuple):
         free = self.n_resampled - 1
         rest = ndtr(-math.sqrt(self.n_resampled / free) * stdtrit(free, (1 + confidence) / 2))
         low, high = np.full((2, n_columns), np.nan)
-        there = ~np.isnan(draws).all(axis=0)  # a skill may have no number
-        low[there], high[there] = np.nanquantile(draws[:, there], [rest, 1 - rest], axis=0)
+        has_values = ~np.isnan(draws).all(axis=0)  # a skill may have no number
+        low[has_values], high[has_values] = np.nanquantile(draws[:, has_values], [rest, 1 - rest], axis=0)
         return low, high
 
 
@@ -78,9 +78,9 @@ def _block_counts(n_windows: int, size: int, rng: np.random.Generator) -> NDArra
     """How often each window is in blocks that begin anywhere, as many as fill the windows; the last is cut off."""
     times = _n_resamples(n_windows)
     starts = rng.integers(n_windows - size + 1, size=(times, -(-n_windows // size)))
-    drawn = (starts[:, :, None] + np.arange(size)).reshape(times, -1)[:, :n_windows]
+    window_ids = (starts[:, :, None] + np.arange(size)).reshape(times, -1)[:, :n_windows]
     counts = np.zeros((times, n_windows), np.int64)
-    np.add.at(counts, (np.arange(times)[:, None], drawn), 1)
+    np.add.at(counts, (np.arange(times)[:, None], window_ids), 1)
     return counts
 
 

@@ -62,38 +62,40 @@ class EvaluatedModel:
         self.is_prefitted = model.__sklearn_is_fitted__()
         self.notes: list[str] = []
         self.chosen_options: dict[str, Any] = {}
-        chosen = [option for option in getattr(model, "_auto_options", ()) if getattr(model, option) is None]
-        if refit and chosen:
-            self.notes.append(f"copies of {name} keep the {' and '.join(chosen)} that the first one chose")
+        auto_options = [option for option in getattr(model, "_auto_options", ()) if getattr(model, option) is None]
+        if refit and auto_options:
+            self.notes.append(f"copies of {name} keep the {' and '.join(auto_options)} that the first one chose")
         self._current: tuple[Any, Forecaster] | None = None
         self._rolling_forecasts: NDArray[Any] | None = None
         self.has_intervals, self.n_futures = self._resolve_spread()
 
     def _resolve_spread(self) -> tuple[bool, int]:
         """Whether it has intervals, and how many futures; notes say why not, where it was calibrated."""
-        drawn = self.request.n_samples if self.model._is_probabilistic else 1
+        n_draws = self.request.n_samples if self.model._is_probabilistic else 1
         if not hasattr(self.model, "calibration_"):
-            return self._has_enough_samples(drawn), drawn
+            return self._has_enough_samples(n_draws), n_draws
         if self.refit:
             self.notes.append(f"{self.name} was calibrated, and copies that are fitted again are not")
-            return self._has_enough_samples(drawn), drawn
-        lacks = self._calibration_shortage(0.5)  # without any errors of the last step none can be drawn either
-        if lacks is None and self.request.ensemble:
-            drawn = self.request.n_samples
-        lacks = lacks or next(filter(None, map(self._calibration_shortage, tail_quantiles(self.request.level))), None)
-        if lacks is not None:
-            self.notes.append(f"{self.name} has no intervals: {lacks}")
-        return lacks is None, drawn
+            return self._has_enough_samples(n_draws), n_draws
+        shortage = self._calibration_shortage(0.5)  # without any errors of the last step none can be drawn either
+        if shortage is None and self.request.ensemble:
+            n_draws = self.request.n_samples
+        shortage = shortage or next(
+            filter(None, map(self._calibration_shortage, tail_quantiles(self.request.level))), None
+        )
+        if shortage is not None:
+            self.notes.append(f"{self.name} has no intervals: {shortage}")
+        return shortage is None, n_draws
 
-    def _has_enough_samples(self, drawn: int) -> bool:
+    def _has_enough_samples(self, n_draws: int) -> bool:
         """Whether samples tell the ends of intervals; a note where there are several, and too few."""
         need = max(min_windows(q) for q in tail_quantiles(self.request.level))
-        if 1 < drawn < need:
+        if 1 < n_draws < need:
             self.notes.append(
-                f"{self.name} has no intervals: {drawn} samples say nothing about those of level "
+                f"{self.name} has no intervals: {n_draws} samples say nothing about those of level "
                 f"{self.request.level:g}, which take n_samples={need} or more"
             )
-        return drawn > 1 and drawn >= need
+        return n_draws > 1 and n_draws >= need
 
     def _calibration_shortage(self, q: float) -> str | None:
         """What calibration lacks for a quantile over the whole horizon."""
@@ -147,8 +149,8 @@ class EvaluatedModel:
         try:
             return model.fit(sequences_before(self.sequences, cut))
         except ValueError as error:
-            way = "if that is too little, leave short sequences out or ask for fewer windows"
-            error.add_note(f"backtest: {self.name} was to be fitted on {describe_cut(self.sequences, cut)}; {way}")
+            remedy = "if that is too little, leave short sequences out or ask for fewer windows"
+            error.add_note(f"backtest: {self.name} was to be fitted on {describe_cut(self.sequences, cut)}; {remedy}")
             raise
 
     # --- forecasting -------------------------------------------------------------------------------------------------
@@ -213,8 +215,8 @@ def validate_model(model: Any, X: Any) -> tuple[Sequences, Cells]:
 def parse_baselines(baseline: Any) -> list[Forecaster]:
     """Words and forecasters, one or several, as forecasters."""
     several = not isinstance(baseline, str | Forecaster) and isinstance(baseline, Iterable)
-    given = [] if baseline is None else list(baseline) if several else [baseline]
-    return [_parse_baseline(one) for one in given]
+    entries = [] if baseline is None else list(baseline) if several else [baseline]
+    return [_parse_baseline(one) for one in entries]
 
 
 def _parse_baseline(one: Any) -> Forecaster:
@@ -278,9 +280,9 @@ def _refuse_mask_mismatch(baseline: Forecaster, model_input: ModelInput, cells: 
         return
     baseline._validate_full_sequences(model_input.sequences)
     mask, channels = baseline.cells_.valid_mask, model_input.channels
-    lacking = int((cells.valid_mask & ~(mask if channels is None else mask[channels])).sum())
-    if lacking:
+    n_masked = int((cells.valid_mask & ~(mask if channels is None else mask[channels])).sum())
+    if n_masked:
         raise ValueError(
-            f"baseline: {type(baseline).__name__} was fitted with {lacking} masked cells that the model forecasts: fit "
-            "both on sequences with the same mask"
+            f"baseline: {type(baseline).__name__} was fitted with {n_masked} masked cells that the model forecasts: "
+            "fit both on sequences with the same mask"
         )

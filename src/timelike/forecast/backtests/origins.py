@@ -52,9 +52,11 @@ def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, 
 def sequences_before(sequences: Sequences, cut: Any) -> Sequences:
     """What of every sequence is known at a cut; those that have nothing are left out."""
     lengths = lengths_before(sequences, cut)
-    there = np.flatnonzero(lengths)
+    nonempty = np.flatnonzero(lengths)
     starts = sequences.buffers()[1]
-    return sequences[there]._with_spans(np.ascontiguousarray(starts[there]), np.ascontiguousarray(lengths[there]))
+    return sequences[nonempty]._with_spans(
+        np.ascontiguousarray(starts[nonempty]), np.ascontiguousarray(lengths[nonempty])
+    )
 
 
 def lengths_before(sequences: Sequences, cut: Any) -> Ids:
@@ -109,9 +111,9 @@ def make_plan(
     early = origins.cuts(sequences) < first
     if early.any():
         origins = Origins(*(part[~early] for part in origins))
-        learned = describe_cut(sequences, first)
+        fit_data = describe_cut(sequences, first)
         notes.append(
-            f"{early.sum()} windows of shorter sequences are left out: models are fitted on {learned}, or more"
+            f"{early.sum()} windows of shorter sequences are left out: models are fitted on {fit_data}, or more"
         )
     return BacktestPlan(origins, first, tuple(notes))
 

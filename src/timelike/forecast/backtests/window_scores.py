@@ -24,9 +24,9 @@ ScoreFunction = str | Callable[..., Any]
 
 def parse_scores(scores: Any) -> dict[str, ScoreFunction]:
     """Scores by name: words, and functions `score(truth, forecast, per="each")` such as a partial of `score.psnr`."""
-    given = (scores,) if isinstance(scores, str) or callable(scores) else tuple(scores)
+    entries = (scores,) if isinstance(scores, str) or callable(scores) else tuple(scores)
     functions: dict[str, ScoreFunction] = {}
-    for one in given:
+    for one in entries:
         if isinstance(one, str) and one not in SCORE_NAMES:
             raise ValueError(
                 f"scores holds {one!r}: expected {', '.join(map(repr, SCORE_NAMES))}, or functions of truth and "

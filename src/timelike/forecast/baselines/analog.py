@@ -154,9 +154,9 @@ class Analog(Baseline):
         longest = int(np.diff(self.offsets_).max())
         if self.window_ + horizon > longest:
             most = longest - self.window_
-            way = f"horizon={horizon}: at most {most} steps" if most > 0 else f"window={self.window_}: nothing"
+            limit = f"horizon={horizon}: at most {most} steps" if most > 0 else f"window={self.window_}: nothing"
             raise ValueError(
-                f"{way} followed a window of {self.window_} in training sequences of at most {longest} steps; use a "
+                f"{limit} followed a window of {self.window_} in training sequences of at most {longest} steps; use a "
                 "shorter horizon or window, or longer sequences"
             )
 
@@ -165,10 +165,10 @@ class Analog(Baseline):
     def _standardize(self, columns: Matrix) -> Matrix:
         return np.asarray((columns - self.mean_) / self.scale_)
 
-    def _cut_windows(self, compared: Matrix, ends: Ids) -> Sequences:
+    def _cut_windows(self, columns: Matrix, ends: Ids) -> Sequences:
         """The windows that end before these rows, views; as frames where these are pictures without a mask."""
-        whole = compared.shape[1] == self.cells_.n_cells and not self.cells_.is_masked
-        shaped = compared.reshape(len(compared), *self.cells_.frame) if whole else compared
+        whole = columns.shape[1] == self.cells_.n_cells and not self.cells_.is_masked
+        shaped = columns.reshape(len(columns), *self.cells_.frame) if whole else columns
         every = Sequences.from_packed(shaped, [0, len(shaped)])
         return every._with_spans(np.ascontiguousarray(ends - self.window_), np.full(len(ends), self.window_, np.int64))
 
@@ -189,10 +189,10 @@ class Analog(Baseline):
         if horizon not in self.galleries_:
             self._refuse_short(horizon)
             ends = window_origins(self.offsets_, self.window_, horizon)
-            compared = self._append_known_future(self._standardize(self.rows_), horizon)
-            made = make_window_search(self.metric_, compared, ends, self.window_, partial(self._cut_windows, compared))
+            columns = self._append_known_future(self._standardize(self.rows_), horizon)
+            search = make_window_search(self.metric_, columns, ends, self.window_, partial(self._cut_windows, columns))
             self.galleries_.clear()  # one horizon is kept: what an encoder made of all windows may be large
-            self.galleries_[horizon] = made, ends
+            self.galleries_[horizon] = search, ends
         return self.galleries_[horizon]
 
     def _make_queries(self, past: Sequences, request: ForecastRequest) -> Sequences:
@@ -201,12 +201,13 @@ class Analog(Baseline):
         if request.known_covariates is None:
             return self._cut_windows(self._standardize(columns), ends)
         n_cells, horizon = self.cells_.n_cells, request.horizon
-        made = []
-        for end, known in zip(ends.tolist(), request.known_covariates, strict=True):
-            future = np.hstack([np.zeros((horizon, n_cells)), known])  # cells are not seen: only the past is cut out
+        query_windows = []
+        for end, covariates in zip(ends.tolist(), request.known_covariates, strict=True):
+            # the zeros of the cells are never compared: only the past is cut out
+            future = np.hstack([np.zeros((horizon, n_cells)), covariates])
             both = np.vstack([columns[end - self.window_ : end], future])
-            made.append(self._append_known_future(self._standardize(both), horizon)[: self.window_])
-        return self._cut_windows(np.vstack(made), self.window_ * np.arange(1, len(made) + 1))
+            query_windows.append(self._append_known_future(self._standardize(both), horizon)[: self.window_])
+        return self._cut_windows(np.vstack(query_windows), self.window_ * np.arange(1, len(query_windows) + 1))
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -217,29 +218,29 @@ class Analog(Baseline):
                 f"k={self.k}: {len(ends)} windows of the training sequences have {request.horizon} steps after them; "
                 f"use k of at most {len(ends)}, a shorter horizon or window, or longer sequences"
             )
-        found = gallery.neighbors(self._make_queries(past, request), self.k)
+        nearest = gallery.neighbors(self._make_queries(past, request), self.k)
         last = self._last_rows(past, self.window_)
         center = np.empty((len(past), request.horizon, self.cells_.n_cells))
         samples = np.empty((request.n_samples, *center.shape)) if request.n_samples > 1 else None
         rngs = [] if samples is None else self._past_generators(past, request)
-        for item, (ids, distances) in enumerate(zip(found.ids, found.distances, strict=True)):
-            followed = self._gather_futures(ends[ids], last[item], request.horizon)
-            shares = self._neighbor_weights(distances)
-            center[item] = (shares[:, None, None] * followed).sum(axis=0)
+        for item, (ids, distances) in enumerate(zip(nearest.ids, nearest.distances, strict=True)):
+            futures = self._gather_futures(ends[ids], last[item], request.horizon)
+            weights = self._neighbor_weights(distances)
+            center[item] = (weights[:, None, None] * futures).sum(axis=0)
             if samples is not None:
-                samples[:, item] = followed[rngs[item].choice(len(ids), request.n_samples, p=shares)]
+                samples[:, item] = futures[rngs[item].choice(len(ids), request.n_samples, p=weights)]
         return Futures(center, samples)
 
     def _gather_futures(self, ends: Ids, last: Matrix, horizon: int) -> Matrix:
         """What followed windows that end before these rows, (window, horizon, cell); `last` are the last steps."""
         rows = self.rows_[:, : self.cells_.n_cells]
-        found = gather_rows(rows, ends, 0, horizon)
+        futures = gather_rows(rows, ends, 0, horizon)
         if self.align == "none":
-            return found
+            return futures
         if self.align == "last":
-            return np.asarray(found + (last[-1] - rows[ends - 1])[:, None])
+            return np.asarray(futures + (last[-1] - rows[ends - 1])[:, None])
         levels = np.stack([rows[end - self.window_ : end].mean(axis=0) for end in ends.tolist()])
-        return np.asarray(found + (last.mean(axis=0) - levels)[:, None])
+        return np.asarray(futures + (last.mean(axis=0) - levels)[:, None])
 
     def _neighbor_weights(self, distances: Any) -> Matrix:
         """How much each window counts, in sum 1; those at no distance alone, if there are any."""
@@ -267,8 +268,8 @@ class EuclideanWindowSearch:
 
     def neighbors(self, queries: Sequences, k: int) -> Matches:
         """The k nearest windows of every query, as `Metric.neighbors` gives them."""
-        found = [self._find_nearest(one.reshape(self.window, -1), k) for one in queries]
-        return Matches(np.stack([ids for ids, _ in found]), np.stack([distances for _, distances in found]))
+        nearest = [self._find_nearest(one.reshape(self.window, -1), k) for one in queries]
+        return Matches(np.stack([ids for ids, _ in nearest]), np.stack([distances for _, distances in nearest]))
 
     def _find_nearest(self, query: Matrix, k: int) -> tuple[Ids, Matrix]:
         bounds = self._lower_bounds(query)
@@ -281,22 +282,22 @@ class EuclideanWindowSearch:
     def _lower_bounds(self, query: Matrix) -> Matrix:
         """Sums of squared differences over some steps of every window."""
         count = len(self.rows) - self.window + 1
-        found, height = np.zeros(count), max(1, _BLOCK_NUMBERS // self.rows.shape[1])
+        bounds, height = np.zeros(count), max(1, _BLOCK_NUMBERS // self.rows.shape[1])
         for begin in range(0, count, height):
-            part = found[begin : begin + height]
+            part = bounds[begin : begin + height]
             for step in range(self.window - 1, -1, -_BOUND_STRIDE):
                 apart = self.rows[begin + step : begin + step + len(part)] - query[step]
                 part += np.einsum("ij,ij->i", apart, apart)
-        return np.asarray(found[self.starts])
+        return np.asarray(bounds[self.starts])
 
     def _squared_distances(self, query: Matrix, ids: Ids) -> Matrix:
         """Sums of squared differences over all steps of these windows."""
-        found, height = np.empty(len(ids)), max(1, _BLOCK_NUMBERS // query.size)
+        sums, height = np.empty(len(ids)), max(1, _BLOCK_NUMBERS // query.size)
         for begin in range(0, len(ids), height):
             starts = self.starts[ids[begin : begin + height]]
             apart = (self.rows[starts[:, None] + np.arange(self.window)] - query).reshape(len(starts), -1)
-            found[begin : begin + height] = np.einsum("ij,ij->i", apart, apart)
-        return found
+            sums[begin : begin + height] = np.einsum("ij,ij->i", apart, apart)
+        return sums
 
 
 class BlockedWindowSearch:
@@ -309,15 +310,15 @@ class BlockedWindowSearch:
         """The k nearest windows of every query, as `Metric.neighbors` gives them."""
         ids, distances, before = [], [], 0
         for gallery in self.galleries:
-            found = gallery.neighbors(queries, min(k, len(gallery.collection)))
-            ids.append(found.ids + before)
-            distances.append(found.distances)
+            matches = gallery.neighbors(queries, min(k, len(gallery.collection)))
+            ids.append(matches.ids + before)
+            distances.append(matches.distances)
             before += len(gallery.collection)
         if len(ids) == 1:
             return Matches(ids[0], distances[0])
-        every, far = np.hstack(ids), np.hstack(distances)
-        order = smallest_positions(far, k)  # parts and what is found in each are in order, so equal distances are too
-        return Matches(np.take_along_axis(every, order, axis=1), np.take_along_axis(far, order, axis=1))
+        all_ids, all_distances = np.hstack(ids), np.hstack(distances)
+        order = smallest_positions(all_distances, k)  # blocks are in order, and so are equal distances
+        return Matches(np.take_along_axis(all_ids, order, axis=1), np.take_along_axis(all_distances, order, axis=1))
 
 
 def make_window_search(

@@ -86,11 +86,11 @@ class AR(Baseline):
         origin = window_origins(offsets, self.order_, 1)
         self._regress(rows, origin)
         self._damp()
-        left = self._residuals(rows, origin)
-        self.intercept_ = self.intercept_ + left.mean(axis=0)  # zero unless it was damped
-        left -= left.mean(axis=0)
+        residuals = self._residuals(rows, origin)
+        self.intercept_ = self.intercept_ + residuals.mean(axis=0)  # zero unless it was damped
+        residuals -= residuals.mean(axis=0)
         free = max(1, len(origin) - 1 - self.order_ * self._n_inputs())
-        self.noise_root_ = np.linalg.qr(left, mode="r") / np.sqrt(free)
+        self.noise_root_ = np.linalg.qr(residuals, mode="r") / np.sqrt(free)
 
     def _n_inputs(self) -> int:
         """How many cells of each lag a cell depends on."""
@@ -119,16 +119,16 @@ class AR(Baseline):
     def _regress(self, rows: Matrix, origin: Ids) -> None:
         """Coefficients and intercept by least squares, the shortest where there are several."""
         if self.vector:
-            found = np.linalg.lstsq(_lag_design(rows, origin, self.order_), rows[origin], rcond=None)[0]
-            blocks = found[1:].reshape(self.order_, rows.shape[1], -1)
-            self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(blocks.transpose(0, 2, 1))
+            solution = np.linalg.lstsq(_lag_design(rows, origin, self.order_), rows[origin], rcond=None)[0]
+            blocks = solution[1:].reshape(self.order_, rows.shape[1], -1)
+            self.intercept_, self.coefficients_ = solution[0], np.ascontiguousarray(blocks.transpose(0, 2, 1))
             return
         cells = [rows[:, [cell]] for cell in range(rows.shape[1])]
-        solved = [
+        cell_solutions = [
             np.linalg.lstsq(_lag_design(one, origin, self.order_), one[origin, 0], rcond=None)[0] for one in cells
         ]
-        found = np.stack(solved, axis=1)
-        self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(found[1:])
+        solution = np.stack(cell_solutions, axis=1)
+        self.intercept_, self.coefficients_ = solution[0], np.ascontiguousarray(solution[1:])
 
     def _damp(self) -> None:
         shape = self.coefficients_.shape
@@ -145,10 +145,10 @@ class AR(Baseline):
 
     def _residuals(self, rows: Matrix, origin: Ids) -> Matrix:
         """What the fit leaves of every step, (origin, cell)."""
-        found = rows[origin] - self.intercept_
+        residuals = rows[origin] - self.intercept_
         for lag, own in enumerate(self.coefficients_, start=1):
-            found -= rows[origin - lag] @ own.T if self.vector else rows[origin - lag] * own
-        return np.asarray(found)
+            residuals -= rows[origin - lag] @ own.T if self.vector else rows[origin - lag] * own
+        return np.asarray(residuals)
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -179,12 +179,12 @@ class AR(Baseline):
         order = self.order_
         steps = np.concatenate([last, np.empty((len(last), horizon, last.shape[2]))], axis=1)
         for step in range(order, order + horizon):
-            found = np.tile(self.intercept_, (len(last), 1))
+            next_rows = np.tile(self.intercept_, (len(last), 1))
             for lag, own in enumerate(self.coefficients_, start=1):
                 before = steps[:, step - lag]
                 # one item at a time: sums of a product of matrices depend on how many rows it has
-                found += np.stack([own @ one for one in before]) if self.vector else own * before
-            steps[:, step] = found if noise is None else found + noise[:, step - order]
+                next_rows += np.stack([own @ one for one in before]) if self.vector else own * before
+            steps[:, step] = next_rows if noise is None else next_rows + noise[:, step - order]
         return np.asarray(steps[:, order:])
 
 
@@ -198,9 +198,9 @@ def _bic_values(rows: Matrix, origin: Ids, most: int) -> Matrix:
     """BIC of the orders 1 to `most`, from one factorisation: those of lower order are its upper left corners."""
     n_cells, count = rows.shape[1], len(origin)
     triangle = np.asarray(np.linalg.qr(np.hstack([_lag_design(rows, origin, most), rows[origin]]), mode="r"))
-    found = np.empty(most)
+    criteria = np.empty(most)
     for order in range(1, most + 1):
-        left = triangle[1 + order * n_cells :, -n_cells:]
-        covariance = left.T @ left / count + _VARIANCE_FLOOR * np.eye(n_cells)
-        found[order - 1] = count * np.linalg.slogdet(covariance)[1] + np.log(count) * n_cells * (order * n_cells + 1)
-    return found
+        residual_factor = triangle[1 + order * n_cells :, -n_cells:]
+        covariance = residual_factor.T @ residual_factor / count + _VARIANCE_FLOOR * np.eye(n_cells)
+        criteria[order - 1] = count * np.linalg.slogdet(covariance)[1] + np.log(count) * n_cells * (order * n_cells + 1)
+    return criteria

@@ -39,9 +39,9 @@ class Baseline(Forecaster):
 
     def _input_columns(self, sequences: Sequences) -> Matrix:
         """What is forecast and, after it, what is known in advance, (total_time, cell + channel)."""
-        known = self.cells_.covariates(sequences)
+        covariates = self.cells_.covariates(sequences)
         rows = self._target_rows(sequences)
-        return rows if known is None else np.hstack([rows, np.asarray(known.values, np.float64)])
+        return rows if covariates is None else np.hstack([rows, np.asarray(covariates.values, np.float64)])
 
     def _last_rows(self, past: Sequences, n_steps: int) -> Matrix:
         """The last steps of every past, (item, n_steps, cell)."""

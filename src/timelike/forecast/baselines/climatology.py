@@ -106,11 +106,11 @@ class Climatology(Baseline):
         if self.first_time_ is None or self.clock_step_ is None:
             return np.asarray(np.arange(sequences.offsets[-1]) - np.repeat(sequences.offsets[:-1], sequences.lengths))
         if sequences.times is None or (sequences.times.dtype.kind == "M") != self.uses_datetimes_:
-            has = "no timestamps" if sequences.times is None else f"timestamps of {sequences.times.dtype}"
+            timestamps = "no timestamps" if sequences.times is None else f"timestamps of {sequences.times.dtype}"
             kind = "datetimes" if self.uses_datetimes_ else "numbers"
             raise ValueError(
-                f"past has {has}: this Climatology was fitted with {kind} as timestamps, by which it knows the phase "
-                "of the cycle; give times, or fit without"
+                f"past has {timestamps}: this Climatology was fitted with {kind} as timestamps and reads the phase of the "
+                "cycle from them; give times, or fit without"
             )
         passed = (
             _time_numbers(sequences.times) - self.first_time_

@@ -125,11 +125,11 @@ class DMD(Baseline):
             out=np.zeros_like(values),
             where=values > _MIN_SINGULAR_SHARE * max(values[0], _MIN_SINGULAR_SHARE),
         )
-        moved = (left * inverse).T @ (after - mean)  # (direction, delay × cell): what each direction becomes
-        self.operator_ = self.directions_ @ moved.T
+        next_directions = (left * inverse).T @ (after - mean)  # (direction, delay × cell): what each direction becomes
+        self.operator_ = self.directions_ @ next_directions.T
         self.drift_ = self.directions_ @ (mean - self.state_mean_)
         n_cells = len(self.mean_)
-        self.next_mean_, self.readout_ = mean[-n_cells:].copy(), np.ascontiguousarray(moved[:, -n_cells:])
+        self.next_mean_, self.readout_ = mean[-n_cells:].copy(), np.ascontiguousarray(next_directions[:, -n_cells:])
 
     def _choose_rank(self, values: Matrix, shape: tuple[int, ...]) -> int:
         if self.rank is not None:
@@ -148,10 +148,10 @@ class DMD(Baseline):
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         last = ((self._last_rows(past, self.delays) - self.mean_) / self.scale_).reshape(len(past), -1)
-        found = np.stack(
+        futures = np.stack(
             [self._iterate_steps(self.directions_ @ (one - self.state_mean_), request.horizon) for one in last]
         )
-        return Futures(found * self.scale_ + self.mean_)
+        return Futures(futures * self.scale_ + self.mean_)
 
     def _iterate_steps(self, along: Matrix, horizon: int) -> Matrix:
         """The frames (horizon, cell) that follow a state with these coordinates."""

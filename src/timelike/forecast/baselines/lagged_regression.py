@@ -51,10 +51,14 @@ class LaggedDesign(NamedTuple):
             return past.reshape(len(origin), self.n_features)
         return self.join_inputs(past, gather_rows(self.rows[:, self.n_cells :], origin, 0, self.horizon))
 
-    def join_inputs(self, past: Matrix, known: Matrix | None) -> Matrix:
+    def join_inputs(self, past: Matrix, known_future: Matrix | None) -> Matrix:
         """The last rows (window, lag, column) and the known future (window, horizon, channel) as features."""
         flat = past.reshape(len(past), self.lags * self.rows.shape[1])
-        return flat if known is None else np.hstack([flat, known.reshape(len(known), self.n_features - flat.shape[1])])
+        return (
+            flat
+            if known_future is None
+            else np.hstack([flat, known_future.reshape(len(known_future), self.n_features - flat.shape[1])])
+        )
 
     def targets(self, origin: Ids) -> Matrix:
         """What follows every window, (window, horizon × cell)."""
@@ -87,9 +91,9 @@ class LinearSolution(NamedTuple):
     y: Matrix
     alpha: float
 
-    def predict(self, asked: Matrix) -> Matrix:
+    def predict(self, queries: Matrix) -> Matrix:
         """What follows windows of which so much is seen (window, feature): (window, answer)."""
-        return np.stack([self.y + (one - self.x) @ self.weights for one in asked])
+        return np.stack([self.y + (one - self.x) @ self.weights for one in queries])
 
 
 class RegressionMoments:
@@ -105,13 +109,13 @@ class RegressionMoments:
     def add(self, origin: Ids) -> None:
         """The windows with these origins."""
         for block in self.design.iter_blocks(origin):
-            seen, followed = self.design.inputs(block), self.design.targets(block)
+            inputs, targets = self.design.inputs(block), self.design.targets(block)
             self.count += len(block)
-            self.x += seen.sum(axis=0)
-            self.y += followed.sum(axis=0)
-            self.yy += np.square(followed).sum(axis=0)
-            self.xx += np.matmul(seen.T, seen, out=self.buffers[0])
-            self.xy += np.matmul(seen.T, followed, out=self.buffers[1])
+            self.x += inputs.sum(axis=0)
+            self.y += targets.sum(axis=0)
+            self.yy += np.square(targets).sum(axis=0)
+            self.xx += np.matmul(inputs.T, inputs, out=self.buffers[0])
+            self.xy += np.matmul(inputs.T, targets, out=self.buffers[1])
 
     def to_normal_equations(self) -> NormalEquations:
         """Around the means, which is the same as an intercept that is not penalised."""
@@ -129,9 +133,9 @@ def gcv_alpha(values: Matrix, energy: Matrix, total: float, count: int) -> float
     singular vectors, so that RSS = total − Σ energy·(1 − (α/(λ + α))²) and df = 1 + Σ λ/(λ + α).
     """
     alphas = _ALPHA_SHARES * count
-    left = alphas / (values[:, None] + alphas)  # (eigenvalue, alpha): what the penalty leaves of a direction
-    rss = np.maximum(total - energy @ (1 - np.square(left)), _EPS * count * np.maximum(total, _EPS))
-    free = 1 - (1 + (1 - left).sum(axis=0)) / count
+    shrinkage = alphas / (values[:, None] + alphas)  # (eigenvalue, alpha): what the penalty leaves of a direction
+    rss = np.maximum(total - energy @ (1 - np.square(shrinkage)), _EPS * count * np.maximum(total, _EPS))
+    free = 1 - (1 + (1 - shrinkage).sum(axis=0)) / count
     with np.errstate(divide="ignore"):
         error = np.where(free > _EPS, rss / np.square(np.maximum(free, _EPS)), np.inf)
     return float(alphas[len(alphas) - 1 - int(np.argmin(error[::-1]))])  # of equal ones the largest
@@ -162,9 +166,9 @@ def solve_upper(lower: Matrix, half: Matrix) -> Matrix:
     return np.asarray(solve_triangular(lower, half, trans="T", lower=True, check_finite=False))
 
 
-def solve_lower(lower: Matrix, given: Matrix) -> Matrix:
-    """L⁻¹ given."""
-    return np.asarray(solve_triangular(lower, given, lower=True, check_finite=False))
+def solve_lower(lower: Matrix, right_side: Matrix) -> Matrix:
+    """L⁻¹ right_side."""
+    return np.asarray(solve_triangular(lower, right_side, lower=True, check_finite=False))
 
 
 def solve_weights(normal: NormalEquations, alpha: float, sizes: Ids) -> Matrix:
@@ -176,11 +180,11 @@ def solve_weights(normal: NormalEquations, alpha: float, sizes: Ids) -> Matrix:
     half = solve_lower(lower, normal.xy)
     if sizes[0] == sizes[-1]:
         return solve_upper(lower, half)
-    found, n_cells = np.zeros_like(half), half.shape[1] // len(sizes)
+    weights, n_cells = np.zeros_like(half), half.shape[1] // len(sizes)
     for step, size in enumerate(sizes.tolist()):
         own = slice(step * n_cells, (step + 1) * n_cells)
-        found[:size, own] = solve_upper(lower[:size, :size], half[:size, own])
-    return found
+        weights[:size, own] = solve_upper(lower[:size, :size], half[:size, own])
+    return weights
 
 
 class DualRidge:
@@ -201,61 +205,61 @@ class DualRidge:
         self.alpha = self._choose_alpha(gram) if alpha is None else alpha
         self.lower = cholesky_factor(gram, self.alpha)
 
-    def predict(self, asked: Matrix) -> Matrix:
+    def predict(self, queries: Matrix) -> Matrix:
         """What follows windows of which so much is seen (window, feature): (window, horizon × cell)."""
-        weights = [self._future_weights(products) for products in self._inner_products(asked)]
-        found = np.empty((len(asked), self.design.n_targets))
+        weights = [self._future_weights(products) for products in self._inner_products(queries)]
+        forecasts = np.empty((len(queries), self.design.n_targets))
         n_cells = self.design.n_cells
         for step in range(self.design.horizon):
-            followed = self.design.rows[self.origin + step, :n_cells]
+            targets = self.design.rows[self.origin + step, :n_cells]
             for row, own in enumerate(weights):
-                found[row, step * n_cells : (step + 1) * n_cells] = own @ followed
-        return found
+                forecasts[row, step * n_cells : (step + 1) * n_cells] = own @ targets
+        return forecasts
 
     def to_linear(self) -> LinearSolution:
         """The same as weights of features, X̃ᵀ(K + α)⁻¹Ỹ: many questions are then answered by one small product each."""
         design = self.design
         y = design.targets(self.origin).mean(axis=0)
-        counted = cho_solve((self.lower, True), design.targets(self.origin) - y, check_finite=False)
+        coefficients = cho_solve((self.lower, True), design.targets(self.origin) - y, check_finite=False)
         x = sum(design.inputs(block).sum(axis=0) for block in design.iter_blocks(self.origin)) / len(self.origin)
-        found, begin = np.zeros((design.n_features, design.n_targets)), 0
+        weights, begin = np.zeros((design.n_features, design.n_targets)), 0
         for block in design.iter_blocks(self.origin):
-            found += (design.inputs(block) - x).T @ counted[begin : begin + len(block)]
+            weights += (design.inputs(block) - x).T @ coefficients[begin : begin + len(block)]
             begin += len(block)
-        return LinearSolution(found, np.asarray(x), y, self.alpha)
+        return LinearSolution(weights, np.asarray(x), y, self.alpha)
 
     def _future_weights(self, products: Matrix) -> Matrix:
         """How much every training future counts, from the inner products with its window; they sum to 1."""
         around = products - self.product_means - products.mean() + self.product_mean
-        found = cho_solve((self.lower, True), around, check_finite=False)
-        return np.asarray(found + (1 - found.sum()) / len(found))
+        weights = cho_solve((self.lower, True), around, check_finite=False)
+        return np.asarray(weights + (1 - weights.sum()) / len(weights))
 
-    def _inner_products(self, asked: Matrix) -> Matrix:
+    def _inner_products(self, queries: Matrix) -> Matrix:
         """Inner products of windows with those that were learned from, (asked, window)."""
         n_columns, n_cells = self.design.rows.shape[1], self.design.n_cells
-        found, begin = np.zeros((len(asked), len(self.origin))), 0
+        products, begin = np.zeros((len(queries), len(self.origin))), 0
         ahead = range(self.design.horizon) if n_cells < n_columns else ()
         for shift in (*range(-self.design.lags, 0), *ahead):
             rows = self.design.rows[self.origin + shift, 0 if shift < 0 else n_cells :]
-            for row, own in enumerate(asked[:, begin : begin + rows.shape[1]]):
-                found[row] += rows @ own
+            for row, own in enumerate(queries[:, begin : begin + rows.shape[1]]):
+                products[row] += rows @ own
             begin += rows.shape[1]
-        return found
+        return products
 
     def _gram_products(self, shifts: range, columns: slice) -> Matrix:
-        found, rows = np.zeros((len(self.origin), len(self.origin))), self.design.rows[:, columns]
+        products, rows = np.zeros((len(self.origin), len(self.origin))), self.design.rows[:, columns]
         steps = max(1, _BLOCK_COLUMNS // rows.shape[1])
         for begin in range(shifts.start, shifts.stop, steps):
-            some = gather_rows(rows, self.origin, begin, min(begin + steps, shifts.stop)).reshape(len(found), -1)
-            found += some @ some.T
-        return found
+            some = gather_rows(rows, self.origin, begin, min(begin + steps, shifts.stop)).reshape(len(products), -1)
+            products += some @ some.T
+        return products
 
     def _choose_alpha(self, gram: Matrix) -> float:
         values, vectors = eigh(gram)
         if self.design.n_targets <= len(gram):
-            followed = self.design.targets(self.origin)
-            followed -= followed.mean(axis=0)
-            energy, total = np.square(vectors.T @ followed).sum(axis=1), np.square(followed).sum()
+            targets = self.design.targets(self.origin)
+            targets -= targets.mean(axis=0)
+            energy, total = np.square(vectors.T @ targets).sum(axis=1), np.square(targets).sum()
         else:  # so many that only their products are held
             answers = _center_gram(self._gram_products(range(self.design.horizon), slice(self.design.n_cells)))
             energy, total = np.einsum("ij,ij->j", vectors, answers @ vectors), np.trace(answers)

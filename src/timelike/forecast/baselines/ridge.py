@@ -115,22 +115,22 @@ class Ridge(Baseline):
     def _refuse_short(self, lags: int, horizon: int) -> None:
         longest = int(np.diff(self.offsets_).max())
         if lags + horizon > longest:
-            way = f"horizon={horizon}: at most {longest - lags}" if lags < longest else f"lags={lags}: fewer"
+            limit = f"horizon={horizon}: at most {longest - lags}" if lags < longest else f"lags={lags}: fewer"
             raise ValueError(
-                f"{way} can be learned from sequences of at most {longest} steps with {lags} lags: expected one of at "
-                f"least {lags + horizon} steps in training, or fewer lags"
+                f"{limit} can be learned from sequences of at most {longest} steps with {lags} lags: expected one of "
+                f"at least {lags + horizon} steps in training, or fewer lags"
             )
 
     def solution(self, horizon: int) -> LinearSolution | DualRidge:
         """The equations solved for so many steps ahead; those of the last few horizons are kept."""
         self._require_fitted()
-        found = self.solutions_.get(horizon)
-        if found is None:
-            found = self._solve(horizon)
+        solution = self.solutions_.get(horizon)
+        if solution is None:
+            solution = self._solve(horizon)
             while len(self.solutions_) >= _MAX_KEPT_HORIZONS:
                 del self.solutions_[next(iter(self.solutions_))]
-            self.solutions_[horizon] = found
-        return found
+            self.solutions_[horizon] = solution
+        return solution
 
     def _solve(self, horizon: int) -> LinearSolution | DualRidge:
         self._refuse_short(self.lags_, horizon)
@@ -152,15 +152,15 @@ class Ridge(Baseline):
         rows = (self._input_columns(past.crop(-self.lags_)) - self.mean_) / self.scale_
         last = rows.reshape(len(past), self.lags_, -1)
         n_cells = self.cells_.n_cells
-        known = request.known_covariates
-        if known is not None:
-            known = (known - self.mean_[n_cells:]) / self.scale_[n_cells:]
-        asked = LaggedDesign(self.rows_, n_cells, self.lags_, request.horizon).join_inputs(last, known)
-        found = self.solution(request.horizon).predict(asked).reshape(len(past), request.horizon, n_cells)
-        return Futures(found * self.scale_[:n_cells] + self.mean_[:n_cells])
+        covariates = request.known_covariates
+        if covariates is not None:
+            covariates = (covariates - self.mean_[n_cells:]) / self.scale_[n_cells:]
+        queries = LaggedDesign(self.rows_, n_cells, self.lags_, request.horizon).join_inputs(last, covariates)
+        futures = self.solution(request.horizon).predict(queries).reshape(len(past), request.horizon, n_cells)
+        return Futures(futures * self.scale_[:n_cells] + self.mean_[:n_cells])
 
     def _forecast_rolling(
-        self, sequences: Sequences, windows: ForecastWindows, horizon: int, known: NDArray[Any] | None = None
+        self, sequences: Sequences, windows: ForecastWindows, horizon: int, known_futures: NDArray[Any] | None = None
     ) -> Matrix:
         """Forecasts (window, horizon, cell) of every window by a model that is fitted again at each origin.
 
@@ -170,4 +170,4 @@ class Ridge(Baseline):
         `alpha`, or where that is None the one that is chosen at the earliest origin and then kept. All this costs
         one to two fits: windows are added to sums, and to one factorisation for many origins.
         """
-        return rolling_ridge.forecast_rolling(self, sequences, windows, horizon, known)
+        return rolling_ridge.forecast_rolling(self, sequences, windows, horizon, known_futures)

@@ -22,10 +22,10 @@ def companion_matrices(coefficients: Matrix) -> Matrix:
     """
     *many, order, n_cells, _ = coefficients.shape
     size = order * n_cells
-    found = np.zeros((*many, size, size))
-    found[..., :n_cells, :] = np.moveaxis(coefficients, -3, -2).reshape(*many, n_cells, size)
-    found[..., np.arange(n_cells, size), np.arange(size - n_cells)] = 1.0
-    return found
+    matrices = np.zeros((*many, size, size))
+    matrices[..., :n_cells, :] = np.moveaxis(coefficients, -3, -2).reshape(*many, n_cells, size)
+    matrices[..., np.arange(n_cells, size), np.arange(size - n_cells)] = 1.0
+    return matrices
 
 
 def spectral_radius(matrices: Matrix) -> NDArray[np.float64]:

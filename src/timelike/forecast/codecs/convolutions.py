@@ -173,26 +173,26 @@ class ConvEncoder(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Codes, and the maps of the stages for skips."""
-        x, seen = self.shape.pad(x), []
+        x, stage_maps = self.shape.pad(x), []
         if self.kind != "resnet":  # of whose convolutions of 1 × 1 torch 2.13 dies with 5 channels side by side
             x = to_channels_last(x)
         for stage, layers in enumerate(self.stages):
             x = layers(x)
-            seen.append(x)
+            stage_maps.append(x)
             if self.kind == "vgg" and stage < self.shape.n_halvings:
                 x = F.max_pool2d(x, 2)
-        return self._project_code(x), seen
+        return self._project_code(x), stage_maps
 
     def _project_code(self, x: Tensor) -> Tensor:
         if self.maps or not _is_channels_last(x):
-            coded: Tensor = self.code_layer(x if self.maps else x.flatten(1))
-            return coded
+            code: Tensor = self.code_layer(x if self.maps else x.flatten(1))
+            return code
         weight, bias = (
             self.code_layer.weight,
             self.code_layer.bias,
         )  # for numbers in the order in which they lie, not plane by plane
-        turned = weight.reshape(-1, *x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
-        return F.linear(x.permute(0, 2, 3, 1).flatten(1), turned, bias)
+        pixelwise_weight = weight.reshape(-1, *x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
+        return F.linear(x.permute(0, 2, 3, 1).flatten(1), pixelwise_weight, bias)
 
 
 class ConvDecoder(nn.Module):
@@ -231,15 +231,15 @@ class ConvDecoder(nn.Module):
             for stage in reversed(range(shape.n_stages))
         )
 
-    def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
+    def forward(self, code: Tensor, stage_maps: list[Tensor]) -> Tensor:
         """Pictures, before any squashing; where no gradients are needed, as many at once whatever their number.
 
         In single precision a convolution of fewer pictures, or one that threads share, may round in another way, and a
         picture would depend on the rest of the batch. So pieces are of one size and each has one thread.
         """
         if torch.is_grad_enabled() or self.training:
-            return self._decode(code, seen)
-        rows = [_pad_block(one) for one in (code, *seen)]
+            return self._decode(code, stage_maps)
+        rows = [_pad_block(one) for one in (code, *stage_maps)]
         pieces = list(zip(*(torch.split(one, _BLOCK_IMAGES) for one in rows), strict=True))
         threads = min(len(pieces), torch.get_num_threads())
         if threads == 1:
@@ -251,12 +251,12 @@ class ConvDecoder(nn.Module):
         with torch_threads(1), torch.no_grad():  # both are a thread's own
             return self._decode(rows[0], list(rows[1:]))
 
-    def _decode(self, code: Tensor, seen: list[Tensor]) -> Tensor:
+    def _decode(self, code: Tensor, stage_maps: list[Tensor]) -> Tensor:
         x = self.code_activation(to_channels_last(self.code_layer(code) if self.maps else self._project_code(code)))
         for stage, layers in zip(reversed(range(self.shape.n_stages)), self.stages, strict=True):
             if self.kind == "vgg" and stage < self.shape.n_halvings:
                 x = F.interpolate(x, scale_factor=2)
-            x = layers(torch.cat([x, seen[stage]], dim=1) if self.skips else x)
+            x = layers(torch.cat([x, stage_maps[stage]], dim=1) if self.skips else x)
         return self.shape.crop(x)
 
     def _project_code(self, code: Tensor) -> Tensor:
@@ -390,8 +390,8 @@ def _decoder_stage(kind: ConvCodecName, before: int, after: int, stage: int, *, 
         if not last:
             return nn.Sequential(*inner, *_conv_block(middle, after))
         return nn.Sequential(*inner, nn.Conv2d(middle, after, 3, 1, 1))
-    turned: nn.Module = DoublingConvTranspose2d(before, after) if double else nn.Conv2d(before, after, 3, 1, 1)
-    return turned if last else nn.Sequential(turned, nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True))
+    layer: nn.Module = DoublingConvTranspose2d(before, after) if double else nn.Conv2d(before, after, 3, 1, 1)
+    return layer if last else nn.Sequential(layer, nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True))
 
 
 class ConvResidualBlock(nn.Module):

@@ -90,8 +90,8 @@ class MLPNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Codes (..., size) of rows (..., number)."""
-        found: Tensor = self.layers(x)
-        return found if self.shortcut is None else found + self.shortcut(x)
+        output: Tensor = self.layers(x)
+        return output if self.shortcut is None else output + self.shortcut(x)
 
 
 def init_orthogonal(module: nn.Module, gain: float) -> nn.Module:

@@ -109,7 +109,7 @@ class SpriteDecoder(nn.Module):
         nn.init.zeros_(self.background.weight)
         nn.init.constant_(self.background.bias, _BACKGROUND_LOGIT if use_sigmoid else 0.0)
 
-    def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
+    def forward(self, code: Tensor, stage_maps: list[Tensor]) -> Tensor:
         """Pictures of rows (content, state), before any squashing; what stages saw is not looked at."""
         state = code[:, self.n_content :]
         content = code[:, : self.n_content] if self.n_content else state
@@ -118,9 +118,9 @@ class SpriteDecoder(nn.Module):
         down = _placement_matrix(places[..., :height].softmax(-1), self.patch_shape[1])
         across = _placement_matrix(places[..., height:].softmax(-1), self.patch_shape[2])
         patches = self.patch_head(content).reshape(len(code), self.n_sprites, *self.patch_shape)
-        drawn: Tensor = (down @ patches @ across.transpose(-1, -2)).sum(1)
-        behind: Tensor = self.background(content)
-        return drawn + behind.reshape(len(code), -1, height, width)
+        sprites: Tensor = (down @ patches @ across.transpose(-1, -2)).sum(1)
+        background: Tensor = self.background(content)
+        return sprites + background.reshape(len(code), -1, height, width)
 
 
 def _placement_matrix(weights: Tensor, length: int) -> Tensor:

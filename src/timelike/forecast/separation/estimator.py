@@ -178,8 +178,8 @@ class Separation(LatentForecaster):
             raise ValueError("maps=True needs convolutions to move maps, and solver='gru' moves vectors: choose one")
 
     def _state_dynamics(self) -> StateDynamics:
-        given: StateDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
-        return given
+        dynamics: StateDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
+        return dynamics
 
     def _ignores_times(self) -> bool:
         return self._state_dynamics().solver == "gru" or not getattr(self, "has_uneven_times_", True)
@@ -216,8 +216,8 @@ class Separation(LatentForecaster):
 
         Every step multiplies a state by about 1 + c gain³, which over two hundred steps is a number of 12 digits.
         """
-        walked = self.chunk_ - 1 - (self.conditioning if self.offset else 0)
-        return float(gain * min(1.0, _DEFAULT_CHUNK_STEPS / max(walked, 1)) ** (1 / 3))
+        n_steps = self.chunk_ - 1 - (self.conditioning if self.offset else 0)
+        return float(gain * min(1.0, _DEFAULT_CHUNK_STEPS / max(n_steps, 1)) ** (1 / 3))
 
     def _make_chunk_objective(
         self,
@@ -255,14 +255,14 @@ class Separation(LatentForecaster):
 
     def _forecast_blocks(self, contents: Sequences, dynamics: Sequences, request: ForecastRequest) -> NDArray[Any]:
         """Futures in rows of cells, (item, frame, cell), of a few pasts at a time."""
-        found = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), forecast_dtype(dynamics))
+        futures = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), forecast_dtype(dynamics))
         rollout = self._make_rollout()
-        for rows, moved in self._past_blocks(dynamics):
-            packed = self._pack_last_windows(moved)
-            stays = packed if contents is dynamics else self._pack_last_windows(contents[rows])
-            content = rollout.encode_content(stays, rollout.last_windows(stays))
-            rollout.forecast(content, packed, self._known_tensor(request, rows), request, found[rows])
-        return found
+        for rows, block in self._past_blocks(dynamics):
+            packed = self._pack_last_windows(block)
+            content_frames = packed if contents is dynamics else self._pack_last_windows(contents[rows])
+            content = rollout.encode_content(content_frames, rollout.last_windows(content_frames))
+            rollout.forecast(content, packed, self._known_tensor(request, rows), request, futures[rows])
+        return futures
 
     def swap(
         self,
@@ -307,24 +307,24 @@ class Separation(LatentForecaster):
         on from the last one. With `offset` a state belongs to the time after its window, and sequences begin there.
         """
         sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
-        found = [rollout.infer_states(self._pack_double(sequences[i : i + 1])) for i in range(len(sequences))]
-        lengths = np.array([len(one) for one in found])
-        states = np.asarray(np.concatenate(found), np.float32)
+        state_arrays = [rollout.infer_states(self._pack_double(sequences[i : i + 1])) for i in range(len(sequences))]
+        lengths = np.array([len(one) for one in state_arrays])
+        states = np.asarray(np.concatenate(state_arrays), np.float32)
         return sequences._with_values(states, lengths, _last_timestamps(sequences, lengths))
 
     @torch_threads()
     def encode(self, X: Any) -> NDArray[np.float32]:
         """Content and last state of every sequence, (item, n_content + n_state)."""
         sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
-        found = []
+        encodings = []
         for _, some in self._past_blocks(sequences):
             packed = self._pack_last_windows(some)
             starts = rollout.last_windows(packed)
             content, state = rollout.encode_content(packed, starts), rollout.encode_state(packed, starts)
             last = rollout.advance_to_last(state, self._pack_frames(some, "X"))
             parts = [last] if content.code is None else [content.code, last]
-            found.append(torch.cat([part.flatten(1) for part in parts], dim=1).numpy())
-        return np.asarray(np.concatenate(found), np.float32)
+            encodings.append(torch.cat([part.flatten(1) for part in parts], dim=1).numpy())
+        return np.asarray(np.concatenate(encodings), np.float32)
 
     @torch_threads()
     def reconstruct(self, X: Any) -> Sequences:
@@ -333,14 +333,14 @@ class Separation(LatentForecaster):
         With `offset` it begins after the first window.
         """
         sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
-        found, dtype = [], forecast_dtype(sequences)
+        frames, dtype = [], forecast_dtype(sequences)
         for i in range(len(sequences)):
             packed = self._pack_double(sequences[i : i + 1])
             states, content = rollout.infer_states(packed), rollout.encode_content(packed, torch.tensor([0]))
-            known = None if packed.known is None else packed.known[None, -len(states) :]
-            found.append(rollout.decode(content, torch.from_numpy(states)[None], known, dtype)[0])
-        lengths = np.array([len(one) for one in found])
-        rows = self.cells_.to_frames(np.concatenate(found))
+            covariates = None if packed.known is None else packed.known[None, -len(states) :]
+            frames.append(rollout.decode(content, torch.from_numpy(states)[None], covariates, dtype)[0])
+        lengths = np.array([len(one) for one in frames])
+        rows = self.cells_.to_frames(np.concatenate(frames))
         return self.cells_.target_frames(sequences)._with_values(rows, lengths, _last_timestamps(sequences, lengths))
 
     def _make_rollout(self) -> Rollout:
@@ -367,9 +367,9 @@ class Separation(LatentForecaster):
 
     def _pack_double(self, sequences: Sequences) -> PackedFrames:
         """Sequences as the network takes them, in double precision."""
-        found = self._pack_frames(sequences, "past")
-        known = None if found.known is None else found.known.double()
-        return found._replace(frames=found.frames.double(), known=known, spans=found.spans.double())
+        packed = self._pack_frames(sequences, "past")
+        covariates = None if packed.known is None else packed.known.double()
+        return packed._replace(frames=packed.frames.double(), known=covariates, spans=packed.spans.double())
 
     def _pack_last_windows(self, past: Sequences) -> PackedFrames:
         return self._pack_double(past.crop(-self._min_past_steps()))

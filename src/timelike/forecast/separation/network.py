@@ -80,9 +80,9 @@ class SeparationNetwork(nn.Module):
         self.has_content, self.skips = content, codec.skips and content
         self.n_state = n_state if content else n_state + n_content
         joined = (n_content + n_state if combine == "concatenate" else n_state) if content else self.n_state
-        seen = (self.conditioning * (self.frame[0] + n_known) + n_clock, *self.frame[1:])
-        self.content_encoder = codec.encoder(seen, n_content) if content else None
-        self.state_encoder = codec.encoder(seen, self.n_state)
+        input_shape = (self.conditioning * (self.frame[0] + n_known) + n_clock, *self.frame[1:])
+        self.content_encoder = codec.encoder(input_shape, n_content) if content else None
+        self.state_encoder = codec.encoder(input_shape, self.n_state)
         self.decoder = codec.decoder(
             self.frame, joined + n_known, n_content=n_content if content else 0, use_sigmoid=use_sigmoid
         )
@@ -95,15 +95,15 @@ class SeparationNetwork(nn.Module):
         """What stays, of windows (batch, conditioning, *frame)."""
         if self.content_encoder is None:
             return Content(None, [])
-        found = self.content_encoder(self._encoder_input(window, known, clock))
+        output = self.content_encoder(self._encoder_input(window, known, clock))
         if not self.takes_images:
-            return Content(found, [])
-        return Content(found[0], found[1] if self.skips else [])
+            return Content(output, [])
+        return Content(output[0], output[1] if self.skips else [])
 
     def encode_state(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Tensor:
         """The state at the first frame of windows, or with `offset` one step after their last."""
-        found = self.state_encoder(self._encoder_input(window, known, clock))
-        state: Tensor = found[0] if self.takes_images else found
+        output = self.state_encoder(self._encoder_input(window, known, clock))
+        state: Tensor = output[0] if self.takes_images else output
         return state
 
     def decode(self, content: Content, states: Tensor, known: Tensor | None = None) -> Tensor:
@@ -126,14 +126,14 @@ class SeparationNetwork(nn.Module):
 
     def _encoder_input(self, window: Tensor, known: Tensor | None, clock: Tensor | None) -> Tensor:
         """Frames side by side, in one row or in the channels of one picture (C.5.2)."""
-        seen = window.flatten(1, 2) if self.takes_images else window.flatten(1)
+        inputs = window.flatten(1, 2) if self.takes_images else window.flatten(1)
         for more in (known, clock):
             if more is not None:
                 flat = more.flatten(1)
-                if seen.ndim > 2:
-                    flat = flat[:, :, None, None].expand(-1, -1, *seen.shape[2:])
-                seen = torch.cat([seen, flat], dim=1)
-        return seen
+                if inputs.ndim > 2:
+                    flat = flat[:, :, None, None].expand(-1, -1, *inputs.shape[2:])
+                inputs = torch.cat([inputs, flat], dim=1)
+        return inputs
 
     # --- whole -------------------------------------------------------------------------------------------------------
 

@@ -74,13 +74,13 @@ class SeparationObjective(ChunkObjective):
 
     def __init__(
         self,
-        *given: Any,
+        *args: Any,
         loss: SeparationLoss,
         valid_mask: Tensor | None = None,
         scaler: tuple[Tensor, Tensor] | None = None,
-        **more: Any,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(*given, **more)
+        super().__init__(*args, **kwargs)
         self.terms, self.valid_mask, self.scaler = loss, valid_mask, scaler
         self.jitter = self._default_jitter() if loss.jitter is None else loss.jitter
 
@@ -96,10 +96,10 @@ class SeparationObjective(ChunkObjective):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The weighted sum, and each term for the history."""
-        found = self.loss_terms(batch, self.jitter if self.module.training else 0.0)
+        terms = self.loss_terms(batch, self.jitter if self.module.training else 0.0)
         weights = self.terms.weights()
-        total = torch.stack([weights[name] * term for name, term in found.items()]).sum()
-        return {"loss": total, **{name: term.detach() for name, term in found.items()}}
+        total = torch.stack([weights[name] * term for name, term in terms.items()]).sum()
+        return {"loss": total, **{name: term.detach() for name, term in terms.items()}}
 
     def validation_loss(self, batch: Batch) -> float:
         """The error of predictions."""
@@ -108,25 +108,25 @@ class SeparationObjective(ChunkObjective):
     def loss_terms(self, batch: Batch, jitter: float) -> dict[str, Tensor]:
         """The terms that count, by name."""
         network, x, spans = self.module, batch["x"], batch["spans"]
-        known = batch.tensors.get("known")
-        seen = _add_noise(x, jitter, noise_generator(batch)) if jitter else x
-        looks = _ChunkEncoder(network, seen, known, spans)
+        covariates = batch.tensors.get("known")
+        noisy = _add_noise(x, jitter, noise_generator(batch)) if jitter else x
+        looks = _ChunkEncoder(network, noisy, covariates, spans)
         at, window = batch["at"], network.conditioning
         content, first = looks.content_at(0), looks.state_at(torch.zeros_like(at))
         begin = window if network.offset else 0
-        states = _roll_out(network, first, spans, known, begin)
-        ahead = None if known is None else known[:, begin:]
-        found = {"prediction": self._error(network.decode(content, states, ahead), x[:, begin:])}
+        states = _roll_out(network, first, spans, covariates, begin)
+        ahead = None if covariates is None else covariates[:, begin:]
+        terms = {"prediction": self._error(network.decode(content, states, ahead), x[:, begin:])}
         if self.terms.autoencoding_weight:
-            found["autoencoding"] = self._autoencoding_error(looks, content, x, at, begin)
+            terms["autoencoding"] = self._autoencoding_error(looks, content, x, at, begin)
         if network.has_content and self.terms.invariance_weight:
-            found["invariance"] = self._content_change(looks, content, x.shape[1] - window)
+            terms["invariance"] = self._content_change(looks, content, x.shape[1] - window)
         if network.has_content and self.terms.state_penalty:
             squares = first.square().flatten(1)
-            found["state_penalty"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
-        return found
+            terms["state_penalty"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
+        return terms
 
-    def _error(self, drawn: Tensor, truth: Tensor) -> Tensor:
+    def _error(self, decoded: Tensor, truth: Tensor) -> Tensor:
         """The mean square of what is there.
 
         Squashed frames are in the units of the data, and compared in deviations of all of it: a cell that hardly ever
@@ -136,15 +136,15 @@ class SeparationObjective(ChunkObjective):
             mean, scale = (moment.to(truth) for moment in self.scaler)
             changing = scale[scale != 1]  # what never changes has the scale 1, more than any number in [0, 1] deviates
             unit = changing.square().mean().sqrt() if len(changing) else 1.0
-            drawn, truth = drawn / unit, (truth * scale + mean) / unit
-        squares = (drawn - truth).square()
+            decoded, truth = decoded / unit, (truth * scale + mean) / unit
+        squares = (decoded - truth).square()
         return squares.mean() if self.valid_mask is None else squares[..., self.valid_mask].mean()
 
     def _autoencoding_error(self, looks: _ChunkEncoder, content: Content, x: Tensor, at: Tensor, begin: int) -> Tensor:
         """A drawn window's state with the content of the first one is to give the frame it stands for (eq. 5.12)."""
         state, places = looks.state_at(at), at + begin
-        known = None if looks.known is None else gather_windows(looks.known, places, 1)
-        return self._error(looks.network.decode(content, state[:, None], known), gather_windows(x, places, 1))
+        covariates = None if looks.known is None else gather_windows(looks.known, places, 1)
+        return self._error(looks.network.decode(content, state[:, None], covariates), gather_windows(x, places, 1))
 
     def _content_change(self, looks: _ChunkEncoder, content: Content, last: int) -> Tensor:
         """How the content changes from window to window, over intervals that share the chunk (eq. 5.14, C.15)."""
@@ -174,9 +174,9 @@ class _ChunkEncoder(NamedTuple):
 
     def _window(self, at: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         size = self.network.conditioning
-        known = None if self.known is None else gather_windows(self.known, at, size)
+        covariates = None if self.known is None else gather_windows(self.known, at, size)
         clock = gather_windows(self.spans, at, size)[:, 1:] if self.network.n_clock else None
-        return gather_windows(self.x, at, size), known, clock
+        return gather_windows(self.x, at, size), covariates, clock
 
 
 def _add_noise(x: Tensor, deviation: float, generator: torch.Generator | None) -> Tensor:
@@ -184,9 +184,11 @@ def _add_noise(x: Tensor, deviation: float, generator: torch.Generator | None) -
     return x + deviation * torch.randn(x.shape, dtype=x.dtype, device=x.device, generator=generator)
 
 
-def _roll_out(network: SeparationNetwork, first: Tensor, spans: Tensor, known: Tensor | None, begin: int) -> Tensor:
+def _roll_out(
+    network: SeparationNetwork, first: Tensor, spans: Tensor, covariates: Tensor | None, begin: int
+) -> Tensor:
     """States at all frames from `begin` on, the first among them."""
-    ahead = None if known is None else known[:, begin + 1 :]
+    ahead = None if covariates is None else covariates[:, begin + 1 :]
     return torch.cat([first[:, None], network.dynamics(first, spans[:, begin + 1 :], ahead)], dim=1)
 
 

@@ -36,13 +36,15 @@ class RecentFrames(NamedTuple):
     @classmethod
     def from_packed(cls, material: PackedFrames, n_items: int, size: int) -> RecentFrames:
         """Those of sequences of `size` steps."""
-        known = None if material.known is None else material.known.reshape(n_items, size, -1)
-        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), known)
+        covariates = None if material.known is None else material.known.reshape(n_items, size, -1)
+        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), covariates)
 
-    def append_frames(self, frames: Tensor, known: Tensor | None, size: int) -> RecentFrames:
+    def append_frames(self, frames: Tensor, covariates: Tensor | None, size: int) -> RecentFrames:
         """The last ones when these have come."""
-        both = None if known is None or self.known is None else torch.cat([self.known, known], dim=1)[:, -size:]
-        return RecentFrames(torch.cat([self.frames, frames], dim=1)[:, -size:], both)
+        all_covariates = (
+            None if covariates is None or self.known is None else torch.cat([self.known, covariates], dim=1)[:, -size:]
+        )
+        return RecentFrames(torch.cat([self.frames, frames], dim=1)[:, -size:], all_covariates)
 
 
 class Rollout(NamedTuple):
@@ -73,9 +75,9 @@ class Rollout(NamedTuple):
 
     def _gather_windows(self, packed: PackedFrames, starts: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         rows = starts[:, None] + torch.arange(self.network.conditioning)
-        known = None if packed.known is None else packed.known[rows]
+        covariates = None if packed.known is None else packed.known[rows]
         clock = packed.spans[rows][:, 1:] if self.network.n_clock else None
-        return packed.frames[rows], known, clock
+        return packed.frames[rows], covariates, clock
 
     def last_windows(self, packed: PackedFrames) -> Tensor:
         """Where the last window of every sequence begins, in packed steps."""
@@ -90,12 +92,12 @@ class Rollout(NamedTuple):
         starts = torch.arange(len(packed.frames) - size + (0 if network.offset else 1))
         some = max(1, _DECODE_NUMBERS // (size * self.n_numbers))
         with torch.no_grad():
-            read = torch.cat([self.encode_state(packed, at) for at in torch.split(starts, some)])
+            states = torch.cat([self.encode_state(packed, at) for at in torch.split(starts, some)])
             if network.offset or size == 1:
-                return np.asarray(read.numpy())
+                return np.asarray(states.numpy())
             forcing = None if packed.known is None else packed.known[None, 1 - size :]
-            rest = network.dynamics(read[-1:], packed.spans[None, 1 - size :], forcing)
-        return np.asarray(torch.cat([read, rest[0]]).numpy())
+            rest = network.dynamics(states[-1:], packed.spans[None, 1 - size :], forcing)
+        return np.asarray(torch.cat([states, rest[0]]).numpy())
 
     def advance_to_last(self, state: Tensor, packed: PackedFrames) -> Tensor:
         """The state at the last frame of each sequence, from that at the first frame of its last window."""
@@ -106,21 +108,21 @@ class Rollout(NamedTuple):
         rows = ends[:, None] + torch.arange(1 - size, 0) if size > 1 else ends[:, None][:, :0]
         forcing = None if packed.known is None else packed.known[rows].double()
         with torch.no_grad():
-            moved = network.dynamics(state, packed.spans[rows].double(), forcing)
-        return moved[:, -1] if size > 1 else state
+            states = network.dynamics(state, packed.spans[rows].double(), forcing)
+        return states[:, -1] if size > 1 else state
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
-    def decode(self, content: Content, states: Tensor, known: Tensor | None, dtype: Any) -> NDArray[Any]:
+    def decode(self, content: Content, states: Tensor, covariates: Tensor | None, dtype: Any) -> NDArray[Any]:
         """Frames of states (batch, time, …) in rows of cells, some times at a time."""
         size = max(1, _DECODE_NUMBERS // self.n_numbers)
-        found = []
+        blocks = []
         with torch.no_grad():
             for start in range(0, states.shape[1], size):
                 rows = slice(start, start + size)
-                some = None if known is None else known[:, rows]
-                found.append(self.to_rows(self.network.decode(content, states[:, rows], some).numpy(), dtype))
-        return np.concatenate(found, axis=1)
+                some = None if covariates is None else covariates[:, rows]
+                blocks.append(self.to_rows(self.network.decode(content, states[:, rows], some).numpy(), dtype))
+        return np.concatenate(blocks, axis=1)
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -128,9 +130,9 @@ class Rollout(NamedTuple):
         self,
         content: Content,
         packed: PackedFrames,
-        known: Tensor | None,
+        covariates: Tensor | None,
         request: ForecastRequest,
-        found: NDArray[Any],
+        out: NDArray[Any],
     ) -> None:
         """Futures of windows in rows of cells into `found` (item, frame, cell), a few steps at a time.
 
@@ -140,20 +142,20 @@ class Rollout(NamedTuple):
         state = self.advance_to_last(self.encode_state(packed, self.last_windows(packed)), packed)
         recent, step = RecentFrames.from_packed(packed, n_items, network.conditioning), 0
         at_once = max(1, _DECODE_NUMBERS // (n_items * per_step * self.n_numbers))
-        given = {"frames": per_step, "parts": request.substeps}
+        step_options = {"frames": per_step, "parts": request.substeps}
         reach = self.reencode_steps or request.horizon
         while step < request.horizon:
-            new, left = step % reach == 0, reach - step % reach
+            new, remaining = step % reach == 0, reach - step % reach
             if new and step:
                 state = self._reencode_state(recent)
-            steps = min(at_once, request.horizon - step, left)
-            ahead = None if known is None else known[:, step : step + steps]
+            steps = min(at_once, request.horizon - step, remaining)
+            ahead = None if covariates is None else covariates[:, step : step + steps]
             with torch.no_grad():
-                states = self._next_states(state, ahead, steps, first=new, given=given)
+                states = self._next_states(state, ahead, steps, first=new, step_options=step_options)
                 forcing = None if ahead is None else ahead.repeat_interleave(per_step, dim=1)
                 frames = network.decode(content, states, forcing)
             _refuse_divergence(frames, step + steps)
-            found[:, step * per_step : (step + steps) * per_step] = self.to_rows(frames.numpy(), found.dtype)
+            out[:, step * per_step : (step + steps) * per_step] = self.to_rows(frames.numpy(), out.dtype)
             last = self.to_inputs(frames[:, per_step - 1 :: per_step])
             recent = recent.append_frames(last, ahead, network.conditioning)
             state, step = states[:, -1], step + steps
@@ -166,16 +168,18 @@ class Rollout(NamedTuple):
             state = network.encode_state(recent.frames, recent.known, clock)
             if network.offset or spans.shape[1] == 1:
                 return state
-            moved: Tensor = network.dynamics(state, spans[:, 1:], None if recent.known is None else recent.known[:, 1:])
-        return moved[:, -1]
+            states: Tensor = network.dynamics(
+                state, spans[:, 1:], None if recent.known is None else recent.known[:, 1:]
+            )
+        return states[:, -1]
 
-    def _next_states(self, state: Tensor, ahead: Tensor | None, steps: int, first: bool, given: Any) -> Tensor:
+    def _next_states(self, state: Tensor, ahead: Tensor | None, steps: int, first: bool, step_options: Any) -> Tensor:
         """States at the next frames; with `offset` the first state is that of the first step already."""
         network = self.network
         if not (network.offset and first):
-            moved: Tensor = network.dynamics(state, state.new_ones(len(state), steps), ahead, **given)
-            return moved
-        frames = given["frames"]
+            states: Tensor = network.dynamics(state, state.new_ones(len(state), steps), ahead, **step_options)
+            return states
+        frames = step_options["frames"]
         if frames > 1:
             raise ValueError(
                 f"frames_per_step={frames}: with offset=True the state begins one step after the past, and there is "
@@ -183,7 +187,7 @@ class Rollout(NamedTuple):
             )
         forcing = None if ahead is None else ahead[:, 1:]
         return torch.cat(
-            [state[:, None], network.dynamics(state, state.new_ones(len(state), steps - 1), forcing, **given)], 1
+            [state[:, None], network.dynamics(state, state.new_ones(len(state), steps - 1), forcing, **step_options)], 1
         )
 
 
@@ -199,12 +203,12 @@ def is_reencoding_better(model: Separation, sequences: Sequences) -> bool:
         return True
     windows = select_windows(sequences, need, horizon, _N_WINDOWS)
     truth = futures_after(model.cells_.target_frames(sequences), windows, horizon)[:, reach:]
-    known = known_futures_after(model.cells_, sequences, windows, horizon)
+    covariates = known_futures_after(model.cells_, sequences, windows, horizon)
     errors = []
     for model.reencode_ in (True, False):
         try:
-            found = model.predict(windows.pasts, horizon, known_covariates=known).mean[:, reach:]
-            errors.append(float(np.nanmean(np.square(found - truth))))
+            forecast = model.predict(windows.pasts, horizon, known_covariates=covariates).mean[:, reach:]
+            errors.append(float(np.nanmean(np.square(forecast - truth))))
         except ArithmeticError:  # it has blown up
             errors.append(np.inf)
     return errors[0] <= errors[1]

@@ -197,8 +197,8 @@ class SRVP(LatentForecaster):
         return Inference() if self.inference is None else self.inference
 
     def _random_dynamics(self) -> RandomDynamics:
-        given: RandomDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
-        return given
+        dynamics: RandomDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
+        return dynamics
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -265,14 +265,14 @@ class SRVP(LatentForecaster):
         size, rollout = self._min_past_steps(), self._make_rollout()
         rngs = self._past_generators(dynamics, request)
         shape = request.n_samples, len(dynamics), request.n_frames, self.cells_.n_cells
-        found = np.empty(shape, forecast_dtype(dynamics))
+        samples = np.empty(shape, forecast_dtype(dynamics))
         n_items = max(1, BLOCK_NUMBERS // (size * self.cells_.valid_mask.size))
         for start in range(0, len(dynamics), n_items):
             rows = slice(start, start + n_items)
-            moved = self._double_frames(dynamics[rows].crop(-size))
-            looked = moved if contents is dynamics else self._double_frames(contents[rows].crop(-size))
-            rollout.forecast(looked, moved, rngs[rows], request, found[:, rows])
-        return found
+            state_frames = self._double_frames(dynamics[rows].crop(-size))
+            content_frames = state_frames if contents is dynamics else self._double_frames(contents[rows].crop(-size))
+            rollout.forecast(content_frames, state_frames, rngs[rows], request, samples[:, rows])
+        return samples
 
     def _validate_request(self, request: ForecastRequest) -> None:
         super()._validate_request(request)
@@ -323,7 +323,7 @@ class SRVP(LatentForecaster):
         """The evidence lower bound of whole sequences, by the mean of `n_samples` draws from the posterior."""
         sequences, count = self._validate_min_length(X), check_int(n_samples, "n_samples", 1)
         seed = int(self._resolve_generator(random_state).integers(2**62))
-        rollout, found = self._make_rollout(), []
+        rollout, rows = self._make_rollout(), []
         units = 0.0 if self.uses_sigmoid_ else float(np.log(self._cell_scales()).sum())
         scaler = self._scaler_tensors() if self.uses_sigmoid_ else None
         for i in range(len(sequences)):
@@ -331,12 +331,12 @@ class SRVP(LatentForecaster):
             codes, content = rollout.encode_frames(x)
             # a generator of its own: threads share torch's, and what the caller draws is not moved
             generator = torch.Generator().manual_seed(seed ^ window_checksum(x[0].numpy()))
-            known = self._valid_mask(), scaler, 1.0, generator
+            bound_arguments = self._valid_mask(), scaler, 1.0, generator
             with torch.no_grad():
-                draws = [compute_bound(rollout.network, x, codes, content, *known)[0] for _ in range(count)]
+                draws = [compute_bound(rollout.network, x, codes, content, *bound_arguments)[0] for _ in range(count)]
             parts = [torch.stack([getattr(draw, name) for draw in draws]).mean() for name in Elbo.__annotations__]
-            found.append([float(part) for part in parts] + [x.shape[1] * units])
-        table = np.array(found)
+            rows.append([float(part) for part in parts] + [x.shape[1] * units])
+        table = np.array(rows)
         return Elbo(
             elbo=table[:, 0] - table[:, 4],
             likelihood=table[:, 1] - table[:, 4],
@@ -352,8 +352,8 @@ class SRVP(LatentForecaster):
     def states(self, X: Any) -> Sequences:
         """The state at every time, as sequences of (n_state,): the means of what is inferred from the frames."""
         sequences, rollout = self._validate_min_length(X), self._make_rollout()
-        found = [rollout.mean_states(codes)[0].numpy() for codes, _ in self._encode_items(sequences, rollout)]
-        return sequences._with_values(np.concatenate(found).astype(np.float32))
+        state_arrays = [rollout.mean_states(codes)[0].numpy() for codes, _ in self._encode_items(sequences, rollout)]
+        return sequences._with_values(np.concatenate(state_arrays).astype(np.float32))
 
     @torch_threads()
     def events(self, X: Any) -> list[NDArray[np.float64]]:
@@ -367,22 +367,22 @@ class SRVP(LatentForecaster):
     @torch_threads()
     def encode(self, X: Any) -> NDArray[np.float32]:
         """Content and last state of every sequence, (item, n_content + n_state)."""
-        sequences, rollout, found = self._validate_min_length(X), self._make_rollout(), []
+        sequences, rollout, encodings = self._validate_min_length(X), self._make_rollout(), []
         for codes, content in self._encode_items(sequences, rollout):
             code, parts = rollout.content_over_time(content, codes).code, [rollout.mean_states(codes)[:, -1]]
             if code is not None:
                 parts.insert(0, code if code.ndim == 2 else code[:, -1])
-            found.append(torch.cat(parts, dim=1).numpy())
-        return np.asarray(np.concatenate(found), np.float32)
+            encodings.append(torch.cat(parts, dim=1).numpy())
+        return np.asarray(np.concatenate(encodings), np.float32)
 
     @torch_threads()
     def reconstruct(self, X: Any) -> Sequences:
         """Every sequence again, drawn from its content and the states that are inferred from its frames."""
-        sequences, rollout, found = self._validate_min_length(X), self._make_rollout(), []
+        sequences, rollout, frames = self._validate_min_length(X), self._make_rollout(), []
         for codes, content in self._encode_items(sequences, rollout):
             content, states = rollout.content_over_time(content, codes), rollout.mean_states(codes)
-            found.append(rollout.decode(content, states, forecast_dtype(sequences))[0])
-        return self.cells_.target_frames(sequences)._with_values(self.cells_.to_frames(np.concatenate(found)))
+            frames.append(rollout.decode(content, states, forecast_dtype(sequences))[0])
+        return self.cells_.target_frames(sequences)._with_values(self.cells_.to_frames(np.concatenate(frames)))
 
     @torch_threads()
     def interpolate(self, a: Any, b: Any, steps: int = 8) -> Sequences:

@@ -122,10 +122,10 @@ class DelayNetwork(nn.Module):
     a jump. With delays of one frame these are the steps of `SRVP`.
     """
 
-    def __init__(self, n_state: int, n_random: int, n_heard: int, hidden: int, max_delay: float) -> None:
+    def __init__(self, n_state: int, n_random: int, n_lstm: int, hidden: int, max_delay: float) -> None:
         super().__init__()
         self.max_delay = max(max_delay, 1.0)
-        self.posterior_head = MLPNetwork([n_heard + n_state, n_heard, 2 * n_random])
+        self.posterior_head = MLPNetwork([n_lstm + n_state, n_lstm, 2 * n_random])
         self.delay_head = MLPNetwork([n_state + n_random, hidden, 1])
         last = self.delay_head.layers[-1]
         assert isinstance(last, nn.Linear)
@@ -136,13 +136,13 @@ class DelayNetwork(nn.Module):
         raw: Tensor = self.delay_head(torch.cat([y, z], dim=1))[:, 0]
         return (MIN_DELAY + F.softplus(raw)).clamp(max=self.max_delay)
 
-    def random_posterior(self, heard: Tensor, t: Tensor, y: Tensor) -> DiagonalGaussian:
+    def random_posterior(self, lstm_states: Tensor, t: Tensor, y: Tensor) -> DiagonalGaussian:
         """What is random in the step that begins at t, given what was heard (batch, frame, size) and the state."""
-        last = heard.shape[1] - 1
+        last = lstm_states.shape[1] - 1
         place = (t + 1).clamp(max=last)
         low = place.detach().floor().long()
-        share, rows = (place - low)[:, None], torch.arange(len(heard), device=heard.device)
-        now = heard[rows, low] * (1 - share) + heard[rows, (low + 1).clamp(max=last)] * share
+        fraction, rows = (place - low)[:, None], torch.arange(len(lstm_states), device=lstm_states.device)
+        now = lstm_states[rows, low] * (1 - fraction) + lstm_states[rows, (low + 1).clamp(max=last)] * fraction
         return DiagonalGaussian.from_parameters(self.posterior_head(torch.cat([now, y], dim=1)))
 
     def max_events(self, end: float) -> int:
@@ -150,13 +150,19 @@ class DelayNetwork(nn.Module):
         return math.ceil(end / MIN_DELAY) + 1  # one more for rounding
 
     def sample_path(
-        self, network: SRVPNetwork, y: Tensor, heard: Tensor, times: Tensor, noise: Tensor | None, power: float = 1.0
+        self,
+        network: SRVPNetwork,
+        y: Tensor,
+        lstm_states: Tensor,
+        times: Tensor,
+        noise: Tensor | None,
+        power: float = 1.0,
     ) -> DelayedPath:
         """States at `times` (frames since the first, ascending), from y at 0, with noise (batch, event, size) or means.
 
         Every item has its own clock; those that have come to the last time wait for the others (eq. 8.3 and below).
         """
-        end, known = float(times[-1]), heard.shape[1] - 1
+        end, last_frame = float(times[-1]), lstm_states.shape[1] - 1
         t, nothing = y.new_zeros(len(y)), y.new_zeros(len(y))
         states = torch.where((times <= 0)[:, None], y[:, None], torch.nan)  # what stays NaN was never reached
         divergence, length, haste, starts = nothing, nothing, nothing, []
@@ -164,11 +170,11 @@ class DelayNetwork(nn.Module):
             going = t < end
             if not bool(going.any()):
                 break
-            prior, posterior = network.random_prior(y), self.random_posterior(heard, t, y)
+            prior, posterior = network.random_prior(y), self.random_posterior(lstm_states, t, y)
             assert prior is not None
-            seen = (t < known)[:, None]
+            is_observed = (t < last_frame)[:, None]
             source = DiagonalGaussian(
-                *(torch.where(seen, one, other) for one, other in zip(posterior, prior, strict=True))
+                *(torch.where(is_observed, one, other) for one, other in zip(posterior, prior, strict=True))
             )
             z = source.mean if noise is None else source.sample(noise[:, event])
             slope: Tensor = network.dynamics(torch.cat([y, z], dim=1))
@@ -184,8 +190,8 @@ class DelayNetwork(nn.Module):
             starts.append(torch.where(going, t, torch.nan).detach())
             y = torch.where(going[:, None], y + delay[:, None] * slope, y)
             t = torch.where(going, until, t)
-        found = torch.stack(starts, dim=1) if starts else y.new_zeros(len(y), 0)
-        return DelayedPath(states, divergence, length, haste, found)
+        start_times = torch.stack(starts, dim=1) if starts else y.new_zeros(len(y), 0)
+        return DelayedPath(states, divergence, length, haste, start_times)
 
 
 class ContentDrift(nn.Module):

@@ -140,12 +140,12 @@ class SRVPNetwork(nn.Module):
 
     def encode_frames(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Codes (batch, time, size) of all frames at once, and what stages saw (batch × time, …)."""
-        rows, seen = x.flatten(0, 1), []
+        rows, stage_maps = x.flatten(0, 1), []
         if self.takes_images:
-            codes, seen = self.encoder(rows.contiguous(memory_format=torch.channels_last))
+            codes, stage_maps = self.encoder(rows.contiguous(memory_format=torch.channels_last))
         else:
             codes = self.encoder(rows)
-        return codes.reshape(*x.shape[:2], -1), seen
+        return codes.reshape(*x.shape[:2], -1), stage_maps
 
     def encode_content(self, codes: Tensor, chosen: Tensor, seen: list[Tensor], skip: Tensor) -> Content:
         """The content of the chosen frames (batch, k), in any order, with the skips of one frame each (batch,)."""
@@ -171,8 +171,8 @@ class SRVPNetwork(nn.Module):
         """What the LSTM has heard up to every frame (batch, time, size), where steps have delays."""
         if self.delays is None or self.lstm is None:
             return None
-        heard: Tensor = self.lstm(codes)[0]
-        return heard
+        states: Tensor = self.lstm(codes)[0]
+        return states
 
     def random_prior(self, y: Tensor) -> DiagonalGaussian | None:
         """What is random in the step after a state."""
@@ -182,29 +182,29 @@ class SRVPNetwork(nn.Module):
 
     def advance_step(self, y: Tensor, z: Tensor | None, parts: int, frames: int = 1) -> tuple[list[Tensor], Tensor]:
         """The states at `frames` places of a step, moved in `parts`, and the sum of norms of the moves (batch,)."""
-        found, length = [], y.new_zeros(len(y))
+        states, length = [], y.new_zeros(len(y))
         for part in range(parts):
             before, y = y, self._advance_substep(y, z, parts)
             length = length + (y - before).norm(dim=1)
             if (part + 1) % (parts // frames) == 0:
-                found.append(y)
-        return found, length
+                states.append(y)
+        return states, length
 
     def advance_steps(self, y: Tensor, z: Tensor | None, n_steps: int) -> Tensor:
         """The states after every part of steps with given z (batch, step, size): (batch, step × substeps, size)."""
         if n_steps and self.motion == "residual" and can_unroll([self.dynamics], y):
             spans, parts = y.new_ones(len(y), n_steps), self.substeps
             return unroll_states([self.dynamics], y, spans, z, parts, 1, parts)
-        found: list[Tensor] = []
+        states: list[Tensor] = []
         for step in range(n_steps):
             inner = self.advance_step(y, None if z is None else z[:, step], self.substeps, self.substeps)[0]
-            found, y = found + inner, inner[-1]
-        return torch.stack(found, dim=1) if found else y[:, None][:, :0]
+            states, y = states + inner, inner[-1]
+        return torch.stack(states, dim=1) if states else y[:, None][:, :0]
 
     def _advance_substep(self, y: Tensor, z: Tensor | None, parts: int) -> Tensor:
         if self.motion == "gru":
-            moved: Tensor = self.dynamics(y.new_zeros(len(y), 1) if z is None else z, y)
-            return moved
+            next_state: Tensor = self.dynamics(y.new_zeros(len(y), 1) if z is None else z, y)
+            return next_state
         update: Tensor = self.dynamics(y if z is None else torch.cat([y, z], dim=1))
         return update if self.motion == "perceptron" else y + update / parts
 

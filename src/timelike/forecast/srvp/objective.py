@@ -54,16 +54,16 @@ class SRVPObjective(ChunkObjective):
 
     def __init__(
         self,
-        *given: Any,
+        *args: Any,
         n_content_frames: int,
         beta: float,
         motion_penalty: float,
         experimental: Experimental | None = None,
         valid_mask: Tensor | None = None,
         scaler: tuple[Tensor, Tensor] | None = None,
-        **more: Any,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(*given, **more)
+        super().__init__(*args, **kwargs)
         self.beta, self.motion_penalty, self.valid_mask, self.scaler = beta, motion_penalty, valid_mask, scaler
         self.experimental = experimental or Experimental()
         self.sees_first_window = self.experimental.has_separation_terms or self.module.content_drift is not None
@@ -71,14 +71,14 @@ class SRVPObjective(ChunkObjective):
         self.n_content_frames = min(n_content_frames, most)
 
     def _sample_extras(self, n_items: int, rng: np.random.Generator) -> dict[str, Any]:
-        found = {"chosen": self._sample_frames(self.length, n_items, rng)}
-        found["skip"] = rng.integers(0, self.length, size=n_items)
+        extras = {"chosen": self._sample_frames(self.length, n_items, rng)}
+        extras["skip"] = rng.integers(0, self.length, size=n_items)
         if not self.experimental.is_used:
-            return found
+            return extras
         window = self.module.conditioning
         if self.sees_first_window:
-            found["chosen"] = self._sample_frames(window, n_items, rng)
-        return found | {"at": rng.integers(0, self.length - window + 1, size=n_items)}
+            extras["chosen"] = self._sample_frames(window, n_items, rng)
+        return extras | {"at": rng.integers(0, self.length - window + 1, size=n_items)}
 
     def _sample_frames(self, length: int, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Different frames of the first `length` for every item."""
@@ -87,7 +87,7 @@ class SRVPObjective(ChunkObjective):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The weighted sum, and its parts for the history."""
-        codes, content, seen = self._encode_batch(batch)
+        codes, content, stage_maps = self._encode_batch(batch)
         bound, delay_penalty = self._compute_bound(batch, codes, content)
         means = {name: part.mean() for name, part in bound._asdict().items()}
         loss = (
@@ -100,7 +100,7 @@ class SRVPObjective(ChunkObjective):
             if name == "delay_penalty":
                 means[name] = delay_penalty.mean()
             elif name == "invariance":
-                means[name] = self._content_change(codes, content, seen, batch["skip"])
+                means[name] = self._content_change(codes, content, stage_maps, batch["skip"])
             else:
                 means[name] = self._autoencoding_error(batch["x"], codes, content, batch["at"])
             loss = loss + weight * means[name]
@@ -108,9 +108,9 @@ class SRVPObjective(ChunkObjective):
 
     def _extra_weights(self) -> dict[str, float]:
         """What each experimental term counts, of those that are on."""
-        given = self.experimental
-        terms = {"invariance": given.invariance_weight, "autoencoding": given.autoencoding_weight}
-        delays = {"delay_penalty": given.delay_penalty[0]} if self.module.delays is not None else {}
+        experimental = self.experimental
+        terms = {"invariance": experimental.invariance_weight, "autoencoding": experimental.autoencoding_weight}
+        delays = {"delay_penalty": experimental.delay_penalty[0]} if self.module.delays is not None else {}
         return delays | {name: weight for name, weight in terms.items() if weight}
 
     def update_statistics(self) -> None:
@@ -124,11 +124,11 @@ class SRVPObjective(ChunkObjective):
             return
         network.eval()
         with torch.no_grad():
-            left = [
+            variances = [
                 self._residual_variance(batch.match_module(network))
                 for batch in self.statistics_batches(STATISTICS_TIME_SHARE)
             ]
-            deviation = math.sqrt(max(0.0, float(np.mean(left))))
+            deviation = math.sqrt(max(0.0, float(np.mean(variances))))
             network.log_std.fill_(math.log(max(deviation - network.min_std, _MIN_EXCESS_STD)))
 
     def _statistics_time_share(self) -> float:
@@ -157,26 +157,26 @@ class SRVPObjective(ChunkObjective):
         return self._compute_bound(batch, codes, content)[0]
 
     def _encode_batch(self, batch: Batch) -> tuple[Tensor, Content, list[Tensor]]:
-        codes, seen = self.module.encode_frames(batch["x"])
-        return codes, self.module.encode_content(codes, batch["chosen"], seen, batch["skip"]), seen
+        codes, stage_maps = self.module.encode_frames(batch["x"])
+        return codes, self.module.encode_content(codes, batch["chosen"], stage_maps, batch["skip"]), stage_maps
 
     def _compute_bound(self, batch: Batch, codes: Tensor, content: Content) -> tuple[EvidenceBound, Tensor]:
         power = self.experimental.delay_penalty[1]
-        known = self.valid_mask, self.scaler, power, noise_generator(batch)
-        return compute_bound(self.module, batch["x"], codes, content, *known)
+        bound_arguments = self.valid_mask, self.scaler, power, noise_generator(batch)
+        return compute_bound(self.module, batch["x"], codes, content, *bound_arguments)
 
-    def _content_change(self, codes: Tensor, content: Content, seen: list[Tensor], skip: Tensor) -> Tensor:
+    def _content_change(self, codes: Tensor, content: Content, stage_maps: list[Tensor], skip: Tensor) -> Tensor:
         """½‖w − w'‖² of the first and the last window; skips, which are of one frame anyway, are left out."""
         last = torch.arange(self.length - self.n_content_frames, self.length, device=codes.device)
-        other = self.module.encode_content(codes, last.expand(len(codes), -1), seen, skip)
+        other = self.module.encode_content(codes, last.expand(len(codes), -1), stage_maps, skip)
         assert content.code is not None
         assert other.code is not None
         return (content.code - other.code).square().sum(1).mean() / 2
 
     def _autoencoding_error(self, x: Tensor, codes: Tensor, content: Content, at: Tensor) -> Tensor:
         state = self.module.first_state_posterior(gather_windows(codes, at, self.module.conditioning)).mean
-        drawn, truth = self.module.decode(content, state[:, None]), gather_windows(x, at, 1)
-        return -log_likelihood(drawn, truth, self.module.observation_std, self.valid_mask, self.scaler).mean()
+        decoded, truth = self.module.decode(content, state[:, None]), gather_windows(x, at, 1)
+        return -log_likelihood(decoded, truth, self.module.observation_std, self.valid_mask, self.scaler).mean()
 
 
 def compute_bound(
@@ -203,8 +203,8 @@ def compute_bound(
     first = network.first_state_posterior(codes)
     path = _sample_delayed_path if network.delays is not None else _sample_path
     states, random_kl, length, delay_penalty = path(network, codes, first, x, power, generator)
-    drawn = network.decode(content, states)
-    likelihood = log_likelihood(drawn, x, network.observation_std, valid_mask, scaler)
+    decoded = network.decode(content, states)
+    likelihood = log_likelihood(decoded, x, network.observation_std, valid_mask, scaler)
     random_kl = random_kl if drift_kl is None else random_kl + drift_kl
     return EvidenceBound(likelihood, first.kl_from_standard(), random_kl, length), delay_penalty
 
@@ -238,13 +238,13 @@ def _sample_delayed_path(
     generator: torch.Generator | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The same where z is drawn after delays."""
-    heard, end = network.lstm_states(codes), x.shape[1] - 1
+    lstm_states, end = network.lstm_states(codes), x.shape[1] - 1
     assert network.delays is not None
-    assert heard is not None
+    assert lstm_states is not None
     y = first.sample(standard_normal_noise(first.mean.shape, x, generator))
     noise = standard_normal_noise((len(x), network.delays.max_events(end), network.n_random), x, generator)
     times = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
-    path = network.delays.sample_path(network, y, heard, times, noise, power)
+    path = network.delays.sample_path(network, y, lstm_states, times, noise, power)
     return path.states, path.divergence, path.length, path.delay_penalty
 
 
@@ -266,13 +266,13 @@ def sample_states(
 
 
 def log_likelihood(
-    drawn: Tensor, x: Tensor, scale: Tensor, valid_mask: Tensor | None, scaler: tuple[Tensor, Tensor] | None
+    decoded: Tensor, x: Tensor, scale: Tensor, valid_mask: Tensor | None, scaler: tuple[Tensor, Tensor] | None
 ) -> Tensor:
     """log N(x; drawn, ν), summed over time and cells that are there; squashed frames are in the units of the data."""
     if scaler is not None:
         mean, deviation = (moment.to(x) for moment in scaler)
         x = torch.addcmul(mean, x, deviation)
-    flat = (x - drawn).flatten(2)
+    flat = (x - decoded).flatten(2)
     flat = flat if valid_mask is None else flat[..., valid_mask.flatten()]
     constant = math.log(2 * math.pi) + 2 * scale.log()
     # divided once they are summed up: there are as many as pixels

@@ -49,10 +49,10 @@ class SRVPRollout(NamedTuple):
         """Codes of all frames, and the content of the last of them; of the first, where it drifts from there."""
         network, count = self.network, self.n_content_frames
         with torch.no_grad():
-            codes, seen = network.encode_frames(x)
+            codes, stage_maps = network.encode_frames(x)
             begin = x.shape[1] - count if network.content_drift is None else 0
-            chosen = torch.arange(begin, begin + count).expand(len(x), -1)
-            return codes, network.encode_content(codes, chosen, seen, torch.full((len(x),), x.shape[1] - 1))
+            frame_ids = torch.arange(begin, begin + count).expand(len(x), -1)
+            return codes, network.encode_content(codes, frame_ids, stage_maps, torch.full((len(x),), x.shape[1] - 1))
 
     def content_over_time(self, content: Content, codes: Tensor) -> Content:
         """The content of every frame where it drifts, by the means of what is inferred; otherwise as it is."""
@@ -70,12 +70,12 @@ class SRVPRollout(NamedTuple):
             z = None if random is None else random.mean
             return self._advance_states(y, z, network.lstm_states(codes), codes.shape[1])
 
-    def _advance_states(self, y: Tensor, z: Tensor | None, heard: Tensor | None, n_frames: int) -> Tensor:
+    def _advance_states(self, y: Tensor, z: Tensor | None, lstm_states: Tensor | None, n_frames: int) -> Tensor:
         """States from the first on, at the step of training: with given random steps, or by what the LSTM heard."""
         network = self.network
-        if network.delays is not None and heard is not None:
-            times = torch.arange(heard.shape[1], dtype=y.dtype)
-            return network.delays.sample_path(network, y, heard, times, None).states
+        if network.delays is not None and lstm_states is not None:
+            times = torch.arange(lstm_states.shape[1], dtype=y.dtype)
+            return network.delays.sample_path(network, y, lstm_states, times, None).states
         states = [y]
         for step in range(n_frames - 1):
             y = network.advance_step(y, None if z is None else z[:, step], network.substeps)[0][-1]
@@ -86,11 +86,13 @@ class SRVPRollout(NamedTuple):
         """When z is drawn in one sequence, by means: at the end of every delay, or at every frame."""
         network = self.network
         with torch.no_grad():
-            heard = network.lstm_states(codes)
-            if network.delays is None or heard is None:
+            lstm_states = network.lstm_states(codes)
+            if network.delays is None or lstm_states is None:
                 return np.arange(codes.shape[1] - 1 if network.n_random else 0, dtype=np.float64)
-            times = torch.arange(heard.shape[1], dtype=heard.dtype)
-            path = network.delays.sample_path(network, network.first_state_posterior(codes).mean, heard, times, None)
+            times = torch.arange(lstm_states.shape[1], dtype=lstm_states.dtype)
+            path = network.delays.sample_path(
+                network, network.first_state_posterior(codes).mean, lstm_states, times, None
+            )
         return np.asarray(path.starts[0].numpy(), np.float64)
 
     def interpolate(self, ends: list[Tensor], count: int) -> tuple[Content, Tensor]:
@@ -98,23 +100,23 @@ class SRVPRollout(NamedTuple):
 
         Contents, first states, and what is random or was heard lie on the lines between the two.
         """
-        network, share = self.network, torch.linspace(0, 1, count, dtype=torch.float64)
+        network, fractions = self.network, torch.linspace(0, 1, count, dtype=torch.float64)
         with torch.no_grad():
             sides = [self.encode_frames(x) for x in ends]
             codes = [side[0] for side in sides]
             one, other = (self.content_over_time(content, code) for code, content in sides)
             content = Content(
-                _interpolate(one.code, other.code, share),
-                [_interpolate(a, b, share) for a, b in zip(one.skips, other.skips, strict=True)],
+                _interpolate(one.code, other.code, fractions),
+                [_interpolate(a, b, fractions) for a, b in zip(one.skips, other.skips, strict=True)],
             )
             first, last = (network.first_state_posterior(side).mean for side in codes)
-            heard, heard_last = (network.lstm_states(side) for side in codes)
+            lstm, lstm_last = (network.lstm_states(side) for side in codes)
             random, random_last = (network.random_posterior(side) for side in codes)
             z = None
             if random is not None and random_last is not None:
-                z = _interpolate(random.mean, random_last.mean, share)
-            y, heard = _interpolate(first, last, share), _interpolate(heard, heard_last, share)
-            return content, self._advance_states(y, z, heard, codes[0].shape[1])
+                z = _interpolate(random.mean, random_last.mean, fractions)
+            y, lstm = _interpolate(first, last, fractions), _interpolate(lstm, lstm_last, fractions)
+            return content, self._advance_states(y, z, lstm, codes[0].shape[1])
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
@@ -129,7 +131,7 @@ class SRVPRollout(NamedTuple):
             network = self.single
             content, states = content.to(torch.float32), states.float()
         size = max(1, BLOCK_NUMBERS // (len(states) * self.n_numbers))
-        found = []
+        blocks = []
         with torch.no_grad():
             for start in range(0, states.shape[1], size):
                 frames = network.decode(_slice_content(content, start, start + size), states[:, start : start + size])
@@ -138,26 +140,26 @@ class SRVPRollout(NamedTuple):
                         f"a forecast is not finite before step {start + size}: the learned steps have blown up there; "
                         "ask for a shorter horizon, or train for longer or on longer chunks"
                     )
-                found.append(self.to_rows(frames.numpy(), dtype))
-        return np.concatenate(found, axis=1)
+                blocks.append(self.to_rows(frames.numpy(), dtype))
+        return np.concatenate(blocks, axis=1)
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
     def forecast(
         self,
-        looked: Tensor,
-        moved: Tensor,
+        content_frames: Tensor,
+        state_frames: Tensor,
         rngs: list[np.random.Generator],
         request: ForecastRequest,
-        found: NDArray[Any],
+        out: NDArray[Any],
     ) -> None:
         """Samples of a few items into `found` (sample, item, frame, cell): what is encoded serves all of an item.
 
         `looked` has the frames of the content, `moved` those of the states, (item, time, *frame) each; `rngs` draw for
         each item.
         """
-        network, n_items = self.network, found.shape[1]
-        inferred, past = self._infer_past(looked, moved), network.conditioning - 1
+        network, n_items = self.network, out.shape[1]
+        inferred, past = self._infer_past(content_frames, state_frames), network.conditioning - 1
         at_once = max(1, BLOCK_NUMBERS // (n_items * request.n_frames * self.n_numbers))
         steps = past + request.horizon
         events = steps if network.delays is None else network.delays.max_events(steps)
@@ -171,16 +173,16 @@ class SRVPRollout(NamedTuple):
             if inferred.drift_posterior is not None:
                 walk = slow.reshape(len(first), steps, -1)
                 content = sample_content_drift(network, content, inferred.drift_posterior, walk, request)
-            frames = self.decode(content, states, found.dtype)
-            found[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
+            frames = self.decode(content, states, out.dtype)
+            out[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
 
-    def _infer_past(self, looked: Tensor, moved: Tensor) -> InferredPast:
+    def _infer_past(self, content_frames: Tensor, state_frames: Tensor) -> InferredPast:
         network = self.network
-        codes, content = self.encode_frames(looked)
+        codes, content = self.encode_frames(content_frames)
         with torch.no_grad():
             drift = None if network.content_drift is None else network.content_drift.posterior(codes)
-            if moved is not looked:
-                codes = network.encode_frames(moved)[0]
+            if state_frames is not content_frames:
+                codes = network.encode_frames(state_frames)[0]
             return InferredPast(
                 content,
                 network.first_state_posterior(codes),
@@ -233,19 +235,19 @@ def sample_content_drift(
     assert network.content_drift is not None
     past = drift.mean.shape[1]
     count = len(noise) // len(drift.mean)
-    seen = DiagonalGaussian(*(part.repeat(count, 1, 1) for part in drift)).sample(noise[:, :past])
-    path = network.content_drift.content_path(content, seen)
+    past_drift = DiagonalGaussian(*(part.repeat(count, 1, 1) for part in drift)).sample(noise[:, :past])
+    path = network.content_drift.content_path(content, past_drift)
     return network.content_drift.extend_path(path, noise[:, past:], request.frames_per_step)
 
 
 def sample_delayed_states(
-    network: SRVPNetwork, y: Tensor, heard: Tensor, noise: Tensor, request: ForecastRequest
+    network: SRVPNetwork, y: Tensor, lstm_states: Tensor, noise: Tensor, request: ForecastRequest
 ) -> Tensor:
     """States of the frames ahead (sample × item, frame, size): z is inferred while frames are known, then drawn."""
     assert network.delays is not None
-    count, past = len(y) // len(heard), heard.shape[1] - 1
+    count, past = len(y) // len(lstm_states), lstm_states.shape[1] - 1
     times = past + torch.arange(1, request.n_frames + 1, dtype=y.dtype) / request.frames_per_step
-    return network.delays.sample_path(network, y, heard.repeat(count, 1, 1), times, noise).states
+    return network.delays.sample_path(network, y, lstm_states.repeat(count, 1, 1), times, noise).states
 
 
 def _slice_content(content: Content, begin: int, end: int) -> Content:
@@ -262,18 +264,18 @@ def _sample_noise(draws: list[np.random.Generator], count: int, sizes: list[int]
     changes what was drawn before.
     """
     seeds = np.stack([draw.integers(2**63, size=count) for draw in draws], axis=1).ravel()
-    found = [np.empty((len(seeds), size)) for size in sizes]
+    noise_arrays = [np.empty((len(seeds), size)) for size in sizes]
     for row, seed in enumerate(seeds):
-        for kind, noise in enumerate(found):
+        for kind, noise in enumerate(noise_arrays):
             if noise.shape[1]:
                 bits = np.random.Philox(key=np.array([seed, kind], np.uint64))
                 np.random.Generator(bits).standard_normal(out=noise[row])
-    return tuple(torch.from_numpy(noise) for noise in found)
+    return tuple(torch.from_numpy(noise) for noise in noise_arrays)
 
 
-def _interpolate(one: Any, other: Any, share: Tensor) -> Any:
+def _interpolate(one: Any, other: Any, fractions: Tensor) -> Any:
     """Tensors on the line between two, a row for each share; None where there are none."""
     if one is None or other is None:
         return None
-    weight = share.reshape(-1, *[1] * (one.ndim - 1))
+    weight = fractions.reshape(-1, *[1] * (one.ndim - 1))
     return one * (1 - weight) + other * weight
