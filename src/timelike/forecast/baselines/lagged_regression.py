@@ -1,4 +1,4 @@
-"""Windows as a regression: moments added up a block at a time, solutions for all steps ahead, and the dual form."""
+"""Ridge regression on lagged windows: moments in blocks, solutions for all steps ahead, and the dual form."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 
 from .base import Ids, Matrix, gather_rows
 
-_BLOCK_NUMBERS = 1 << 22  # numbers of a design at a time
-_BLOCK_COLUMNS = 256  # columns that are multiplied at a time: fewer leave a product of matrices waiting for memory
-_ALPHA_SHARES = np.logspace(-8, 2, 21)  # of the number of windows, among which the penalty is chosen
+_BLOCK_NUMBERS = 1 << 22  # numbers of a design matrix block
+_BLOCK_COLUMNS = 256  # columns per matrix product: fewer make it memory-bound
+_ALPHA_SHARES = np.logspace(-8, 2, 21)  # candidates of the penalty, per window
 _EPS = np.finfo(np.float64).eps
 
 
 class LaggedDesign(NamedTuple):
-    """A regression of what follows on the last `lags` rows, and on what is known in advance.
+    """A regression of the future on the last `lags` rows and the known channels.
 
-    `rows` (total_time, column): the first `n_cells` columns are forecast, the others known in advance. Those of the
-    future come last and in the order of time, so that step h sees the first `feature_counts()[h]` features.
+    `rows` (total_time, column): the first `n_cells` columns are forecast, the others are known in advance. Future known
+    values are the last features, ordered by time, so that step h uses the first `feature_counts()[h]` features.
     """
 
     rows: Matrix
@@ -30,22 +30,22 @@ class LaggedDesign(NamedTuple):
 
     @property
     def n_features(self) -> int:
-        """How many numbers are seen of a window."""
+        """The number of inputs of a window."""
         return int(self.feature_counts()[-1])
 
     @property
     def n_targets(self) -> int:
-        """How many numbers follow it."""
+        """The number of targets of a window."""
         return self.horizon * self.n_cells
 
     def feature_counts(self) -> Ids:
-        """How many features each step ahead sees, (horizon,)."""
+        """The number of features of each step ahead, (horizon,)."""
         n_columns = self.rows.shape[1]
         ahead = np.arange(1, self.horizon + 1) * (n_columns - self.n_cells)
         return np.asarray(self.lags * n_columns + ahead, np.int64)
 
     def inputs(self, origin: Ids) -> Matrix:
-        """What is seen of every window, (window, feature)."""
+        """The inputs of each window, (window, feature)."""
         past = gather_rows(self.rows, origin, -self.lags, 0)
         if self.n_cells == self.rows.shape[1]:
             return past.reshape(len(origin), self.n_features)
@@ -61,19 +61,17 @@ class LaggedDesign(NamedTuple):
         )
 
     def targets(self, origin: Ids) -> Matrix:
-        """What follows every window, (window, horizon × cell)."""
+        """The targets of each window, (window, horizon × cell)."""
         return gather_rows(self.rows[:, : self.n_cells], origin, 0, self.horizon).reshape(len(origin), self.n_targets)
 
     def iter_blocks(self, origin: Ids) -> Iterator[Ids]:
-        """Windows, as many at a time as memory allows."""
+        """Origins in blocks that bound memory."""
         height = max(1, _BLOCK_NUMBERS // (self.n_features + self.n_targets))
         return (origin[begin : begin + height] for begin in range(0, len(origin), height))
 
 
 class NormalEquations(NamedTuple):
-    """Centred normal equations of `n_windows` windows: `xx` (feature, feature), `xy` (feature, answer), `yy`
-    (answer,).
-    """
+    """Centered normal equations: `xx` (feature, feature), `xy` (feature, target), `yy` (target,)."""
 
     xx: Matrix
     xy: Matrix
@@ -84,7 +82,7 @@ class NormalEquations(NamedTuple):
 
 
 class LinearSolution(NamedTuple):
-    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
+    """A primal solution: `weights` (feature, target), the means of features and targets, and the penalty."""
 
     weights: Matrix
     x: Matrix
@@ -92,7 +90,7 @@ class LinearSolution(NamedTuple):
     alpha: float
 
     def predict(self, queries: Matrix) -> Matrix:
-        """What follows windows of which so much is seen (window, feature): (window, answer)."""
+        """The forecasts (window, target) of queries (window, feature)."""
         return np.stack([self.y + (one - self.x) @ self.weights for one in queries])
 
 
@@ -107,7 +105,7 @@ class RegressionMoments:
         self.buffers = np.empty((p, p)), np.empty((p, q))  # allocating them for every block would cost time
 
     def add(self, origin: Ids) -> None:
-        """The windows with these origins."""
+        """Add the windows with these origins."""
         for block in self.design.iter_blocks(origin):
             inputs, targets = self.design.inputs(block), self.design.targets(block)
             self.count += len(block)
@@ -118,7 +116,7 @@ class RegressionMoments:
             self.xy += np.matmul(inputs.T, targets, out=self.buffers[1])
 
     def to_normal_equations(self) -> NormalEquations:
-        """Around the means, which is the same as an intercept that is not penalised."""
+        """Centered equations, which is equivalent to an intercept without a penalty."""
         x, y = self.x / self.count, self.y / self.count
         xx = self.xx - np.outer(self.x, x)
         return NormalEquations(
@@ -127,22 +125,24 @@ class RegressionMoments:
 
 
 def gcv_alpha(values: Matrix, energy: Matrix, total: float, count: int) -> float:
-    """The penalty with the least generalised cross-validation error (Golub, Heath and Wahba, 1979).
+    """The penalty with the smallest generalised cross-validation error (Golub, Heath and Wahba, 1979).
 
-    GCV(α) = RSS(α)/(1 − df(α)/n)², by the eigenvalues λ of XᵀX: `energy` are the sums of squares of Y along the left
+    GCV(α) = RSS(α)/(1 − df(α)/n)², from the eigenvalues λ of XᵀX: `energy` are the sums of squares of Y along the left
     singular vectors, so that RSS = total − Σ energy·(1 − (α/(λ + α))²) and df = 1 + Σ λ/(λ + α).
     """
     alphas = _ALPHA_SHARES * count
-    shrinkage = alphas / (values[:, None] + alphas)  # (eigenvalue, alpha): what the penalty leaves of a direction
+    shrinkage = alphas / (
+        values[:, None] + alphas
+    )  # (eigenvalue, alpha): the fraction of a direction that stays unexplained
     rss = np.maximum(total - energy @ (1 - np.square(shrinkage)), _EPS * count * np.maximum(total, _EPS))
     free = 1 - (1 + (1 - shrinkage).sum(axis=0)) / count
     with np.errstate(divide="ignore"):
         error = np.where(free > _EPS, rss / np.square(np.maximum(free, _EPS)), np.inf)
-    return float(alphas[len(alphas) - 1 - int(np.argmin(error[::-1]))])  # of equal ones the largest
+    return float(alphas[len(alphas) - 1 - int(np.argmin(error[::-1]))])  # ties go to the largest
 
 
 def gcv_alpha_from_equations(normal: NormalEquations) -> float:
-    """The same from normal equations."""
+    """The penalty of `gcv_alpha`, from normal equations."""
     values, vectors = eigh(normal.xx)
     values = np.maximum(values, 0.0)
     along = np.square(vectors.T @ normal.xy).sum(axis=1)
@@ -151,7 +151,7 @@ def gcv_alpha_from_equations(normal: NormalEquations) -> float:
 
 
 def cholesky_factor(gram: Matrix, alpha: float) -> Matrix:
-    """The lower triangle L with L Lᵀ = gram + α, a little more where rounding has made that indefinite."""
+    """The lower triangle L with L Lᵀ = gram + α; a small shift is added if rounding made the matrix indefinite."""
     shifted = gram.copy()
     shifted.flat[:: len(gram) + 1] += alpha
     try:
@@ -172,9 +172,9 @@ def solve_lower(lower: Matrix, right_side: Matrix) -> Matrix:
 
 
 def solve_weights(normal: NormalEquations, alpha: float, sizes: Ids) -> Matrix:
-    """The solution (feature, answer) for all steps ahead, from one factorisation.
+    """The weights (feature, target) for all steps ahead, from one factorisation.
 
-    Step h sees the first p_h features, and the factor of the upper left corner of a matrix is the corner of its factor.
+    Step h uses the first p_h features, and the factor of the upper left corner of a matrix is the corner of its factor.
     """
     lower = cholesky_factor(normal.xx, alpha)
     half = solve_lower(lower, normal.xy)
@@ -188,11 +188,11 @@ def solve_weights(normal: NormalEquations, alpha: float, sizes: Ids) -> Matrix:
 
 
 class DualRidge:
-    """The dual form: a forecast is a weighted mean of what followed the windows.
+    """The dual form: a forecast is a weighted mean of the futures of the training windows.
 
-    With K the inner products of windows around their mean, c(x) = (K + α)⁻¹ k(x), and the forecast is ȳ + Σ c_i(x)
-    (y_i − ȳ), which is the ridge solution of all steps. Features are never put beside each other: lag after lag is
-    gathered, so that memory is that of (window, window) and (window, cell).
+    With K the inner products of centered windows, c(x) = (K + α)⁻¹ k(x), and the forecast is ȳ + Σ c_i(x) (y_i − ȳ),
+    the ridge solution for all steps. The design matrix is never built: lags are gathered one at a time, so memory holds
+    only (window, window) and (window, cell).
     """
 
     def __init__(self, design: LaggedDesign, origin: Ids, alpha: float | None) -> None:
@@ -206,7 +206,7 @@ class DualRidge:
         self.lower = cholesky_factor(gram, self.alpha)
 
     def predict(self, queries: Matrix) -> Matrix:
-        """What follows windows of which so much is seen (window, feature): (window, horizon × cell)."""
+        """The forecasts (window, horizon × cell) of queries (window, feature)."""
         weights = [self._future_weights(products) for products in self._inner_products(queries)]
         forecasts = np.empty((len(queries), self.design.n_targets))
         n_cells = self.design.n_cells
@@ -217,7 +217,7 @@ class DualRidge:
         return forecasts
 
     def to_linear(self) -> LinearSolution:
-        """The same as weights of features, X̃ᵀ(K + α)⁻¹Ỹ: many questions are then answered by one small product each."""
+        """The primal solution with weights X̃ᵀ(K + α)⁻¹Ỹ, which is faster for many queries."""
         design = self.design
         y = design.targets(self.origin).mean(axis=0)
         coefficients = cho_solve((self.lower, True), design.targets(self.origin) - y, check_finite=False)
@@ -229,13 +229,13 @@ class DualRidge:
         return LinearSolution(weights, np.asarray(x), y, self.alpha)
 
     def _future_weights(self, products: Matrix) -> Matrix:
-        """How much every training future counts, from the inner products with its window; they sum to 1."""
+        """The weights of the training futures, from the inner products with their windows; they sum to 1."""
         around = products - self.product_means - products.mean() + self.product_mean
         weights = cho_solve((self.lower, True), around, check_finite=False)
         return np.asarray(weights + (1 - weights.sum()) / len(weights))
 
     def _inner_products(self, queries: Matrix) -> Matrix:
-        """Inner products of windows with those that were learned from, (asked, window)."""
+        """Inner products of queries with training windows, (query, window)."""
         n_columns, n_cells = self.design.rows.shape[1], self.design.n_cells
         products, begin = np.zeros((len(queries), len(self.origin))), 0
         ahead = range(self.design.horizon) if n_cells < n_columns else ()
@@ -260,13 +260,13 @@ class DualRidge:
             targets = self.design.targets(self.origin)
             targets -= targets.mean(axis=0)
             energy, total = np.square(vectors.T @ targets).sum(axis=1), np.square(targets).sum()
-        else:  # so many that only their products are held
+        else:  # too many targets: only their inner products are stored
             answers = _center_gram(self._gram_products(range(self.design.horizon), slice(self.design.n_cells)))
             energy, total = np.einsum("ij,ij->j", vectors, answers @ vectors), np.trace(answers)
         return gcv_alpha(np.maximum(values, 0.0), energy, float(total), len(gram))
 
 
 def _center_gram(products: Matrix) -> Matrix:
-    """Inner products around the mean of what is multiplied."""
+    """The inner products of centered vectors."""
     means = products.mean(axis=0)
     return np.asarray(products - means - means[:, None] + means.mean())

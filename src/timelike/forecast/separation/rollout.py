@@ -1,6 +1,6 @@
-"""Rollout: a fitted separation network in double precision that encodes windows, moves states and decodes frames.
+"""Rollout: a fitted separation network in double precision that encodes windows, advances states and decodes frames.
 
-States may be read off the forecast's own last frames on the way; whether that improves forecasts is measured here too.
+States may be reencoded from forecast frames on the way; `is_reencoding_better` measures whether that helps.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _N_WINDOWS = 64  # windows on which forecasts with and without reencoded states 
 
 
 class RecentFrames(NamedTuple):
-    """The last frames of every item, (item, time, …), as encoders see them, with what is known."""
+    """The last frames of each item, (item, time, …), as encoder inputs, with the known channels."""
 
     frames: Tensor
     known: Tensor | None
 
     @classmethod
     def from_packed(cls, material: PackedFrames, n_items: int, size: int) -> RecentFrames:
-        """Those of sequences of `size` steps."""
+        """The frames of sequences of `size` steps."""
         covariates = None if material.known is None else material.known.reshape(n_items, size, -1)
         return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), covariates)
 
     def append_frames(self, frames: Tensor, covariates: Tensor | None, size: int) -> RecentFrames:
-        """The last ones when these have come."""
+        """The last `size` frames after these have been appended."""
         all_covariates = (
             None if covariates is None or self.known is None else torch.cat([self.known, covariates], dim=1)[:, -size:]
         )
@@ -48,11 +48,11 @@ class RecentFrames(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """Everything that `Separation` needs of its fitted network, in double precision.
+    """The operations of a fitted `Separation` network, in double precision.
 
-    `n_numbers` is the size of a frame, masked cells included. `to_rows` turns decoded frames into rows of cells in the
-    units of the data, in a dtype; `to_inputs` standardizes them as the encoders see frames. `reencode_steps` is after
-    how many steps a state is encoded anew from the forecast itself, None for never.
+    `n_numbers` is the size of a frame, including masked cells. `to_rows` converts decoded frames to rows of cells in
+    data units, of a given dtype; `to_inputs` standardizes them as encoder inputs. `reencode_steps` is the number of
+    steps after which a state is reencoded from the forecast itself, None for never.
     """
 
     network: SeparationNetwork
@@ -80,13 +80,13 @@ class Rollout(NamedTuple):
         return packed.frames[rows], covariates, clock
 
     def last_windows(self, packed: PackedFrames) -> Tensor:
-        """Where the last window of every sequence begins, in packed steps."""
+        """The packed step at which the last window of each sequence begins."""
         return torch.from_numpy(np.cumsum(packed.lengths)) - self.network.conditioning
 
     def infer_states(self, packed: PackedFrames) -> NDArray[np.float64]:
-        """The states of one sequence, (time, …), read off some windows at a time.
+        """The states of one sequence, (time, …), inferred from a few windows at a time.
 
-        Where no whole window begins any more, states are moved on from the last one.
+        The last states, where no whole window begins, evolve from the last inferred one.
         """
         network, size = self.network, self.network.conditioning
         starts = torch.arange(len(packed.frames) - size + (0 if network.offset else 1))
@@ -102,7 +102,7 @@ class Rollout(NamedTuple):
     def advance_to_last(self, state: Tensor, packed: PackedFrames) -> Tensor:
         """The state at the last frame of each sequence, from that at the first frame of its last window."""
         network, size = self.network, self.network.conditioning
-        if network.offset:  # the state stands for the frame that comes next
+        if network.offset:  # the state represents the next frame
             return state
         ends = torch.from_numpy(np.cumsum(packed.lengths))
         rows = ends[:, None] + torch.arange(1 - size, 0) if size > 1 else ends[:, None][:, :0]
@@ -114,7 +114,7 @@ class Rollout(NamedTuple):
     # --- decoding ----------------------------------------------------------------------------------------------------
 
     def decode(self, content: Content, states: Tensor, covariates: Tensor | None, dtype: Any) -> NDArray[Any]:
-        """Frames of states (batch, time, …) in rows of cells, some times at a time."""
+        """Decode states (batch, time, …) to rows of cells, a few times at a time."""
         size = max(1, _DECODE_NUMBERS // self.n_numbers)
         blocks = []
         with torch.no_grad():
@@ -134,9 +134,9 @@ class Rollout(NamedTuple):
         request: ForecastRequest,
         out: NDArray[Any],
     ) -> None:
-        """Futures of windows in rows of cells into `found` (item, frame, cell), a few steps at a time.
+        """Forecast windows and write rows of cells to `out` (item, frame, cell), a few steps at a time.
 
-        `packed` has one window of every item, `known` (item, horizon, channel) the known covariates.
+        `packed` holds one window per item, `covariates` (item, horizon, channel) the known channels.
         """
         network, n_items, per_step = self.network, len(packed.lengths), request.frames_per_step
         state = self.advance_to_last(self.encode_state(packed, self.last_windows(packed)), packed)
@@ -161,7 +161,7 @@ class Rollout(NamedTuple):
             state, step = states[:, -1], step + steps
 
     def _reencode_state(self, recent: RecentFrames) -> Tensor:
-        """The state at the last of the recent frames, which are forecasts themselves, and evenly apart."""
+        """The state at the last recent frame; recent frames are forecasts with even time steps."""
         network, spans = self.network, recent.frames.new_ones(recent.frames.shape[:2])
         clock = spans[:, 1:] if network.n_clock else None
         with torch.no_grad():
@@ -174,7 +174,7 @@ class Rollout(NamedTuple):
         return states[:, -1]
 
     def _next_states(self, state: Tensor, ahead: Tensor | None, steps: int, first: bool, step_options: Any) -> Tensor:
-        """States at the next frames; with `offset` the first state is that of the first step already."""
+        """States at the next frames; with `offset` the first state already belongs to the first step."""
         network = self.network
         if not (network.offset and first):
             states: Tensor = network.dynamics(state, state.new_ones(len(state), steps), ahead, **step_options)
@@ -192,10 +192,10 @@ class Rollout(NamedTuple):
 
 
 def is_reencoding_better(model: Separation, sequences: Sequences) -> bool:
-    """Whether forecasts of twice the trained length are nearer to these sequences if states are reencoded on the way.
+    """Whether reencoding states improves forecasts of twice the trained length on these sequences.
 
-    True where they are too short to tell: a forecast that leaves the data is worse than one that is a little off. The
-    model is asked in both ways, and is left to answer in the second.
+    True if the sequences are too short to compare: a forecast that leaves the data is worse than a slightly inaccurate
+    one. The model is evaluated both ways and is left with `reencode_=False`.
     """
     need, reach = model._min_past_steps(), model.chunk_ - model._min_past_steps()
     horizon = min(2 * reach, int(sequences.lengths.max()) - need)
@@ -209,7 +209,7 @@ def is_reencoding_better(model: Separation, sequences: Sequences) -> bool:
         try:
             forecast = model.predict(windows.pasts, horizon, known_covariates=covariates).mean[:, reach:]
             errors.append(float(np.nanmean(np.square(forecast - truth))))
-        except ArithmeticError:  # it has blown up
+        except ArithmeticError:  # the forecast has diverged
             errors.append(np.inf)
     return errors[0] <= errors[1]
 
@@ -220,5 +220,5 @@ def _refuse_divergence(frames: Tensor, step: int) -> None:
         item = int((~fine).flatten(1).any(1).nonzero()[0])
         raise ArithmeticError(
             f"the forecast of sequence {item} is not finite before step {step}: the learned equation has blown up "
-            "there; ask for a shorter horizon, or train for longer or on longer chunks"
+            "there; use a shorter horizon, or train for longer or on longer chunks"
         )

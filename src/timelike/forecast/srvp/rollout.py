@@ -1,4 +1,4 @@
-"""SRVPRollout: a fitted SRVP network that infers contents and states, draws futures and decodes frames."""
+"""SRVPRollout: a fitted SRVP network that infers contents and states, samples futures and decodes frames."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..codecs.convolutions import ConvDecoder
 from .gaussian import DiagonalGaussian
 from .network import SRVPNetwork
 
-BLOCK_NUMBERS = 1 << 22  # of a piece that is drawn at once
+BLOCK_NUMBERS = 1 << 22  # numbers decoded at once
 
 
 class InferredPast(NamedTuple):
-    """What is inferred from the last frames of pasts, before anything is drawn."""
+    """The quantities inferred from the last frames of pasts, before sampling."""
 
     content: Content
     first: DiagonalGaussian
@@ -30,11 +30,11 @@ class InferredPast(NamedTuple):
 
 
 class SRVPRollout(NamedTuple):
-    """Everything that `SRVP` needs of its fitted network.
+    """The operations of a fitted `SRVP` network.
 
-    `network` is in double precision, `single` the same in single precision. `n_content_frames` is how many frames a
-    content is made of, `n_numbers` the size of a frame, masked cells included. `to_rows` turns decoded frames into rows
-    of cells in the units of the data, in a dtype.
+    `network` is in double precision, `single` the same in single precision. `n_content_frames` is the number of frames
+    that determine the content, `n_numbers` the size of a frame, including masked cells. `to_rows` converts decoded
+    frames to rows of cells in data units, of a given dtype.
     """
 
     network: SRVPNetwork
@@ -46,7 +46,7 @@ class SRVPRollout(NamedTuple):
     # --- inference ---------------------------------------------------------------------------------------------------
 
     def encode_frames(self, x: Tensor) -> tuple[Tensor, Content]:
-        """Codes of all frames, and the content of the last of them; of the first, where it drifts from there."""
+        """Codes of all frames, and the content of the last frames, or of the first frames with drift."""
         network, count = self.network, self.n_content_frames
         with torch.no_grad():
             codes, stage_maps = network.encode_frames(x)
@@ -55,7 +55,7 @@ class SRVPRollout(NamedTuple):
             return codes, network.encode_content(codes, frame_ids, stage_maps, torch.full((len(x),), x.shape[1] - 1))
 
     def content_over_time(self, content: Content, codes: Tensor) -> Content:
-        """The content of every frame where it drifts, by the means of what is inferred; otherwise as it is."""
+        """With drift, the content of every frame, from posterior means; otherwise the content itself."""
         drift = self.network.content_drift
         if drift is None:
             return content
@@ -63,7 +63,7 @@ class SRVPRollout(NamedTuple):
             return drift.content_path(content, drift.posterior(codes).mean)
 
     def mean_states(self, codes: Tensor) -> Tensor:
-        """States at all frames, by the means of what is inferred."""
+        """States at all frames, from posterior means."""
         network = self.network
         with torch.no_grad():
             y, random = network.first_state_posterior(codes).mean, network.random_posterior(codes)
@@ -71,7 +71,7 @@ class SRVPRollout(NamedTuple):
             return self._advance_states(y, z, network.lstm_states(codes), codes.shape[1])
 
     def _advance_states(self, y: Tensor, z: Tensor | None, lstm_states: Tensor | None, n_frames: int) -> Tensor:
-        """States from the first on, at the step of training: with given random steps, or by what the LSTM heard."""
+        """States from the first, with the substeps of training: from given z, or from LSTM states with delays."""
         network = self.network
         if network.delays is not None and lstm_states is not None:
             times = torch.arange(lstm_states.shape[1], dtype=y.dtype)
@@ -83,7 +83,7 @@ class SRVPRollout(NamedTuple):
         return torch.stack(states, dim=1)
 
     def event_times(self, codes: Tensor) -> NDArray[np.float64]:
-        """When z is drawn in one sequence, by means: at the end of every delay, or at every frame."""
+        """The times at which z changes in one sequence, from posterior means: after each delay, or at every frame."""
         network = self.network
         with torch.no_grad():
             lstm_states = network.lstm_states(codes)
@@ -96,9 +96,9 @@ class SRVPRollout(NamedTuple):
         return np.asarray(path.starts[0].numpy(), np.float64)
 
     def interpolate(self, ends: list[Tensor], count: int) -> tuple[Content, Tensor]:
-        """Contents and states of `count` sequences from one to another, given the frames of both.
+        """Contents and states of `count` sequences between two others, given the frames of both.
 
-        Contents, first states, and what is random or was heard lie on the lines between the two.
+        Contents, first states, z and LSTM states are interpolated linearly.
         """
         network, fractions = self.network, torch.linspace(0, 1, count, dtype=torch.float64)
         with torch.no_grad():
@@ -121,10 +121,10 @@ class SRVPRollout(NamedTuple):
     # --- decoding ----------------------------------------------------------------------------------------------------
 
     def decode(self, content: Content, states: Tensor, dtype: Any) -> NDArray[Any]:
-        """Frames in rows of cells, (row, time, cell), in a dtype, some times at once.
+        """Decode states to rows of cells, (row, time, cell), of the given dtype, a few times at a time.
 
-        Convolutions draw in single precision what is to be given in it: half of the time, and independent of the batch,
-        as `ConvDecoder` has equally many pictures at once. What comes before and adds up over time stays in double.
+        Convolutions run in single precision if that is the output dtype: this halves the time and stays independent of
+        the batch, because `ConvDecoder` uses blocks of one size. States, whose errors accumulate, stay in double.
         """
         network = self.network
         if isinstance(network.decoder, ConvDecoder) and dtype == np.float32:
@@ -138,7 +138,7 @@ class SRVPRollout(NamedTuple):
                 if not bool(torch.isfinite(frames).all()):
                     raise ArithmeticError(
                         f"a forecast is not finite before step {start + size}: the learned steps have blown up there; "
-                        "ask for a shorter horizon, or train for longer or on longer chunks"
+                        "use a shorter horizon, or train for longer or on longer chunks"
                     )
                 blocks.append(self.to_rows(frames.numpy(), dtype))
         return np.concatenate(blocks, axis=1)
@@ -153,10 +153,10 @@ class SRVPRollout(NamedTuple):
         request: ForecastRequest,
         out: NDArray[Any],
     ) -> None:
-        """Samples of a few items into `found` (sample, item, frame, cell): what is encoded serves all of an item.
+        """Write samples of a few items to `out` (sample, item, frame, cell), with one encoding per item.
 
-        `looked` has the frames of the content, `moved` those of the states, (item, time, *frame) each; `rngs` draw for
-        each item.
+        `content_frames` and `state_frames`, (item, time, *frame) each, determine content and states; `rngs` holds one
+        generator per item.
         """
         network, n_items = self.network, out.shape[1]
         inferred, past = self._infer_past(content_frames, state_frames), network.conditioning - 1
@@ -194,7 +194,7 @@ class SRVPRollout(NamedTuple):
     def _sample_states(
         self, inferred: InferredPast, first: Tensor, later: Tensor | None, request: ForecastRequest
     ) -> Tensor:
-        """States (sample × item, frame, size): through the past at the step of training, then by the prior."""
+        """States (sample × item, frame, size): through the past with the substeps of training, then from the prior."""
         network, count = self.network, len(first) // len(inferred.first.mean)
         past, parts = network.conditioning - 1, request.substeps or network.substeps
         with torch.no_grad():
@@ -220,7 +220,7 @@ class SRVPRollout(NamedTuple):
 
 
 def repeat_content(content: Content, count: int) -> Content:
-    """A content (batch, …) for `count` samples, (sample × batch, …)."""
+    """Repeat a content (batch, …) for `count` samples, (sample × batch, …)."""
     code = None if content.code is None else content.code.repeat(count, 1)
     return Content(code, [one.repeat(count, 1, 1, 1) for one in content.skips])
 
@@ -228,9 +228,9 @@ def repeat_content(content: Content, count: int) -> Content:
 def sample_content_drift(
     network: SRVPNetwork, content: Content, drift: DiagonalGaussian, noise: Tensor, request: ForecastRequest
 ) -> Content:
-    """Contents of the frames ahead, for samples: through the past as inferred, then by the prior.
+    """Sampled contents of the future frames: through the past as inferred, then from the prior.
 
-    `content` (sample × item, size) is that of the first frame, `noise` (sample × item, step, size) of all steps.
+    `content` (sample × item, size) is that of the first frame, `noise` (sample × item, step, size) that of all steps.
     """
     assert network.content_drift is not None
     past = drift.mean.shape[1]
@@ -243,7 +243,7 @@ def sample_content_drift(
 def sample_delayed_states(
     network: SRVPNetwork, y: Tensor, lstm_states: Tensor, noise: Tensor, request: ForecastRequest
 ) -> Tensor:
-    """States of the frames ahead (sample × item, frame, size): z is inferred while frames are known, then drawn."""
+    """States of the future frames (sample × item, frame, size): z is inferred in the past, then sampled."""
     assert network.delays is not None
     count, past = len(y) // len(lstm_states), lstm_states.shape[1] - 1
     times = past + torch.arange(1, request.n_frames + 1, dtype=y.dtype) / request.frames_per_step
@@ -260,8 +260,8 @@ def _slice_content(content: Content, begin: int, end: int) -> Content:
 def _sample_noise(draws: list[np.random.Generator], count: int, sizes: list[int]) -> tuple[Tensor, ...]:
     """Noise of `count` samples of each item, (sample × item, size) for each size.
 
-    Every sample has generators of its own, one for each size: neither how many are drawn at once nor a longer horizon
-    changes what was drawn before.
+    Every sample has one generator per size, so that neither the block size nor a longer horizon changes earlier
+    noise.
     """
     seeds = np.stack([draw.integers(2**63, size=count) for draw in draws], axis=1).ravel()
     noise_arrays = [np.empty((len(seeds), size)) for size in sizes]
@@ -274,7 +274,7 @@ def _sample_noise(draws: list[np.random.Generator], count: int, sizes: list[int]
 
 
 def _interpolate(one: Any, other: Any, fractions: Tensor) -> Any:
-    """Tensors on the line between two, a row for each share; None where there are none."""
+    """Linear interpolation between two tensors, one row per fraction; None if either is None."""
     if one is None or other is None:
         return None
     weight = fractions.reshape(-1, *[1] * (one.ndim - 1))
