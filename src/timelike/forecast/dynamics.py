@@ -388,19 +388,21 @@ class _UnrollFunction(torch.autograd.Function):
     def forward(
         ctx: Any, walk: UnrollPlan, y: Tensor, spans: Tensor, forcing: Tensor | None, *weights: Tensor
     ) -> Tensor:
-        n_state, shares = y.shape[1], _substep_shares(walk, spans)
-        states = y.new_empty(len(shares) + 1, *y.shape)
+        n_state, fractions = y.shape[1], _substep_shares(walk, spans)
+        states = y.new_empty(len(fractions) + 1, *y.shape)
         states[0] = y
         widths = [weight.shape[1] for weight in weights[walk.weight_slice(0)]]
-        layer_inputs = [y.new_empty(len(shares), len(y), width) for width in widths[1:]]  # inputs of the later layers
+        layer_inputs = [
+            y.new_empty(len(fractions), len(y), width) for width in widths[1:]
+        ]  # inputs of the later layers
         first = states[:-1]
         if forcing is not None:
-            first = y.new_empty(len(shares), len(y), widths[0])
+            first = y.new_empty(len(fractions), len(y), widths[0])
             first[..., n_state:] = forcing.transpose(0, 1).repeat_interleave(walk.n_substeps, dim=0)
         maps = [weight.t() if weight.ndim == 2 else weight for weight in weights]
         places, inputs = states.unbind(0), [one.unbind(0) for one in (first, *layer_inputs)]
         out = torch.empty_like(y)
-        for part, share in enumerate(shares):
+        for part, fraction in enumerate(fractions):
             own = walk.weight_slice(part)
             if forcing is not None:
                 inputs[0][part][:, :n_state] = places[part]
@@ -410,7 +412,7 @@ class _UnrollFunction(torch.autograd.Function):
                 torch.addmm(maps[own.start + 2 * layer + 1], before[part], weight, out=after)
                 if not last:
                     after.relu_()
-            torch.addcmul(places[part], share, out, out=places[part + 1])
+            torch.addcmul(places[part], fraction, out, out=places[part + 1])
         ctx.walk = walk
         ctx.save_for_backward(spans, *weights, first, *layer_inputs)
         return states[walk.frame_stride :: walk.frame_stride].transpose(0, 1)
@@ -420,18 +422,18 @@ class _UnrollFunction(torch.autograd.Function):
         walk: UnrollPlan = ctx.walk
         spans, *saved = ctx.saved_tensors
         weights, layer_inputs = saved[: -walk.n_layers], saved[-walk.n_layers :]
-        back, shares = grad_outputs[0].transpose(0, 1).unbind(0), _substep_shares(walk, spans)
+        back, fractions = grad_outputs[0].transpose(0, 1).unbind(0), _substep_shares(walk, spans)
         n_state, y = back[0].shape[1], torch.zeros_like(back[0])
         forces: Tensor | None = spans.new_zeros(spans.shape[1], len(y), layer_inputs[0].shape[2] - n_state)
         if not ctx.needs_input_grad[3]:
             forces = None
         output_grads = [one.new_empty(*layer_inputs[0].shape[:2], len(one)) for one in weights[walk.weight_slice(0)]]
         inputs, outputs = [one.unbind(0) for one in layer_inputs], [one.unbind(0) for one in output_grads]
-        for part in reversed(range(len(shares))):
+        for part in reversed(range(len(fractions))):
             if (part + 1) % walk.frame_stride == 0:
                 y = y + back[part // walk.frame_stride]
             own = weights[walk.weight_slice(part)]
-            grad = torch.mul(shares[part], y, out=outputs[-1][part])
+            grad = torch.mul(fractions[part], y, out=outputs[-1][part])
             for layer in reversed(range(1, walk.n_layers)):
                 grad = _relu_backward(grad @ own[layer], inputs[layer][part], 0, grad_input=outputs[layer - 1][part])
             first = grad @ own[0]
