@@ -226,18 +226,18 @@ def test_several_sequences_are_drawn_whole():
     single = score.bootstrap(windows, random_state=0)
     assert (mean.low, mean.high) == pytest.approx((whole.low, whole.high), rel=0.1)
     assert mean.half_width > 2 * single.half_width
-    assert found.intervals == "whole sequences drawn anew (20)"
+    assert found.intervals == "whole sequences resampled (20)"
 
 
 def test_sequences_of_a_group_are_drawn_together():
     found = backtest(Persistence(), walks([12] * 6, groups=list("aabbcc")), 2, n_windows=2)
-    assert found.intervals == "whole groups drawn anew (3, which are few)"
+    assert found.intervals == "whole groups resampled (3, which are few)"
     assert found.unit.tolist() == np.repeat([0, 1, 2], 4).tolist()
 
 
 def test_of_one_sequence_blocks_of_windows_are_drawn():
     found = backtest(Persistence(), walks([300], 1), 5, n_windows=200, random_state=0)
-    assert found.intervals == "blocks of 6 windows of one sequence drawn anew"  # 200^⅓, more than the 5 that overlap
+    assert found.intervals == "blocks of 6 windows of one sequence resampled"  # 200^⅓, more than the 5 that overlap
     assert backtest(Persistence(), walks([300], 1), 12, n_windows=200).intervals.startswith("blocks of 12 windows")
     assert backtest(Persistence(), walks([300], 1), 12, n_windows=60, step=4).intervals.startswith("blocks of 4 w")
     counts = found._bootstrap.counts
@@ -341,7 +341,7 @@ def test_a_calibrated_model_has_coverage_width_and_the_crps_of_its_samples():
     again = backtest(model, X[30:], 5, n_windows=10, scores=("crps", "mae"), n_samples=200, random_state=0)
     np.testing.assert_array_equal(again.scores["crps"], found.scores["crps"])
     refitted = backtest(model, X[30:], 5, n_windows=2, scores="crps", refit=True)
-    assert "was calibrated, and copies that are fitted again are not" in str(refitted)
+    assert "is calibrated, but its refitted copies are not" in str(refitted)
 
 
 def test_a_method_that_draws_is_judged_by_its_own_samples():
@@ -588,7 +588,7 @@ def test_the_plot_has_the_bands_of_both():
             ValueError,
             "n_windows=9: sequence 0 has 12 time steps, and with 1 before and horizon=4 after",
         ),
-        ({"horizon": 12}, ValueError, "it allows 0 windows 1 apart: ask for fewer"),
+        ({"horizon": 12}, ValueError, "it allows 0 windows 1 apart: use fewer"),
         ({"scores": "rmse"}, ValueError, "scores holds 'rmse': expected 'mse'"),
         ({"scores": ()}, ValueError, "scores is empty"),
         ({"scores": ("mse", "mse")}, ValueError, "scores holds 'mse' twice"),
@@ -602,7 +602,7 @@ def test_the_plot_has_the_bands_of_both():
             ValueError,
             r"frames of shape \(2,\): this Persistence was fitted",
         ),
-        ({"scores": lambda truth, answer, per: 0.0}, ValueError, "the score '<lambda>' gave the shape"),
+        ({"scores": lambda truth, answer, per: 0.0}, ValueError, "the score '<lambda>' returned shape"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, error, words):

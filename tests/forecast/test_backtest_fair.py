@@ -285,7 +285,7 @@ def test_a_function_of_your_own_has_no_skill_unless_it_says_what_is_perfect():
     call = partial(backtest, Mean(), X, 3, n_windows=4, baseline="persistence")
     found = call(scores=("mse", closeness))
     assert found.skill().keys() == {"mse"}
-    assert "there is no skill by closeness, which does not say what a perfect forecast has" in str(found)
+    assert "there is no skill by closeness, which has no attribute `perfect`" in str(found)
     with pytest.raises(ValueError, match="there is no skill by closeness"):
         call(scores=closeness).skill()
     said = partial(closeness)

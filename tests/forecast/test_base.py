@@ -279,7 +279,7 @@ def test_a_source_is_asked_and_what_it_gives_must_be_sequences(model):
 
     model.fit(source).predict(RNG.standard_normal((1, 12, 2)), 2)
     assert len(given_to) == 1
-    with pytest.raises(TypeError, match="the source X gave a list: expected Sequences"):
+    with pytest.raises(TypeError, match="the source X returned a list: expected Sequences"):
         model.fit(lambda rng: [[1.0, 2.0]])
 
 

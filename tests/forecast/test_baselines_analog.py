@@ -213,7 +213,7 @@ class TestLearnedMetrics:
 
     def test_one_that_needs_labels_is_refused_with_the_way_out(self):
         labelled = tl.Sequences(walks(60, 40), labels=["a", "b"])
-        with pytest.raises(ValueError, match=r"metric=SiameseGRU.* did not learn from windows.*: fit it before"):
+        with pytest.raises(ValueError, match=r"metric=SiameseGRU.* could not be fitted to windows.*: fit it before"):
             Analog(tl.SiameseGRU(max_steps=2, random_state=0), 2, window=10).fit(labelled)
 
     def test_pictures_reach_the_metric_as_pictures(self):

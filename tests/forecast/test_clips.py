@@ -38,7 +38,7 @@ def test_clips_have_futures_whose_clock_goes_on(tmp_path) -> None:
 
 def test_a_clip_too_short_to_learn_from_is_named_by_its_file(tmp_path) -> None:
     clips = tl.load(folder_of_clips(tmp_path, (9, 9, 9, 3, 9, 4, 9, 9)))  # four frames just suffice
-    words = r"1 of 8 sequences of X are not learned from, as SRVP needs at least 4 .*: sequence 3 \('walk3'\) has 3;"
+    words = r"1 of 8 sequences of X are ignored, because SRVP needs at least 4 .*: sequence 3 \('walk3'\) has 3;"
     with pytest.warns(UserWarning, match=words) as told:
         fitted = model().fit(clips)
     assert told[0].filename == __file__
@@ -104,6 +104,6 @@ def test_clips_of_which_nothing_is_known_say_nothing(recwarn) -> None:
 def test_bytes_given_to_a_model_of_the_unit_range_are_refused(tmp_path) -> None:
     fitted = model().fit(tl.load(folder_of_clips(tmp_path)))
     with pytest.raises(
-        ValueError, match=r"past has values from 0 to 2\d\d, and all that this SRVP learned from lie in \[0, 1\]"
+        ValueError, match=r"past has values from 0 to 2\d\d, and all training values of this SRVP lie in \[0, 1\]"
     ):
         fitted.predict(DIGITS, 2)

@@ -177,7 +177,7 @@ def test_no_steps_are_no_states():
         ),
         (GRUDynamics(2, 0), 2, None, "frames_per_step=2: a GRU moves a whole step at a time"),
         (GRUDynamics(2, 0), 1, 2, "substeps=2: a GRU moves a whole step at a time"),
-        (ODEDynamics(Linear(), 1, "dopri5"), 1, 5, "substeps=5: solver=.dopri5. finds its steps by itself"),
+        (ODEDynamics(Linear(), 1, "dopri5"), 1, 5, "substeps=5: solver=.dopri5. chooses its own steps"),
     ],
 )
 def test_a_step_that_cannot_be_divided_so_is_refused(move, frames, parts, said):

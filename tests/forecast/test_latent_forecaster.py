@@ -63,7 +63,7 @@ def test_shorter_sequences_among_longer_ones_are_left_out_of_training():
     long = RNG.standard_normal((3, 9, 1))
     ragged = tl.Sequences([*long, RNG.standard_normal((2, 1))])
     model = tiny(chunk=5, standardize=False)
-    with pytest.warns(UserWarning, match="1 of 4 sequences of X are not learned from.*: sequence 3 has 2;"):
+    with pytest.warns(UserWarning, match="1 of 4 sequences of X are ignored.*: sequence 3 has 2;"):
         assert same_weights(model.fit(long), tiny(chunk=5, standardize=False).fit(ragged))
 
 
@@ -189,18 +189,24 @@ def test_a_source_that_gives_something_else_later_is_told():
         with pytest.raises(kind, match=said):
             tiny(chunk=6, max_steps=10, **more).fit(source)
 
-    fails(lambda X: X.values, TypeError, "the source X gave a ndarray: expected Sequences")
+    fails(lambda X: X.values, TypeError, "the source X returned a ndarray: expected Sequences")
     fails(lambda X: X.crop(0, 5), ValueError, "the source X returned at most 5 time steps: expected 6")
-    fails(lambda X: tl.Sequences(np.zeros((4, 9, 3))), ValueError, r"what the source X gave has frames of shape \(3,\)")
     fails(
-        lambda X: tl.Sequences(np.full((4, 9, 2), np.nan)), ValueError, "what the source X gave: sequence 0 is missing"
+        lambda X: tl.Sequences(np.zeros((4, 9, 3))),
+        ValueError,
+        r"the result of the source X has frames of shape \(3,\)",
+    )
+    fails(
+        lambda X: tl.Sequences(np.full((4, 9, 2), np.nan)),
+        ValueError,
+        "the result of the source X: sequence 0 is missing",
     )
 
     def squashed(rng):
         return tl.Sequences(np.full((4, 9, 2), 0.5 if rng.random() < 0 else next(levels)))
 
     levels = iter([0.5, 1.5])
-    with pytest.raises(ValueError, match=r"what the source X gave has values from 1.5 to 1.5, .*lie in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"the result of the source X has values from 1.5 to 1.5, .*lie in \[0, 1\]"):
         tiny(chunk=6, max_steps=10).fit(squashed)
 
 
@@ -272,7 +278,7 @@ def test_a_training_that_diverges_stops_and_says_so():
     ("options", "said"),
     [
         ({"combine": "multiply", "n_content": 4}, "n_content=4, n_state=3: expected equal sizes"),
-        ({"solver": "rk4", "blocks": 2}, "solver='rk4' moves one equation, and blocks=2 are several: use tied=True"),
+        ({"solver": "rk4", "blocks": 2}, "solver='rk4' solves one equation, and blocks=2 are several: use tied=True"),
         ({"codec": codecs.VGG(maps=True)}, r"codec=VGG\(.*maps=True.* is for images, and X has frames of shape \(2,\)"),
         (
             {"codec": codecs.Sprites()},

@@ -457,7 +457,7 @@ def test_a_swap_takes_the_content_of_the_one_and_the_motion_of_the_other():
 
 def test_swaps_that_cannot_be_are_refused():
     model, X = fitted("plain"), fields("plain")
-    with pytest.raises(ValueError, match="content_of holds 5 sequences and dynamics_of 2: expected as many"):
+    with pytest.raises(ValueError, match="content_of holds 5 sequences and dynamics_of 2: expected equally many"):
         model.swap(X, X[:2], 3)
     with pytest.raises(ValueError, match="n_samples=2: Separation has one future for a content and a motion"):
         model.swap(X, X, 3, n_samples=2)

@@ -323,7 +323,7 @@ def test_what_cannot_be_is_said(fitted, swings, clips):
         srvp(motion="gru", substeps=2, **SMALL).fit(swings)
     with pytest.raises(ValueError, match="this SRVP needs at least 5$"):
         fitted.predict(swings[:, :3], 2)
-    with pytest.raises(ValueError, match="all that this SRVP learned from lie in"):
+    with pytest.raises(ValueError, match="all training values of this SRVP lie in"):
         srvp(**SMALL | {"max_steps": 1}).fit(clips).predict(clips * 255, 2)
     with pytest.raises(ValueError, match="expected one each, of one length"):
         fitted.interpolate(swings[0], swings[1][:10])

@@ -639,11 +639,11 @@ def test_a_haste_that_costs_much_makes_delays_longer(swings):
         ({"delays": True, "n_random": 0}, "delays=True with n_random=0"),
         ({"delays": True, "motion": "gru"}, "motion='gru'.*expected n_random of at least 1, motion='residual'"),
         ({"delays": True, "substeps": 2}, "substeps=2: expected"),
-        ({"drift": 0.1, "n_content": 0}, "drift=0.1 is about the content, and n_content=0 leaves it out"),
-        ({"autoencoding_weight": 1, "n_content": 0}, "autoencoding_weight=1 is about the content"),
+        ({"drift": 0.1, "n_content": 0}, "drift=0.1 needs a content, and n_content=0 leaves it out"),
+        ({"autoencoding_weight": 1, "n_content": 0}, "autoencoding_weight=1 needs a content"),
         (
             {"drift": 0.1, "invariance_weight": 2.0},
-            "drift=0.1 lets the content change, and invariance_weight=2 holds it still",
+            "drift=0.1 lets the content change, and invariance_weight=2 keeps it constant",
         ),
         (
             {"delay_penalty": (1.0, 0.0)},

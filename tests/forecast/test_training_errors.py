@@ -109,7 +109,7 @@ def test_worse_than_the_last_frame_or_the_mean_is_a_complaint(errors, alike, wor
 def test_a_training_that_came_nowhere_says_so(kind, how, swings):
     words = said(kind(learning_rate=1e-9, max_steps=50, **how), swings)
     assert "has learned little or nothing" in words
-    assert "windows it learned from its error is" in words
+    assert "windows of the training sequences its error is" in words
     assert "that of Persistence" in words
     assert "give it more time (max_time, max_steps)" in words
 

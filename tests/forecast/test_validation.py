@@ -49,7 +49,7 @@ class TestFrameRates:
 
     @pytest.mark.parametrize("steps", [(0.04, 1 / 30), (0.1, 0.1, 0.1, 1 / 30), (1 / 30, 1 / 30, 0.1)])
     def test_that_differ_are_said_in_fit_with_the_way_out(self, steps):
-        with pytest.warns(UserWarning, match=r"a step is a step: resample\(rate=.*every=") as told:
+        with pytest.warns(UserWarning, match=r"ignores the time between steps: call resample\(rate=.*every=") as told:
             tl.forecast.Persistence().fit(self.rates(*steps))
         assert len(told) == 1
 
@@ -199,7 +199,7 @@ def test_a_backtest_with_few_samples_leaves_intervals_out_and_says_so():
     model = tl.forecast.Analog(k=3).fit(SERIES)
     few = tl.forecast.backtest(model, SERIES, 2, n_windows=1, scores=("mse",), n_samples=8, random_state=0)
     assert set(few.scores) == {"mse"}
-    assert any("8 samples say nothing about those of level 0.8, which take n_samples=9" in note for note in few.notes)
+    assert any("8 samples are too few for level 0.8, which needs n_samples=9" in note for note in few.notes)
     enough = tl.forecast.backtest(model, SERIES, 2, n_windows=1, scores=("mse",), n_samples=9, random_state=0)
     assert set(enough.scores) == {"mse", "coverage", "width"}
     assert not enough.notes

@@ -1,4 +1,4 @@
-"""(past, horizon) → future: forecasters, baselines beside which they stand, and backtests."""
+"""(past, horizon) → future: forecasters, the baselines they are compared with, and backtests."""
 
 from typing import TYPE_CHECKING
 

@@ -46,19 +46,20 @@ from .windows import (
     step_durations,
 )
 
-_GAP_FACTOR = 1.5  # usual steps, beyond which a step is a gap
-_MAX_HORIZON = 500  # steps that are calibrated unless more are requested
-_MAX_WINDOWS = 500  # windows that are calibrated on
-_MAX_ERRORS = 1 << 26  # errors that are kept at most: a quarter of a gigabyte
+_GAP_FACTOR = 1.5  # a step longer than this many median steps is a gap
+_MAX_HORIZON = 500  # largest horizon calibrated by default
+_MAX_WINDOWS = 500  # most windows used for calibration
+_MAX_ERRORS = 1 << 26  # most errors kept in memory: a quarter of a gigabyte
 
 
 SequenceSource = Callable[[np.random.Generator], Any]
-"""What `fit` takes in place of sequences: called with a generator, it gives some."""
+"""A function that `fit` accepts in place of sequences: it takes a random generator and returns sequences."""
 
 
 class ForecastRequest(NamedTuple):
-    """How far, how often and how finely to forecast; `known_covariates` (item, horizon, channel) is known in advance,
-    or None.
+    """Horizon, number of samples and time resolution of a forecast.
+
+    `known_covariates` (item, horizon, channel) are the channels known in advance, or None.
     """
 
     horizon: int
@@ -70,22 +71,23 @@ class ForecastRequest(NamedTuple):
 
     @property
     def n_frames(self) -> int:
-        """How many frames are asked for."""
+        """The number of frames to forecast."""
         return self.horizon * self.frames_per_step
 
     def refuse_large(self, n_items: int, n_cells: int, itemsize: int) -> None:
-        """An error for more numbers than this machine can hold."""
+        """Raise an error if the result does not fit into memory."""
         refuse_beyond_memory(
             self.n_samples * n_items * self.n_frames * n_cells * itemsize,
             f"horizon={self.horizon} with n_samples={self.n_samples} of {format_count(n_items, 'past')}",
-            "ask for a shorter horizon or fewer samples, or for some pasts at a time",
+            "use a shorter horizon or fewer samples, or predict fewer pasts at a time",
         )
 
 
 class Futures(NamedTuple):
-    """What a method answers, in rows of cells: `center` (item, frame, cell), `samples` (sample, item, frame, cell).
+    """The output of a method in rows of cells: `center` (item, frame, cell), `samples` (sample, item, frame, cell).
 
-    One of them may be None: without samples the center is the only future, without a center the mean of samples is.
+    Either may be None. Without samples the center is the only future; without a center the mean of the samples is the
+    forecast.
     """
 
     center: NDArray[Any] | None
@@ -93,49 +95,49 @@ class Futures(NamedTuple):
 
 
 class Forecaster(Model):
-    """past → futures: `fit`, then `predict`; `calibrate` in between makes its intervals honest.
+    """past → futures: `fit`, then `predict`; call `calibrate` in between for intervals with the stated coverage.
 
     A subclass implements `_fit_sequences(sequences, source)`, `_predict_rows(past, request)` and `_min_past_steps()`,
-    the number of past steps it needs. Frames may have masked cells (NaN at all times); `self.cells_.target_rows` gives
-    rows of the valid cells only. Channels that are known in advance are passed separately.
+    the number of past steps it needs. Frames may have masked cells (NaN at all times); `self.cells_.target_rows`
+    returns rows of the valid cells only. Channels known in advance are passed separately.
     """
 
     known_channels = options.with_default(options.nullable(Option[Sequence[int | str]](check_known)), None)
 
     cells_: Cells = CELLS_SCHEMA
     step_duration_: float | None = schema.nullable(schema.real(0))
-    """Time between two steps, the median of those learned from; None without timestamps."""
+    """Median time between two training steps; None without timestamps."""
     channel_names_: tuple[str, ...] | None = schema.nullable(schema.channel_names(lambda model: model.cells_.frame[0]))
     input_names_: tuple[str, ...] | None = schema.nullable(schema.channel_names(lambda model: model.frame_[0]))
     has_datetimes_: bool = schema.boolean()
-    """Whether timestamps were dates."""
+    """Whether the training timestamps were dates."""
     months_per_step_: int = schema.integer(0, 12 * 600)  # dates in nanoseconds span less
-    """How many months lie between two steps, 0 where the clock is another."""
+    """Number of months between two steps, 0 if steps are not whole months."""
 
     calibration_: ConformalCalibration = schema.not_required(CALIBRATION_SCHEMA)
     shorter_calibrations_: list[ConformalCalibration] = schema.not_required(
         schema.list_of(CALIBRATION_SCHEMA), with_="calibration_"
     )
-    """Errors at shorter horizons, of a method whose first steps depend on how far it is asked to look, and of means of
-    fewer draws, of one whose forecast is the mean of what it draws."""
+    """Errors at shorter horizons, for methods whose first steps depend on the horizon, and of means of fewer samples,
+    for methods whose forecast is the mean of their samples."""
 
-    _depends_on_horizon: ClassVar[bool] = False  # whether the first steps depend on how far it is asked to look
-    _is_probabilistic: ClassVar[bool] = False  # whether it draws futures of its own, without calibration
+    _depends_on_horizon: ClassVar[bool] = False  # whether the first steps depend on the horizon
+    _is_probabilistic: ClassVar[bool] = False  # whether it samples futures without calibration
 
-    _allows_single_steps: bool = False  # whether series of one step are meant, as at the beginning of a backtest
-    _has_substeps: ClassVar[bool] = False  # whether there are frames between two steps
+    _allows_single_steps: bool = False  # whether series of one step are valid, as at the start of a backtest
+    _has_substeps: ClassVar[bool] = False  # whether it can forecast frames between two steps
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences, or from a source `callable(rng) -> Sequences`, of which a method may ask for more."""
+        """Fit to sequences, or to a source `callable(rng) -> Sequences`, which a method may call repeatedly."""
         with self._atomic_fit():
             self._fit_sequences(self._validate_fit_input(X), X if callable(X) else None)
         return self
 
     @abstractmethod
     def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
-        """Learn from validated sequences; `source` is what they were drawn from, where X was a callable."""
+        """Fit to validated sequences; `source` is X if X was a callable, from which they were sampled."""
 
     def _validate_fit_input(self, X: Any) -> Sequences:
         self._refuse_options()
@@ -154,7 +156,7 @@ class Forecaster(Model):
         return sequences
 
     def _warn_of_unusual_input(self, sequences: Sequences) -> None:
-        """Warnings about inputs that are used as given but are seldom meant so."""
+        """Warn about inputs that are valid but usually a mistake."""
         who = type(self).__name__
         warn_of_channels_last(sequences, who)
         if not (self._ignores_times() and self.months_per_step_ == 0 and warn_of_unequal_rates(sequences, who)):
@@ -165,16 +167,16 @@ class Forecaster(Model):
         return check_random_state(getattr(self, "random_state", None))
 
     def _takes_missing(self) -> bool:
-        return True  # as masked cells, which the cells refuse where they change
+        return True  # as masked cells; `Cells` raises an error if the mask changes over time
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False  # scikit-learn means by it that any value may be missing at any time
+        tags.input_tags.allow_nan = False  # in scikit-learn it means that any value may be missing
         return tags
 
     @abstractmethod
     def _min_past_steps(self) -> int:
-        """How many steps of a past are needed."""
+        """The number of past steps that the method needs."""
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -189,33 +191,33 @@ class Forecaster(Model):
         known_covariates: Any = None,
         random_state: RandomState = None,
     ) -> Forecast:
-        """What follows every past.
+        """Forecast what follows each past.
 
         Parameters
         ----------
         past : sequences
-            Of the frames that were fitted, each at least as long as the method needs, of any other length.
+            Sequences with the frame shape of the training data, each at least as long as the method needs.
         horizon : int
-            How many steps to forecast, counted in steps of the data.
+            Number of steps to forecast, in steps of the data.
         n_samples : int
-            How many futures: draws of the method itself where it draws, otherwise its forecast plus errors of windows
-            that `calibrate` has seen.
+            Number of futures. A probabilistic method samples them itself; any other method adds errors measured by
+            `calibrate` to its forecast.
         frames_per_step : int
-            Frames for each step of the data, where the method has a state that moves between two steps.
+            Number of frames per step of the data, for methods with a state in continuous time.
         substeps : int, optional
-            Into how many parts the method moves a step, where it does; its own number unless given.
+            Number of substeps per step, for methods that have substeps. Default: the number used in training.
         known_covariates : array (item, horizon, channel) or sequences, optional
-            The channels that are known in advance, over the horizon; needed where the method was fitted with some.
+            The channels known in advance, over the horizon. Required if the method was fitted with `known_channels`.
         random_state
-            Repeats what is drawn; that of the model, where it has one, unless given.
+            Seed of the samples. Default: the `random_state` of the model, if it has one.
         """
         self._require_fitted()
-        asked = self._validate_past(past)
+        past_sequences = self._validate_past(past)
         request = self._make_request(
-            asked, horizon, n_samples, frames_per_step, substeps, known_covariates, random_state
+            past_sequences, horizon, n_samples, frames_per_step, substeps, known_covariates, random_state
         )
-        center, samples = self._predict_frames(asked, request)
-        return self._make_forecast(asked, request, center, samples, calibrated=hasattr(self, "calibration_"))
+        center, samples = self._predict_frames(past_sequences, request)
+        return self._make_forecast(past_sequences, request, center, samples, calibrated=hasattr(self, "calibration_"))
 
     def _make_forecast(
         self,
@@ -226,7 +228,7 @@ class Forecaster(Model):
         *,
         calibrated: bool = False,
     ) -> Forecast:
-        """The record of futures in the shape of frames."""
+        """Build the `Forecast` from futures in the shape of frames."""
         return Forecast(
             samples=samples,
             past=self.cells_.target_frames(past),
@@ -245,10 +247,10 @@ class Forecaster(Model):
         n_samples: Any,
         frames_per_step: Any,
         substeps: Any,
-        known: Any,
+        known_covariates: Any,
         random_state: RandomState,
     ) -> ForecastRequest:
-        """The validated request, if the method supports it."""
+        """Validate the arguments of `predict` and build the request."""
         self._refuse_changed_options("predict")
         steps = check_int(horizon, "horizon", 1)
         request = ForecastRequest(
@@ -256,7 +258,7 @@ class Forecaster(Model):
             check_int(n_samples, "n_samples", 1),
             check_int(frames_per_step, "frames_per_step", 1),
             None if substeps is None else check_int(substeps, "substeps", 1),
-            validate_known(known, self.cells_, self.known_channels, past, steps, type(self).__name__),
+            validate_known(known_covariates, self.cells_, self.known_channels, past, steps, type(self).__name__),
             self._resolve_generator(random_state),
         )
         self._validate_request(request)
@@ -264,39 +266,39 @@ class Forecaster(Model):
         return request
 
     def _resolve_generator(self, random_state: RandomState) -> np.random.Generator:
-        """The generator of sampled futures: as given, or that of the model, where it has a seed."""
+        """The generator of sampled futures: from the argument, or else from the seed of the model."""
         return check_random_state(getattr(self, "random_state", None) if random_state is None else random_state)
 
     @abstractmethod
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
-        """The futures of checked pasts, in rows of cells."""
+        """Forecast validated pasts, in rows of cells."""
 
     def _predict_frames(self, past: Sequences, request: ForecastRequest) -> tuple[NDArray[Any] | None, NDArray[Any]]:
         """Center and samples in the shape of frames."""
-        found, kind = self._predict_rows(past, request), arrays.computed_dtype(past.dtype)
-        center = None if found.center is None else self.cells_.to_frames(found.center).astype(kind, copy=False)
-        if found.samples is not None:
-            return center, self.cells_.to_frames(found.samples).astype(kind, copy=False)
+        futures, dtype = self._predict_rows(past, request), arrays.computed_dtype(past.dtype)
+        center = None if futures.center is None else self.cells_.to_frames(futures.center).astype(dtype, copy=False)
+        if futures.samples is not None:
+            return center, self.cells_.to_frames(futures.samples).astype(dtype, copy=False)
         assert center is not None
         if request.n_samples == 1:
             return center, center[None]
         if not hasattr(self, "calibration_"):
             raise ValueError(
                 f"n_samples={request.n_samples}: {type(self).__name__} has one future for a past; call calibrate(X) on "
-                "sequences that were not learned from, and futures are drawn with the errors found there"
+                "sequences that were not used in fit, to sample futures with the errors measured there"
             )
         rngs = self._past_generators(past, request)
-        drawn = self._select_calibration(request.horizon).sample_errors(request.n_samples, request.horizon, rngs)
+        errors = self._select_calibration(request.horizon).sample_errors(request.n_samples, request.horizon, rngs)
         steps = np.arange(request.n_frames) // request.frames_per_step
-        return center, np.asarray(center + drawn[:, :, steps].astype(center.dtype))
+        return center, np.asarray(center + errors[:, :, steps].astype(center.dtype))
 
     def _past_generators(self, past: Sequences, request: ForecastRequest) -> list[np.random.Generator]:
-        """What the futures of each past are drawn with."""
+        """One random generator per past, for sampling its futures."""
         last = self.cells_.target_rows(past.crop(-max(1, self._min_past_steps())))
         return spawn_generators(request.rng, last)
 
     def _validate_request(self, request: ForecastRequest) -> None:
-        """An error for what the method cannot do."""
+        """Raise an error if the method does not support the request."""
         if self._has_substeps:
             return
         for name, value in (("frames_per_step", request.frames_per_step), ("substeps", request.substeps)):
@@ -328,12 +330,12 @@ class Forecaster(Model):
         return sequences
 
     def _as_collection(self, one: Any) -> Any:
-        """A single sequence as a collection of one; `Sequences`, and arrays with an axis before, are such."""
+        """Wrap a single sequence in a list; `Sequences` and arrays with an item axis are returned unchanged."""
         several = isinstance(one, Sequences) or arrays.count_axes(one) == 2 + len(self.frame_)
         return one if several else [one]
 
     def _validate_full_sequences(self, X: Any, name: str = "X") -> Sequences:
-        """Sequences of which a part will be the past."""
+        """Validate whole sequences, of which a part will be the past."""
         sequences = X if isinstance(X, Sequences) else as_sequences(validate_estimator_input(X), name)
         if len(sequences) == 0:
             raise ValueError(f"{name} holds no sequences: expected at least one")
@@ -341,10 +343,12 @@ class Forecaster(Model):
         return sequences
 
     def _refuse_frame(self, frame: tuple[int, ...], name: str) -> None:
-        """An error for other frames; those that lack the first axis are of one sequence, given as if it were many."""
+        """Raise an error for a different frame shape, with a hint if X looks like a single sequence."""
         expected = self._expected_frame()
-        lacks = (1,) if expected is not None and len(expected) == 1 else None if expected is None else expected[1:]
-        if frame != expected and frame == lacks:
+        frame_of_one = (
+            (1,) if expected is not None and len(expected) == 1 else None if expected is None else expected[1:]
+        )
+        if frame != expected and frame == frame_of_one:
             raise ValueError(
                 f"{name} has frames of shape {frame}: this {type(self).__name__} was fitted on {expected}; "
                 f"{_single_sequence_hint(name)}"
@@ -352,12 +356,12 @@ class Forecaster(Model):
         super()._refuse_frame(frame, name)
 
     @staticmethod
-    def _single_input_hint(given: Any, sequences: Sequences) -> str:
-        """A way out where all are of one step: then one sequence may have been given as if it were many."""
-        return "" if isinstance(given, Sequences) or sequences.lengths.max() > 1 else f"; {_single_sequence_hint('it')}"
+    def _single_input_hint(value: Any, sequences: Sequences) -> str:
+        """A hint if all sequences have one step: the input may be a single sequence without an item axis."""
+        return "" if isinstance(value, Sequences) or sequences.lengths.max() > 1 else f"; {_single_sequence_hint('it')}"
 
     def _refuse_mismatch(self, sequences: Sequences, name: str) -> None:
-        """An error for frames, channels or masks that are not those it was fitted on."""
+        """Raise an error if frames, channels, timestamps or mask differ from those of the training data."""
         self._refuse_frame(sequences.frame, name)
         names = sequences.channel_names
         if names is not None and self.input_names_ is not None and tuple(names) != self.input_names_:
@@ -378,33 +382,32 @@ class Forecaster(Model):
     # --- calibration -------------------------------------------------------------------------------------------------
 
     def _max_horizon(self) -> int | None:
-        """How many steps can be forecast, where what was learned from sets an end to it."""
+        """The largest horizon that the training data allow, or None if there is no limit."""
         return None
 
     def calibrate(
         self, X: Any, *, horizon: int | None = None, n_samples: int = 100, progress: bool | None = None
     ) -> Self:
-        """Measure errors on sequences that were not learned from, which `interval` and `quantile` then use.
+        """Measure errors on sequences that were not used in `fit`, for `interval` and `quantile`.
 
-        Split conformal prediction, per step and channel (see `ConformalCalibration`): in windows like those of X the
-        interval of level 0.8 holds the truth with probability 0.8 or a little more. Windows of one sequence overlap and
-        are alike, so many sequences are better than one long one. What is found is kept in the saved model.
+        This is split conformal prediction, per step and channel (see `ConformalCalibration`): in windows like those of
+        X the interval of level 0.8 covers the truth with probability 0.8 or slightly more. Windows of one sequence
+        overlap and are similar, so many sequences are better than one long one. The errors are saved with the model.
 
         Parameters
         ----------
         X : sequences
-            Of the frames that were fitted. For a level of 0.8 there must be 9 windows, for 0.95 39.
+            Sequences with the frame shape of the training data. Level 0.8 needs 9 windows, level 0.95 needs 39.
         horizon : int, optional
-            How many steps to cover: all that X and the method allow, at most 500, unless given.
+            Number of steps to cover. Default: as many as X and the method allow, at most 500.
         n_samples : int
-            Of a method whose forecast is the mean of what it draws, such as `SRVP`: around the mean of how many draws
-            intervals lie at most. Errors are measured for 1, 2, 5, 10 … draws up to this number (of frames so large
-            that memory would not hold all, for 1 and this number), and the interval of a forecast is around the mean
-            of as many of its samples as there are errors for, the first ones. Other methods have one forecast however
-            many samples are drawn, and take no notice.
+            For methods whose forecast is the mean of their samples, such as `SRVP`: the largest number of samples to
+            calibrate. Errors are measured for means of 1, 2, 5, 10 … samples up to this number (for very large frames,
+            only for 1 and this number, to save memory). The interval of a forecast is centered on the mean of its
+            first k samples, where k is the largest calibrated number. Other methods ignore this argument.
         progress : bool or None
-            Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds, and
-            elsewhere says once how long it will take if that is more than ten.
+            Whether to show a progress bar. None shows it on a terminal if calibration takes more than two seconds;
+            elsewhere it prints the expected duration once if that exceeds ten seconds.
         """
         self._require_fitted()
         sequences = self._validate_full_sequences(X)
@@ -428,22 +431,24 @@ class Forecaster(Model):
             )
         counts = sample_counts(check_int(n_samples, "n_samples", 1)) if self._forecasts_sample_mean(sequences) else [1]
         horizons = calibration_horizons(steps) if self._depends_on_horizon else [steps]
-        wanted = min(_MAX_WINDOWS, int(np.maximum(0, sequences.lengths - need).sum()))
-        room = int(_MAX_ERRORS // (sum(horizons) * self.cells_.valid_mask.size))  # windows, of all counts together
-        if room < wanted * len(counts):  # of large frames: more windows say more than more counts do
+        n_candidates = min(_MAX_WINDOWS, int(np.maximum(0, sequences.lengths - need).sum()))
+        room = int(
+            _MAX_ERRORS // (sum(horizons) * self.cells_.valid_mask.size)
+        )  # windows, summed over all sample counts
+        if room < n_candidates * len(counts):  # large frames: windows matter more than sample counts
             counts = [1, counts[-1]] if len(counts) > 1 else counts
         most = min(_MAX_WINDOWS, max(1, room // len(counts)))
         windows = [select_windows(sequences, need, some, most) for some in horizons]
         with TimedProgressMeter(
             sum(len(one.item) for one in windows), progress, f"{type(self).__name__}.calibrate"
         ) as meter:
-            found = [
+            calibrations = [
                 one
-                for asked in zip(windows, horizons, strict=True)
-                for one in measure_errors(self, sequences, *asked, counts, meter)
+                for windows_and_horizon in zip(windows, horizons, strict=True)
+                for one in measure_errors(self, sequences, *windows_and_horizon, counts, meter)
             ]
-        found = [one._replace(is_memory_limited=most < wanted) for one in found]
-        self.calibration_, self.shorter_calibrations_ = found[-1], found[:-1]
+        calibrations = [one._replace(is_memory_limited=most < n_candidates) for one in calibrations]
+        self.calibration_, self.shorter_calibrations_ = calibrations[-1], calibrations[:-1]
         return self
 
     def _check_attributes(self, found: Mapping[str, Any]) -> None:
@@ -456,7 +461,7 @@ class Forecaster(Model):
             )
 
     def _forecasts_sample_mean(self, sequences: Sequences) -> bool:
-        """Whether its forecast is the mean of what it draws, as far as one window tells."""
+        """Whether the forecast is the mean of samples, tested on one window."""
         if not self._is_probabilistic:
             return False
         one = select_windows(sequences, self._min_past_steps(), 1, 1)
@@ -468,8 +473,8 @@ class Forecaster(Model):
         )
 
     def _select_calibration(self, horizon: int, n_samples: int = 1) -> ConformalCalibration:
-        """The errors of forecasts of this horizon, or of the next longer one that was looked at, and of the mean of as
-        many draws as there are errors for.
+        """The errors of the shortest calibrated horizon that covers this one, and of the largest calibrated number of
+        samples up to `n_samples`.
         """
         every = [*self.shorter_calibrations_, self.calibration_]
         reached = min((one.horizon for one in every if one.horizon >= horizon), default=self.calibration_.horizon)
@@ -479,22 +484,22 @@ class Forecaster(Model):
     # --- time --------------------------------------------------------------------------------------------------------
 
     def _future_times(self, past: Sequences, request: ForecastRequest) -> NDArray[Any] | None:
-        """When the frames of the future are, (item, frame); the usual step goes on after the last time of each."""
+        """The times of future frames, (item, frame), continued from the last time of each past at its usual step."""
         if past.times is None:
             return None
         rows = [past.times[begin:end] for begin, end in pairwise(past.offsets)]
-        given = self.months_per_step_, request.horizon, request.frames_per_step
-        return np.stack([future_times(row, self._past_step_duration(row), *given) for row in rows])
+        step_layout = self.months_per_step_, request.horizon, request.frames_per_step
+        return np.stack([future_times(row, self._past_step_duration(row), *step_layout) for row in rows])
 
     def _past_step_duration(self, times: NDArray[Any]) -> float:
-        """How long a step of a past is: its own usual one, but that of training where the method goes by the clock."""
-        known = self.step_duration_
-        if len(times) > 1 and (known is None or self._ignores_times()):
+        """The step duration of a past: its own median, or that of the training data if the method uses timestamps."""
+        trained_duration = self.step_duration_
+        if len(times) > 1 and (trained_duration is None or self._ignores_times()):
             return float(np.median(np.diff(timestamps.elapsed_since_first(times, np.array([len(times)])))))
-        return 1.0 if known is None else known
+        return 1.0 if trained_duration is None else trained_duration
 
     def _ignores_times(self) -> bool:
-        """Whether a step is a step, however much time passes between two."""
+        """Whether the method counts steps and ignores the time between them."""
         return True
 
     def _warn_of_gaps(self, sequences: Sequences, name: str) -> None:
@@ -510,24 +515,25 @@ class Forecaster(Model):
 
 
 def spawn_generators(rng: np.random.Generator, windows: Iterable[NDArray[Any]]) -> list[np.random.Generator]:
-    """A generator for each past, seeded by its values, so that futures are independent of the batch; the second of two
-    equal pasts has another.
+    """One generator per past, seeded by its values, so that futures are independent of the rest of the batch.
+
+    Equal pasts in one batch get different generators.
 
     >>> first, second = spawn_generators(np.random.default_rng(0), [np.zeros(3), np.ones(3)])
     >>> (alone,) = spawn_generators(np.random.default_rng(0), [np.ones(3)])
     >>> bool(second.random() == alone.random())
     True
     """
-    seed, met, found = int(rng.integers(2**62)), Counter[int](), []
+    seed, occurrences, generators = int(rng.integers(2**62)), Counter[int](), []
     for window in windows:
         key = window_checksum(window)
-        met[key] += 1
-        found.append(np.random.default_rng([seed, key, met[key]]))
-    return found
+        occurrences[key] += 1
+        generators.append(np.random.default_rng([seed, key, occurrences[key]]))
+    return generators
 
 
 def window_checksum(window: NDArray[Any]) -> int:
-    """A number that is another one for another window, almost always."""
+    """A checksum of the values of a window."""
     with np.errstate(over="ignore", under="ignore"):
         narrow = np.ascontiguousarray(window, np.float32)
     fits = np.isfinite(narrow).all() and np.array_equal(narrow == 0, window == 0)

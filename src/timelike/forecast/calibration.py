@@ -1,4 +1,4 @@
-"""Calibration: errors on sequences that were not learned from, and the margins that follow from them."""
+"""Conformal calibration: errors on held-out sequences, and the margins derived from them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .windows import ForecastWindows, futures_after, known_futures_after
 if TYPE_CHECKING:
     from .base import Forecaster
 
-_BLOCK_NUMBERS = 1 << 24  # numbers that are forecast at a time
-_RANK_TOLERANCE = 1e-9  # ranks are products of round numbers
+_BLOCK_NUMBERS = 1 << 24  # numbers forecast at a time
+_RANK_TOLERANCE = 1e-9  # rounding error of q · (n + 1)
 _MORE_DATA_HINT = "give calibrate more or longer sequences"
 _MEMORY_HINT = (
-    "memory does not hold the errors of more windows of frames this large; calibrate a shorter horizon, or with "
-    "n_samples=1 where the method draws"
+    "memory does not hold the errors of more windows of frames this large; calibrate a shorter horizon, or use "
+    "n_samples=1 if the method is probabilistic"
 )
 
 
@@ -30,11 +30,11 @@ class ConformalCalibration(NamedTuple):
 
     Split conformal prediction: if the next window is exchangeable with these n, its error is at most their k-th
     smallest with probability k/(n + 1) or more (Vovk, Gammerman and Shafer, 2005; Lei et al., 2018). Both tails are
-    taken apart, per step and channel, so that the interval of level 1 − α covers with at least that probability.
+    treated separately, per step and channel, so that the interval of level 1 − α covers with at least that probability.
 
-    `n_samples` is how many draws the forecasts were the mean of, where a method has no other; intervals must then lie
-    around means of as many, as the mean of more draws has smaller errors. `is_memory_limited` says that there were more
-    windows, and memory did not hold their errors.
+    `n_samples` is the number of samples whose mean was the forecast, for methods without another center. Intervals must
+    be centered on means of the same number of samples, because the mean of more samples has smaller errors.
+    `is_memory_limited` is True if windows were left out to save memory.
     """
 
     errors: NDArray[np.float32]
@@ -43,45 +43,45 @@ class ConformalCalibration(NamedTuple):
 
     @property
     def horizon(self) -> int:
-        """How many steps are covered."""
+        """The number of calibrated steps."""
         return int(self.errors.shape[1])
 
     def window_counts(self) -> NDArray[np.int64]:
-        """How many windows say something about each step, (step,)."""
+        """The number of windows that reach each step, (step,)."""
         flat = self.errors.reshape(*self.errors.shape[:2], -1)
         return np.asarray((~np.isnan(flat)).any(axis=2).sum(axis=0), np.int64)
 
     def margin(self, q: float, n_steps: int) -> NDArray[np.float64]:
-        """What to add to a forecast so that the truth is below it with probability q: (step, *frame).
+        """The margin to add to a forecast so that the truth is below it with probability q, (step, *frame).
 
-        Above one half the rank is rounded up, below it down, so that tails are never thinner than asked for.
+        The rank is rounded up above one half and down below it, so that intervals never cover less than requested.
         """
         if n_steps > self.horizon:
             raise ValueError(
                 f"the model is calibrated for {self.horizon} steps and the forecast has {n_steps}: give calibrate "
-                "longer sequences, or ask for a shorter horizon"
+                "longer sequences, or use a shorter horizon"
             )
-        found = np.full((n_steps, *self.errors.shape[2:]), np.nan)
+        margins = np.full((n_steps, *self.errors.shape[2:]), np.nan)
         counts = self.window_counts()[:n_steps]
         need = min_windows(q)
         if counts.min() < need:
             step = int(np.argmin(counts >= need))
             raise ValueError(
                 f"calibrated by {counts[step]} windows at step {step + 1}, and {need} are needed for the quantile "
-                f"{q:g}: {_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or ask for a level nearer to "
-                "the middle"
+                f"{q:g}: {_MEMORY_HINT if self.is_memory_limited else _MORE_DATA_HINT}, or use a quantile closer "
+                "to 0.5"
             )
         for count in np.unique(counts):
             steps = np.flatnonzero(counts == count)
             # NaN sorts to the end, so the first `count` are the errors of the windows that reach these steps
             ordered = np.sort(self.errors[:, steps], axis=0)[:count].astype(np.float64)
-            found[steps] = ordered[quantile_rank(q, int(count)) - 1]
-        return found
+            margins[steps] = ordered[quantile_rank(q, int(count)) - 1]
+        return margins
 
     def sample_errors(self, n_samples: int, n_steps: int, rngs: list[np.random.Generator]) -> NDArray[np.float32]:
-        """Whole windows of errors, (sample, item, step, *frame): what depends on each other over time stays together.
+        """Sample whole windows of errors, (sample, item, step, *frame), which preserves their dependence over time.
 
-        Each item has a generator of its own. Only windows that last long enough are drawn.
+        Each item has its own generator. Only windows that reach the last step are sampled.
         """
         if n_steps > self.horizon:
             self.margin(0.5, n_steps)
@@ -94,7 +94,7 @@ class ConformalCalibration(NamedTuple):
 
 
 def _check_errors(calibration: ConformalCalibration, name: str, scope: schema.CheckScope) -> None:
-    """Errors are finite; NaN are masked cells, and all steps after the end of a window."""
+    """Check that errors are finite; NaN is valid in masked cells and after the end of a window."""
     if np.isinf(calibration.errors).any():
         raise ValueError(f"{name}.errors holds infinity: expected finite numbers, or NaN after the end of a window")
     ended = np.isnan(calibration.errors[:, :, scope.model.cells_.valid_mask])  # (window, step, cell)
@@ -109,7 +109,7 @@ CALIBRATION_SCHEMA = schema.record(
     n_samples=schema.integer(1, 1 << 31),
     is_memory_limited=schema.boolean(),
 )
-"""How a forecaster declares it."""
+"""The schema of a calibration as an attribute of a forecaster."""
 
 
 def measure_errors(
@@ -120,37 +120,37 @@ def measure_errors(
     counts: list[int],
     meter: TimedProgressMeter,
 ) -> list[ConformalCalibration]:
-    """Truth minus forecast, (window, step, *frame), by each number of draws; NaN after the end of a sequence."""
+    """Truth minus forecast, (window, step, *frame), for each number of samples; NaN after the end of a sequence."""
     frames, rng = model.cells_.target_frames(sequences), np.random.default_rng(0)
     shape = (len(counts), len(windows.item), steps, *frames.frame)
-    found = np.empty(shape, np.float32)
+    error_arrays = np.empty(shape, np.float32)
     at_once = max(1, _BLOCK_NUMBERS // (counts[-1] * steps * model.cells_.valid_mask.size))
     for begin in range(0, len(windows.item), at_once):
         rows = slice(begin, begin + at_once)
         some = ForecastWindows(windows.pasts[rows], windows.item[rows], windows.origin[rows])
-        known = known_futures_after(model.cells_, sequences, some, steps)
-        # one generator for all pieces: equal pasts in two of them are to have other draws
-        forecast = model.predict(some.pasts, steps, n_samples=counts[-1], known_covariates=known, random_state=rng)
+        covariates = known_futures_after(model.cells_, sequences, some, steps)
+        # one generator for all blocks, so that equal pasts in two blocks have different samples
+        forecast = model.predict(some.pasts, steps, n_samples=counts[-1], known_covariates=covariates, random_state=rng)
         truth = futures_after(frames, some, steps)
         for row, count in enumerate(counts):
-            found[row, rows] = truth - forecast._mean_of_first(count)
+            error_arrays[row, rows] = truth - forecast._mean_of_first(count)
         meter.step(len(some.item))
-    return [ConformalCalibration(errors, count) for errors, count in zip(found, counts, strict=True)]
+    return [ConformalCalibration(errors, count) for errors, count in zip(error_arrays, counts, strict=True)]
 
 
 def quantile_rank(q: float, count: int) -> int:
-    """The place, counted from 1, of the error that is the quantile q of one more.
+    """The rank, from 1, of the error that bounds the next one with probability q.
 
     >>> [quantile_rank(q, 9) for q in (0.1, 0.5, 0.9)]
     [1, 5, 9]
     """
     exact = q * (count + 1)
-    found = math.ceil(exact - _RANK_TOLERANCE) if q >= 0.5 else math.floor(exact + _RANK_TOLERANCE)
-    return min(max(found, 1), count)
+    rank = math.ceil(exact - _RANK_TOLERANCE) if q >= 0.5 else math.floor(exact + _RANK_TOLERANCE)
+    return min(max(rank, 1), count)
 
 
 def sample_counts(most: int) -> list[int]:
-    """Numbers of draws at which means are calibrated: 1, 2, 5, 10 and so on, and the largest.
+    """The numbers of samples whose means are calibrated: 1, 2, 5, 10 and so on, and `most`.
 
     >>> sample_counts(1), sample_counts(30)
     ([1], [1, 2, 5, 10, 20, 30])
@@ -160,7 +160,7 @@ def sample_counts(most: int) -> list[int]:
 
 
 def min_windows(q: float) -> int:
-    """How many windows it takes for a quantile.
+    """The number of windows that a quantile needs.
 
     >>> [min_windows(q) for q in (0.5, 0.9, 0.1, 0.975)]
     [1, 9, 9, 39]
@@ -170,7 +170,7 @@ def min_windows(q: float) -> int:
 
 
 def tail_quantiles(level: Any) -> tuple[float, float]:
-    """The two quantiles between which an interval lies."""
+    """The quantiles of the lower and upper bound of an interval."""
     from ..core.parameters import check_float
 
     level = check_float(level, "level", above=0.0)

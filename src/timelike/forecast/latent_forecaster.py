@@ -1,4 +1,4 @@
-"""LatentForecaster, the base of forecasters whose network has a content and a state: data, budgets and outputs."""
+"""LatentForecaster, the base class of neural forecasters with a content and a state: data, budgets and outputs."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from .windows import step_durations
 
 OutputActivation = Literal["auto", "linear", "sigmoid"]
 
-_SINGLE_PRECISION_COST = 1.6  # times as long takes a forward pass in single precision beside steps in mixed ones
-_COMPARISON_STEPS = 3.0  # steps that take as long as forecasts that are compared with those of persistence and the mean
-_RANGE_TOLERANCE = 1e-6  # beyond 0 and 1, of what was scaled to lie between them
-_UNEVEN_SHARE = 0.01  # of a usual step, beyond which the clock counts
+_SINGLE_PRECISION_COST = 1.6  # cost of a forward pass in single precision, relative to mixed precision
+_COMPARISON_STEPS = 3.0  # cost of the comparison with persistence and the mean, in steps
+_RANGE_TOLERANCE = 1e-6  # rounding error of data scaled to [0, 1]
+_UNEVEN_SHARE = 0.01  # deviation from the usual step, as a fraction of it, beyond which time spans are used
 
 
 def forecast_dtype(sequences: Sequences) -> Any:
-    """The dtype of answers about sequences: double where they are."""
+    """The dtype of forecasts: double for double input, otherwise single."""
     return computed_dtype(sequences.dtype)
 
 
 class LatentForecaster(Forecaster, Trained):
-    """A forecaster whose network is trained on chunks; a subclass says which network and which loss."""
+    """A forecaster whose network is trained on chunks; subclasses define the network and the loss."""
 
     codec = codec_option("auto", "perceptron", "dcgan", "vgg", "resnet", "sprites")
     conditioning = options.integer(1)
@@ -53,14 +53,14 @@ class LatentForecaster(Forecaster, Trained):
 
     scaler_: ChannelScaler = schema.channel_scaler(lambda model: model._network_frame_shape())
     uses_sigmoid_: bool = schema.boolean()
-    """Whether frames are squashed to (0, 1), as all that were learned from lie there."""
+    """Whether outputs pass through a sigmoid, because all training values lie in [0, 1]."""
     has_uneven_times_: bool = schema.boolean()
-    """Whether time between two steps differs, so that windows come with their clock."""
+    """Whether the time between steps varies, so that encoders also receive time spans."""
     known_scaler_: ChannelScaler | None = schema.nullable(
         schema.channel_scaler(lambda model: len(model.cells_.known_channels))
     )
     chunk_: int = schema.integer(1)
-    """Frames that were shown at a time."""
+    """Frames per training chunk."""
 
     _default_budget: ClassVar[DefaultBudget] = DefaultBudget(fills_time=True)
     _n_target_steps: ClassVar[int] = 20  # steps of a chunk after the conditioning ones
@@ -69,7 +69,7 @@ class LatentForecaster(Forecaster, Trained):
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
-        """Train on chunks; what a source gives is shown once."""
+        """Train on chunks; sequences from a source are used once."""
         self._detect_value_range(sequences)
         warn_of_unused_patience(self.trainer_)
         self.chunk_ = self._choose_chunk_length(sequences)
@@ -80,10 +80,10 @@ class LatentForecaster(Forecaster, Trained):
         warn_if_no_better(self, learned, held_out)
 
     def _rng(self) -> np.random.Generator:
-        return Trained._rng(self)  # the same every time where a training may be continued
+        return Trained._rng(self)  # the same on every call, so that a training can be resumed
 
     def _make_objective(self, ready: Sequences, targets: Any) -> ChunkObjective:
-        """The loss of chunks of `ready`; `targets` are the sequences held out, or None, and the sampler of a source."""
+        """The loss over chunks of `ready`; `targets` is (held-out sequences or None, sampler of a source or None)."""
         held_out, more = targets
         validation = None if held_out is None else self._pack_frames(held_out)
         return self._make_chunk_objective(self.chunk_, self._pack_frames(ready), validation, more)
@@ -96,7 +96,7 @@ class LatentForecaster(Forecaster, Trained):
         held_out: PackedFrames | None,
         more: Callable[[np.random.Generator], PackedFrames] | None,
     ) -> ChunkObjective:
-        """What is learned."""
+        """Build the training objective."""
 
     def _detect_value_range(self, sequences: Sequences) -> None:
         frames = self.cells_.target_rows(sequences).values
@@ -122,21 +122,21 @@ class LatentForecaster(Forecaster, Trained):
         return sequences
 
     def _to_network_frames(self, sequences: Sequences) -> Sequences:
-        """Frames as the network has them: rows of cells, or pictures whose masked cells are still NaN."""
+        """Frames in the layout of the network: rows of cells, or images whose masked cells are still NaN."""
         return self.cells_.target_frames(sequences) if self._uses_images() else self.cells_.target_rows(sequences)
 
     def _network_frame_shape(self) -> tuple[int, ...]:
-        """The shape of the frames that the network has."""
+        """The frame shape of the network."""
         return self.cells_.frame if self._uses_images() else (self.cells_.n_cells,)
 
     def _uses_images(self) -> bool:
-        """Whether the network sees pictures, not rows of cells."""
+        """Whether the network takes images, not rows of cells."""
         return self._choose_codec().takes_images
 
     def _choose_codec(self) -> Codec:
-        """Which networks: as given, or those that the frames call for."""
-        shape, given = self.cells_.frame, type(self).codec.check(self.codec, "codec")
-        codec: Codec = given.choose(shape) if isinstance(given, Auto) else given
+        """The codec: from the option, or chosen by the frame shape."""
+        shape, option = self.cells_.frame, type(self).codec.check(self.codec, "codec")
+        codec: Codec = option.choose(shape) if isinstance(option, Auto) else option
         if codec.takes_images and not is_image(shape):
             raise ValueError(
                 f"codec={self.codec!r:.60} is for images, and X has frames of shape {self.frame_}: expected (channel, "
@@ -145,11 +145,11 @@ class LatentForecaster(Forecaster, Trained):
         return codec
 
     def _valid_mask(self) -> torch.Tensor | None:
-        """Which cells of pictures hold numbers, where some do not."""
+        """The valid cells of images, or None if all are valid."""
         return torch.from_numpy(self.cells_.valid_mask) if self._uses_images() and self.cells_.is_masked else None
 
     def _fit_scaler(self, sequences: Sequences) -> ChannelScaler:
-        """Those of every channel: cells of one picture have one scale."""
+        """The scaler of the frames: all cells of a channel share one mean and scale."""
         if len(self.cells_.frame) == 1:
             return ChannelScaler.from_sequences(sequences)
         if self._uses_images():
@@ -157,34 +157,34 @@ class LatentForecaster(Forecaster, Trained):
         return self._fit_cell_scaler(sequences)
 
     def _fit_cell_scaler(self, sequences: Sequences) -> ChannelScaler:
-        """One mean and deviation for all cells of a channel, given as rows of cells."""
+        """One mean and standard deviation per channel, for rows of cells."""
         whole = sequences._with_values(self.cells_.to_frames(sequences.values))
-        found = ChannelScaler.per_channel(whole)
-        there = self.cells_.valid_mask.ravel()
-        return ChannelScaler(found.mean.ravel()[there], found.scale.ravel()[there])
+        scaler = ChannelScaler.per_channel(whole)
+        valid_cells = self.cells_.valid_mask.ravel()
+        return ChannelScaler(scaler.mean.ravel()[valid_cells], scaler.scale.ravel()[valid_cells])
 
     def _pack_frames(self, sequences: Sequences, name: str = "X") -> PackedFrames:
-        """Standardized frames, with what is known and the clock, as tensors."""
+        """Standardized frames, known channels and time spans as tensors."""
         frames = self._to_network_frames(sequences)
         if self.cells_.is_masked and self._uses_images():
             frames = frames._with_values(np.where(self.cells_.valid_mask, frames.values, self.scaler_.mean))
         ready = self.scaler_.transform(frames, name).values
-        covariates, known = self.cells_.covariates(sequences), None
+        covariates, scaled_covariates = self.cells_.covariates(sequences), None
         if covariates is not None:
             assert self.known_scaler_ is not None
-            known = torch.from_numpy(np.array(self.known_scaler_.transform(covariates, name).values))
+            scaled_covariates = torch.from_numpy(np.array(self.known_scaler_.transform(covariates, name).values))
         spans = torch.from_numpy(step_spans(sequences, self.step_duration_))
-        return PackedFrames(torch.from_numpy(np.array(ready)), known, spans, sequences.lengths)
+        return PackedFrames(torch.from_numpy(np.array(ready)), scaled_covariates, spans, sequences.lengths)
 
     def _split_validation(self, sequences: Sequences, length: int) -> tuple[Sequences, Sequences | None]:
-        """What is learned from and what is held out: whole sequences, where there are enough of them."""
+        """Training and held-out sequences; none are held out if they would be too few or too short."""
         parts = split_validation(sequences, self.trainer_.validation, self._rng())
         if parts is None or min(part.lengths.max() for part in parts) < length:
             return sequences, None
         return parts
 
     def _choose_chunk_length(self, sequences: Sequences) -> int:
-        """How many steps are shown at a time: as given, or twenty more than the conditioning ones, if there are."""
+        """Steps per chunk: the option `chunk`, or 20 more than `conditioning` if sequences are long enough."""
         least, longest = self._min_chunk_length(), int(sequences.lengths.max())
         if longest < least:
             raise ValueError(
@@ -193,7 +193,7 @@ class LatentForecaster(Forecaster, Trained):
             )
         warn_of_short_sequences(sequences, least, type(self).__name__)
         if self.chunk is None:
-            usual = int(np.quantile(sequences.lengths, 0.25))  # three of four sequences can give such a chunk
+            usual = int(np.quantile(sequences.lengths, 0.25))  # three quarters of the sequences are this long
             return max(least, min(self.conditioning + self._n_target_steps, usual))
         if not least <= self.chunk <= longest:
             raise ValueError(
@@ -206,21 +206,21 @@ class LatentForecaster(Forecaster, Trained):
         return int(self.conditioning) + 1
 
     def _make_source_sampler(self, source: Any) -> Callable[[np.random.Generator], PackedFrames]:
-        def drawn(rng: np.random.Generator) -> PackedFrames:
+        def sample_frames(rng: np.random.Generator) -> PackedFrames:
             sequences = sample_source(source, rng)
-            self._refuse_frame(sequences.frame, "what the source X gave")
-            self.cells_.validate(sequences, "what the source X gave")
-            self._refuse_out_of_range(sequences, "what the source X gave")
+            self._refuse_frame(sequences.frame, "the result of the source X")
+            self.cells_.validate(sequences, "the result of the source X")
+            self._refuse_out_of_range(sequences, "the result of the source X")
             return self._pack_frames(sequences)
 
-        return drawn
+        return sample_frames
 
     def _default_steps(self, objective: Objective) -> int:
-        return self._default_budget.steps(max(1, int(objective.n_batches() or 1)))  # of whole batches
+        return self._default_budget.steps(max(1, int(objective.n_batches() or 1)))  # counts whole batches
 
     def _closing_steps(self, objective: Objective, sequences: Sequences) -> float:
         assert isinstance(objective, ChunkObjective)
-        mixed = self._precision() == "bf16-mixed"  # statistics are settled in single precision, which is slower
+        mixed = self._precision() == "bf16-mixed"  # statistics are computed in single precision, which is slower
         return (
             _SINGLE_PRECISION_COST if mixed else 1.0
         ) * FORWARD_SHARE * objective.n_statistics_passes() + _COMPARISON_STEPS
@@ -236,22 +236,22 @@ class LatentForecaster(Forecaster, Trained):
         return int(self.conditioning)
 
     def _validate_min_length(self, X: Any, need: int | None = None, name: str = "X") -> Sequences:
-        """Sequences to look at as a whole, none shorter than a window."""
+        """Validate whole sequences, each at least `need` steps long."""
         self._require_fitted()
         sequences, need = self._validate_full_sequences(X, name), self._min_past_steps() if need is None else need
         if sequences.lengths.min() < need:
             item = int(np.argmin(sequences.lengths))
-            had = f"{describe_item(sequences, item)} has {format_count(sequences.lengths[item], 'time step')}"
-            raise ValueError(f"{name}: {had}: expected at least {need}{self._single_input_hint(X, sequences)}")
+            description = f"{describe_item(sequences, item)} has {format_count(sequences.lengths[item], 'time step')}"
+            raise ValueError(f"{name}: {description}: expected at least {need}{self._single_input_hint(X, sequences)}")
         return sequences
 
     def _validate_past(self, past: Any, name: str = "past") -> Sequences:
-        found = super()._validate_past(past, name)
-        self._refuse_out_of_range(found, name)
-        return found
+        sequences = super()._validate_past(past, name)
+        self._refuse_out_of_range(sequences, name)
+        return sequences
 
     def _validate_swap_pair(self, content_of: Any, dynamics_of: Any) -> tuple[Sequences, Sequences]:
-        """Pasts whose contents and motions change places, as many of the one as of the other."""
+        """Validate the pasts for content and for motion, which must be equally many."""
         self._require_fitted()
         contents, dynamics = (
             self._validate_past(content_of, "content_of"),
@@ -259,14 +259,14 @@ class LatentForecaster(Forecaster, Trained):
         )
         if len(contents) != len(dynamics):
             raise ValueError(
-                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected as many"
+                f"content_of holds {len(contents)} sequences and dynamics_of {len(dynamics)}: expected equally many"
             )
         return contents, dynamics
 
     def _validate_full_sequences(self, X: Any, name: str = "X") -> Sequences:
-        found = super()._validate_full_sequences(X, name)
-        self._refuse_out_of_range(found, name)
-        return found
+        sequences = super()._validate_full_sequences(X, name)
+        self._refuse_out_of_range(sequences, name)
+        return sequences
 
     def _refuse_out_of_range(self, sequences: Sequences, name: str) -> None:
         if not self.uses_sigmoid_:
@@ -274,21 +274,21 @@ class LatentForecaster(Forecaster, Trained):
         frames = self.cells_.target_rows(sequences).values
         if frames.min() < -_RANGE_TOLERANCE or frames.max() > 1 + _RANGE_TOLERANCE:
             raise ValueError(
-                f"{name} has values from {frames.min():.4g} to {frames.max():.4g}, and all that this "
-                f"{type(self).__name__} learned from lie in [0, 1], so it gives nothing else: scale {name} by the same "
-                "two numbers as what was fitted, or fit with output='linear'"
+                f"{name} has values from {frames.min():.4g} to {frames.max():.4g}, and all training "
+                f"values of this {type(self).__name__} lie in [0, 1], as do its forecasts: scale {name} by the same "
+                "two numbers as the training data, or fit with output='linear'"
             )
 
     def _scaler_tensors(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and scale, with which standardized frames are frames of the data again."""
+        """Mean and scale that convert standardized frames to data units."""
         mean, scale = (torch.from_numpy(np.asarray(moment, np.float32)) for moment in self.scaler_)
         return mean, scale
 
     def _to_data_units(self, frames: NDArray[Any], kind: Any = np.float32) -> NDArray[Any]:
-        """Frames of the network (..., *frame) in the units of the data and a dtype, in rows of cells.
+        """Convert network outputs (..., *frame) to rows of cells in data units, of the given dtype.
 
-        They are rounded before that, so that they do not depend on the other items of the batch, and keep their digits
-        beside a large mean.
+        Outputs are first rounded to single precision, which makes them independent of the other items in the batch;
+        the mean is added afterwards, so that they stay precise beside a large mean.
         """
         frames = np.asarray(frames, np.float32)
         if not self.uses_sigmoid_:

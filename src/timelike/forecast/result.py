@@ -1,4 +1,4 @@
-"""Forecast, the record that `predict` gives: futures, their mean, quantiles and intervals, drawn by itself."""
+"""Forecast, the result of `predict`: futures, their mean, quantiles, intervals and plots."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
     from .frame_images import RankingScore
 
-_MIN_SAMPLES = 2  # samples without which there is no spread
-_DEFAULT_RATE = 8.0  # frames a second of a film without a clock
-_WATCHABLE_SECONDS = 0.02, 0.5  # seconds of a step that can be watched as they pass
+_MIN_SAMPLES = 2  # fewest samples for a spread
+_DEFAULT_RATE = 8.0  # frames per second without usable timestamps
+_WATCHABLE_SECONDS = 0.02, 0.5  # step durations that can be played in real time
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Forecast:
-    """Futures of some pasts; as an array it is its mean, which `shape` and `[...]` are about too.
+    """Futures of some pasts. Converted to an array it is its mean; `shape` and `[...]` refer to the mean too.
 
-    `samples` (sample, item, step, *frame) are the futures, `step` counting `horizon × frames_per_step` frames; `past`
-    what they follow; `times` (item, step) when each frame is, or None; `calibration` the errors that `calibrate` found,
-    or None; `method` who says so.
+    `samples` (sample, item, step, *frame) are the futures, with `horizon × frames_per_step` steps; `past` are the
+    sequences they follow; `times` (item, step) are the times of the frames, or None; `calibration` holds the errors
+    measured by `calibrate`, or None; `method` is the name of the forecaster.
     """
 
     samples: NDArray[Any]
@@ -49,7 +49,7 @@ class Forecast:
         return self._mean_of_first(len(self.samples))
 
     def _mean_of_first(self, count: int) -> NDArray[Any]:
-        """The method's own expected future, or the mean of its first samples, so many of them."""
+        """The method's own expected future, or the mean of its first `count` samples."""
         return self.samples[:count].mean(axis=0) if self.center is None else self.center
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -60,7 +60,7 @@ class Forecast:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the mean: (item, step, *frame)."""
+        """The shape of the mean: (item, step, *frame)."""
         return self.samples.shape[1:]
 
     def __getitem__(self, where: Any) -> Any:
@@ -77,12 +77,12 @@ class Forecast:
         return f"Forecast({', '.join(words)}{f', by {self.method}' if self.method else ''})"
 
     def quantile(self, q: float) -> NDArray[Any]:
-        """Below which the truth lies with probability q, (item, step, *frame).
+        """The value below which the truth lies with probability q, (item, step, *frame).
 
-        After `calibrate`: the mean plus a quantile of the errors on the windows that were calibrated on, per step and
-        channel (split conformal). Where the mean is that of samples, it is that of as many as the errors are of, the
-        first ones: `calibrate` measures those of 1, 2, 5, 10 … draws. Before it, a quantile of the samples, of which
-        there must be several.
+        After `calibrate` this is the mean plus a quantile of the calibration errors, per step and channel (split
+        conformal). If the forecast is the mean of samples, the first k samples are used, where k is one of the numbers
+        that `calibrate` measures (1, 2, 5, 10 …). Without calibration it is a quantile of the samples, which must be
+        several.
         """
         q = check_float(q, "q", above=0.0)
         if q >= 1:
@@ -93,20 +93,20 @@ class Forecast:
         need = max(_MIN_SAMPLES, min_windows(q))
         if 1 < len(self.samples) < need:
             raise ValueError(
-                f"{len(self.samples)} samples say nothing about the quantile {q:g}: ask for n_samples={need} or more, "
-                "or for a level nearer to the middle"
+                f"{len(self.samples)} samples are too few for the quantile {q:g}: use n_samples={need} or more, or a "
+                "quantile closer to 0.5"
             )
         if len(self.samples) < _MIN_SAMPLES:
             raise ValueError(
                 f"one future has no quantiles: call {self.method or 'the model'}.calibrate(X) on sequences that were "
-                "not learned from, then predict; or ask for n_samples, where the method draws"
+                "not used in fit, then predict; or set n_samples if the method is probabilistic"
             )
         return np.asarray(np.quantile(self.samples, q, axis=0))
 
     def interval(self, level: float = 0.8) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Between which numbers the truth lies with probability `level`: `(low, high)`, each (item, step, *frame).
+        """The bounds between which the truth lies with probability `level`: `(low, high)`, each (item, step, *frame).
 
-        Per step and channel, not for a whole future at once: more than one of ten steps of a future may be outside.
+        The probability holds per step and channel, not jointly for a whole future.
         """
         low, high = tail_quantiles(level)
         return self.quantile(low), self.quantile(high)
@@ -119,23 +119,23 @@ class Forecast:
         return int(-(-self.samples.shape[2] // self.frames_per_step))
 
     def _step_indices(self) -> NDArray[np.int64]:
-        """The original step at or after each frame: between two of them, errors of the later one are taken."""
+        """The data step at or after each frame, whose errors are used for the frame."""
         return np.asarray(np.arange(self.samples.shape[2]) // self.frames_per_step)
 
     def plot(self, item: int = 0, *, channel: int = 0, level: float | None = 0.8, truth: Any = None) -> Figure:
-        """The end of a past and its future: lines with an interval for numbers, a strip of pictures for images.
+        """Plot the end of a past and its future: lines with an interval for series, a strip of frames for images.
 
-        `truth` (step, *frame), what really came, or that of all items, is drawn beside it. `level=None` draws no
-        interval, and so does a forecast that has none.
+        `truth` (step, *frame) of the item, or of all items, is drawn beside the forecast. `level=None` draws no
+        interval; nor does a forecast without intervals.
         """
         item = self._check_item(item)
-        known = self._truth_channel(truth, channel, item)
+        truth_values = self._truth_channel(truth, channel, item)
         if len(self.samples.shape) > 4:
             from ..plotting.maps import plot_field_strips
 
             rows = {"forecast": self.mean[item][:, channel]}
-            if known is not None:
-                rows = {"truth": known, **rows, "difference": rows["forecast"] - known}
+            if truth_values is not None:
+                rows = {"truth": truth_values, **rows, "difference": rows["forecast"] - truth_values}
             return plot_field_strips(rows, past=self.past[item][:, channel])
         from ..plotting.forecasts import plot_fan
 
@@ -146,22 +146,22 @@ class Forecast:
             self.past[item][:, channel],
             self.mean[item][:, channel],
             band,
-            truth=known,
+            truth=truth_values,
             times=self._time_axes(item),
             level=level,
             name="" if self.channel_names is None else self.channel_names[channel],
         )
 
     def animate(self, path: str | Path, item: int = 0, *, channel: int = 0, truth: Any = None, rate: float = 8) -> Path:
-        """A moving picture of the past and the future, a `.gif` or `.mp4`; the file appears whole or not at all."""
+        """Write the past and the future as a `.gif` or `.mp4` animation; the file is written atomically."""
         from ..plotting.animations import animate_frames, animate_line
 
         item = self._check_item(item)
-        known = self._truth_channel(truth, channel, item)
+        truth_values = self._truth_channel(truth, channel, item)
         past, future = self.past[item][:, channel], self.mean[item][:, channel]
         if len(self.samples.shape) > 4:
-            return animate_frames(past, future, path, truth=known, rate=rate)
-        return animate_line(past, future, path, truth=known, rate=rate)
+            return animate_frames(past, future, path, truth=truth_values, rate=rate)
+        return animate_line(past, future, path, truth=truth_values, rate=rate)
 
     def plot_images(
         self,
@@ -175,13 +175,13 @@ class Forecast:
         channel: int | None = None,
         every: int | None = None,
     ) -> Figure:
-        """The futures of one past as pictures over time: truth, best and worst sample, frames in between marked.
+        """Plot the futures of one past as images over time: truth, best and worst sample, marked in-between frames.
 
-        For pictures, grey or of three colours, from 0 to `value_range`; fields are drawn by `plot`. With a `truth`, of
-        the item or of all, at whole steps, best and worst are by the mean of this `score` over all steps (see
-        `score.best_of_n`); without one the first samples are shown. `others` has other forecasts of the same pasts, by
-        name, of which the best is shown too. Of a long future some steps are shown, to its end, each with the frames
-        that lead to it; `every` shows one of so many frames. `animate_images` is the same, moving, and shows all.
+        For grey or RGB images from 0 to `value_range`; `plot` draws other fields. With a `truth`, of the item or of
+        all items at whole steps, samples are ranked by the mean of `score` over all steps (see `score.best_of_n`);
+        without one the first samples are shown. `others` are further forecasts of the same pasts, by name; the best
+        sample of each is shown. A long future is thinned to some of its steps, each with the frames that lead to it;
+        `every=n` shows every n-th frame. `animate_images` shows all frames as an animation.
         """
         from ..plotting import image_grids
 
@@ -201,10 +201,10 @@ class Forecast:
         channel: int | None = None,
         rate: float | None = None,
     ) -> Path:
-        """What `plot_images` shows, as videos side by side in a `.gif` or `.mp4`; the file appears whole or not at all.
+        """Write the rows of `plot_images` as videos side by side, `.gif` or `.mp4`; the file is written atomically.
 
-        `rate` frames a second; unless told, by the clock: as fast as the past has its steps, where it has times in
-        seconds and 2 to 50 steps in each, otherwise 8. A .gif has no more than 50 frames a second.
+        `rate` is in frames per second. The default is real time if the timestamps are in seconds with 2 to 50 steps per
+        second, otherwise 8. A .gif has at most 50 frames per second.
         """
         from ..plotting import animations
 
@@ -218,39 +218,40 @@ class Forecast:
         truth: Any,
         judge: RankingScore,
         others: Mapping[str, Forecast] | None,
-        seen: tuple[float, int | None],
+        range_and_channel: tuple[float, int | None],
     ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
-        """What `plot_images` and `animate_images` show of an item, and its past.
-
-        `seen` is the range of values and the channel.
-        """
+        """The image rows of `plot_images` and `animate_images` for an item, and its past."""
         from .frame_images import image_rows
 
-        return image_rows(self, self._check_item(item), truth, judge, {} if others is None else others, *seen)
+        return image_rows(
+            self, self._check_item(item), truth, judge, {} if others is None else others, *range_and_channel
+        )
 
     def _truth_channel(self, truth: Any, channel: int, item: int) -> NDArray[Any] | None:
-        """One channel of what really came, (step, …)."""
+        """One channel of the truth, (step, …)."""
         n_steps, *frame = self.samples.shape[2:]
         check_position(channel, "channel", frame[0], "channel")
         if truth is None:
             return None
-        found = item_truth(truth, item, len(self), tuple(frame))
-        if found.shape != (n_steps, *frame):
-            raise ValueError(f"truth has shape {found.shape}: expected {(n_steps, *frame)}, as the forecast of an item")
-        return np.asarray(found[:, channel])
+        frames = item_truth(truth, item, len(self), tuple(frame))
+        if frames.shape != (n_steps, *frame):
+            raise ValueError(
+                f"truth has shape {frames.shape}: expected {(n_steps, *frame)}, as the forecast of an item"
+            )
+        return np.asarray(frames[:, channel])
 
     def _check_item(self, item: int) -> int:
         return check_position(item, "item", len(self), "future")
 
     def _has_interval(self, level: float) -> bool:
-        """Whether there is an interval of this level at all steps."""
+        """Whether an interval of this level exists at all steps."""
         need, steps = min_windows(tail_quantiles(level)[0]), self._n_steps()
         if self.calibration is None:
             return len(self.samples) >= max(_MIN_SAMPLES, need)
         return steps <= self.calibration.horizon and int(self.calibration.window_counts()[:steps].min()) >= need
 
     def _playback_rate(self, item: int) -> float:
-        """Frames a second, by the clock of the past where there is one that can be watched."""
+        """Frames per second: real time if the step duration allows it, otherwise the default."""
         if self.times is None or self.past.times is None:
             return _DEFAULT_RATE
         last = self.past.times[self.past.offsets[item + 1] - 1]
@@ -273,7 +274,7 @@ class Forecast:
 
 
 def check_position(value: Any, name: str, count: int, what: str) -> int:
-    """A position among `count` things, counted from the end where it is negative.
+    """A valid position among `count` things; negative positions count from the end.
 
     >>> check_position(-1, "item", 3, "future")
     2
@@ -289,7 +290,7 @@ def check_position(value: Any, name: str, count: int, what: str) -> int:
 
 
 def item_truth(truth: Any, item: int, n_items: int, frame: tuple[int, ...]) -> NDArray[Any]:
-    """What really came of an item, (step, *frame), given alone or with that of all others."""
+    """The truth of one item, (step, *frame), from a truth of the item or of all items."""
     n_axes = count_axes(truth)
     if n_axes <= 1 + len(frame):
         return np.asarray(truth)

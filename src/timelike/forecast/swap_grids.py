@@ -1,6 +1,4 @@
-"""`swap_grid` and `latent_interpolation`: grids of contents with other motions, and strips from one video to another,
-to be drawn.
-"""
+"""`swap_grid` and `latent_interpolation`: figures of swapped contents and motions, and of paths between two videos."""
 
 from __future__ import annotations
 
@@ -23,15 +21,15 @@ from .frame_images import clip_to_images, to_images
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_N_SHOWN_STEPS = 3  # steps of every motion in a grid
+_N_SHOWN_STEPS = 3  # steps per motion in a grid
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SwapGrid:
     """Futures with the contents of some pasts and the motions of others: see `swap_grid`.
 
-    `futures` (content, motion, step, *frame) are they, `contents` and `motions` the pasts, `truth` (motion, step,
-    *frame) what came after the motions, or what the model says would come.
+    `futures` (content, motion, step, *frame) are the forecasts, `contents` and `motions` the pasts, `truth` (motion,
+    step, *frame) the true futures of the motions, or the model's own forecast of them.
     """
 
     contents: Sequences
@@ -47,17 +45,17 @@ class SwapGrid:
     def plot(
         self, *, steps: Sequence[int] | None = None, value_range: float = 1.0, channel: int | None = None
     ) -> Figure:
-        """Contents at the left, motions above, and the futures that have both, `steps` some steps (the first is 1)."""
-        from ..plotting import image_grids as drawn
+        """Plot contents at the left, motions at the top and their combinations; `steps` counts from 1."""
+        from ..plotting import image_grids
 
-        return drawn.plot_swaps(
+        return image_grids.plot_swaps(
             *self._to_images(value_range, channel), at=_validate_steps(steps, self.futures.shape[2])
         )
 
     def animate(
         self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
     ) -> Path:
-        """The same, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        """Write the grid as an animation, `.gif` or `.mp4`; the file is written atomically."""
         from ..plotting import animations
 
         return animations.animate_swaps(*self._to_images(value_range, channel), path, rate=rate)
@@ -70,23 +68,23 @@ class SwapGrid:
 
 
 def _validate_steps(steps: Any, length: int) -> list[int]:
-    """The steps to show: some of all, unless given."""
+    """The steps to show; by default a few evenly spaced ones."""
     if steps is None:
         return [int(step) for step in np.unique(np.linspace(1, length, min(_N_SHOWN_STEPS, length)).round())]
     if isinstance(steps, str) or count_axes(steps) != 1:
         raise TypeError(f"steps={steps!r}: expected a list of steps from 1 to {length}, such as [1, {length}]")
-    chosen = [check_int(step, "steps", 1) for step in steps]
-    if not chosen or max(chosen) > length:
-        raise ValueError(f"steps={chosen}: expected steps from 1 to {length}")
-    return chosen
+    selection = [check_int(step, "steps", 1) for step in steps]
+    if not selection or max(selection) > length:
+        raise ValueError(f"steps={selection}: expected steps from 1 to {length}")
+    return selection
 
 
 def swap_grid(
     model: Any, contents: Any, motions: Any, horizon: int, *, truth: Any = None, random_state: RandomState = None
 ) -> SwapGrid:
-    """Every content of some pasts with every motion of others, as a grid: fig. 4.9 of Franceschi's thesis.
+    """Combine every content with every motion in a grid, as in fig. 4.9 of Franceschi's thesis.
 
-    A motion is drawn once: a column of the grid differs by its contents alone.
+    A motion is sampled once, so the rows of a column differ only by their contents.
 
     Parameters
     ----------
@@ -95,7 +93,7 @@ def swap_grid(
         Pasts, as `model.predict` takes them.
     horizon : int
     truth : array (motion, step, *frame) or Sequences, optional
-        What came after the motions. Without it, what the model says would come with their own contents.
+        The true futures of the motions. Default: the model's forecast with their own contents.
 
     Examples
     --------
@@ -107,28 +105,28 @@ def swap_grid(
     """
     if not hasattr(model, "swap"):
         raise TypeError(f"model is a {type(model).__name__}, which does not swap: expected a fitted SRVP or Separation")
-    looks, moves = (
-        given if isinstance(given, Sequences) else as_sequences(given, name)
-        for given, name in ((contents, "contents"), (motions, "motions"))
+    content_pasts, motion_pasts = (
+        collection if isinstance(collection, Sequences) else as_sequences(collection, name)
+        for collection, name in ((contents, "contents"), (motions, "motions"))
     )
     seed = int(check_random_state(random_state).integers(2**31))
     rows = [
-        model.swap(looks[np.full(len(moves), i)], moves, horizon, random_state=seed).samples[0]
-        for i in range(len(looks))
+        model.swap(content_pasts[np.full(len(motion_pasts), i)], motion_pasts, horizon, random_state=seed).samples[0]
+        for i in range(len(content_pasts))
     ]
     futures = np.stack(rows)
     if truth is None:
-        above = model.predict(moves, horizon, random_state=seed).samples[0]
+        above = model.predict(motion_pasts, horizon, random_state=seed).samples[0]
     else:
         above = validate_truth(truth)[:, : futures.shape[2]]
         if above.shape != futures.shape[1:]:
             raise ValueError(f"truth has shape {above.shape}: expected {futures.shape[1:]}, a future of each motion")
-    return SwapGrid(contents=looks, motions=moves, futures=futures, truth=above)
+    return SwapGrid(contents=content_pasts, motions=motion_pasts, futures=futures, truth=above)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LatentInterpolation:
-    """Sequences that lead from one to another: see `latent_interpolation`. `sequences` are they, `ends` the two."""
+    """Sequences between two others, `sequences`, and the two `ends`: see `latent_interpolation`."""
 
     sequences: Sequences
     ends: Sequences
@@ -138,15 +136,15 @@ class LatentInterpolation:
         return f"LatentInterpolation({format_count(len(self.sequences), 'sequence')} of {length}, frames {frame})"
 
     def plot(self, *, value_range: float = 1.0, channel: int | None = None) -> Figure:
-        """Every sequence as one picture with the path of what moves in it, from a at the left to b at the right."""
-        from ..plotting import image_grids as drawn
+        """Plot each sequence as one image with the path of its motion, from a at the left to b at the right."""
+        from ..plotting import image_grids
 
-        return drawn.plot_trails(self._labelled_images(value_range, channel))
+        return image_grids.plot_trails(self._labelled_images(value_range, channel))
 
     def animate(
         self, path: str | Path, *, value_range: float = 1.0, channel: int | None = None, rate: float = 8
     ) -> Path:
-        """All sequences side by side, moving, in a `.gif` or `.mp4`; the file appears whole or not at all."""
+        """Write all sequences side by side as a `.gif` or `.mp4` animation; the file is written atomically."""
         from ..plotting import animations
 
         return animations.animate_sequences(self._labelled_images(value_range, channel), path, rate=rate)
@@ -161,15 +159,15 @@ class LatentInterpolation:
 
 
 def latent_interpolation(model: Any, a: Any, b: Any, steps: int = 6) -> LatentInterpolation:
-    """What lies between two sequences in the states of a model, to be looked at: fig. 4.10 of Franceschi's thesis.
+    """Interpolate between two sequences in the latent space of a model, as in fig. 4.10 of Franceschi's thesis.
 
     Parameters
     ----------
     model : fitted SRVP
     a, b : sequences of one length
-        Single ones, such as `X[0]` or `X[:1]`.
+        Single sequences, such as `X[0]` or `X[:1]`.
     steps : int
-        How many, with the reconstructions of a and b as the first and the last.
+        Number of sequences; the first and the last are the reconstructions of a and b.
 
     Examples
     --------
@@ -181,6 +179,6 @@ def latent_interpolation(model: Any, a: Any, b: Any, steps: int = 6) -> LatentIn
     """
     if not hasattr(model, "interpolate"):
         raise TypeError(f"model is a {type(model).__name__}, which does not interpolate: expected a fitted SRVP")
-    found = model.interpolate(a, b, steps)
-    ends = Sequences([one[0] if count_axes(one) > 1 + len(found.frame) else one for one in (a, b)])
-    return LatentInterpolation(sequences=found, ends=ends)
+    interpolated = model.interpolate(a, b, steps)
+    ends = Sequences([one[0] if count_axes(one) > 1 + len(interpolated.frame) else one for one in (a, b)])
+    return LatentInterpolation(sequences=interpolated, ends=ends)

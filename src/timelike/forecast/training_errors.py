@@ -1,4 +1,4 @@
-"""Errors of a trained forecaster on what it learned from, beside those of the last frame and of the mean."""
+"""Errors of a trained forecaster compared with those of the last frame and of the mean."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .windows import futures_after, known_futures_after, select_windows, thin_ev
 if TYPE_CHECKING:
     from .latent_forecaster import LatentForecaster
 
-_MIN_STEPS = 50  # steps before a training is checked, unless its time was over
+_MIN_STEPS = 50  # fewest steps of a checked training, unless its time ran out
 _MAX_WINDOWS = 64
-_MAX_NUMBERS = 1 << 22  # that are forecast for it
-_N_SAMPLES = 4  # of a method that draws
-_N_SAMPLED_FRAMES = 1000  # frames that tell deviations
-_ERROR_TOLERANCE = 0.01  # standard deviations that do not count
-_FLAT_SHARE = 1e-7  # times its level is the deviation of a channel that does not move
+_MAX_NUMBERS = 1 << 22  # numbers forecast for the check
+_N_SAMPLES = 4  # samples of a probabilistic method
+_N_SAMPLED_FRAMES = 1000  # frames used to estimate standard deviations
+_ERROR_TOLERANCE = 0.01  # differences below this many standard deviations are ignored
+_FLAT_SHARE = 1e-7  # deviation of a constant channel, relative to its level
 _SSIM_WINDOW = 11  # rows and columns of the windows of SSIM
 
 
 class TrainingErrors(NamedTuple):
-    """Root mean squares of errors in standard deviations of each channel; SSIM too, of pictures in [0, 1]."""
+    """Root mean squared errors in standard deviations of each channel, and SSIM for images in [0, 1]."""
 
     model: float
     persistence: float
@@ -39,7 +39,7 @@ class TrainingErrors(NamedTuple):
     horizon: int
 
     def failure_reason(self) -> str | None:
-        """What is wrong, in words that go on from "over the next steps"."""
+        """A description of the problem that continues "over the next steps", or None."""
         rivals = f"that of Persistence {self.persistence:.3g} and that of Mean {self.mean:.3g}"
         if self.model > min(self.persistence, self.mean) + _ERROR_TOLERANCE:
             return f"its error is {self.model:.3g} standard deviations, {rivals}"
@@ -48,45 +48,45 @@ class TrainingErrors(NamedTuple):
         return None
 
 
-def warn_if_no_better(model: LatentForecaster, learned: Sequences, held_out: Sequences | None) -> None:
-    """A warning where the last frame or the mean would have been the better forecast.
+def warn_if_no_better(model: LatentForecaster, training: Sequences, held_out: Sequences | None) -> None:
+    """Warn if the last frame or the mean is a better forecast than the model.
 
-    Of sequences it learned from, and then of those held out: what is learned by heart is nothing either.
+    The check covers the training sequences first, then those held out, which reveals overfitting.
     """
     history = model.history_
     if history.stop_reason == "Ctrl-C" or (history.n_steps < _MIN_STEPS and history.stop_reason != "max_time"):
         return
-    sides = {"it learned from": learned, "held out": held_out}
+    sides = {"of the training sequences": training, "of held-out sequences": held_out}
     for words, sequences in sides.items():
         if sequences is None:
             continue
-        found = measure_training_errors(model, learned, sequences)
-        seen = found.failure_reason()
-        if seen is not None:
+        errors = measure_training_errors(model, training, sequences)
+        reason = errors.failure_reason()
+        if reason is not None:
             name = type(model).__name__
             warnings.warn(
-                f"{name} has learned little or nothing: over the next {found.horizon} steps of {found.n_windows} "
-                f"windows {words} {seen}; give it more time (max_time, max_steps), a lower learning_rate or another "
-                "conditioning, and see that X is scaled",
+                f"{name} has learned little or nothing: over the next {errors.horizon} steps of {errors.n_windows} "
+                f"windows {words} {reason}; give it more time (max_time, max_steps), a lower learning_rate or another "
+                "conditioning, and check that X is scaled",
                 NotLearnedWarning,
                 stacklevel=find_stack_level(),
             )
             return
 
 
-def measure_training_errors(model: LatentForecaster, learned: Sequences, sequences: Sequences) -> TrainingErrors:
-    """Errors over windows of sequences, as far ahead as a chunk of training goes; the mean is that of `learned`."""
+def measure_training_errors(model: LatentForecaster, training: Sequences, sequences: Sequences) -> TrainingErrors:
+    """Errors over windows of sequences, up to the length of a training chunk; the mean is that of `training`."""
     need, longest = model._min_past_steps(), int(sequences.lengths.max())
     horizon = max(1, min(model.chunk_, longest) - need)
-    frames = model.cells_.target_frames(learned).values.reshape(-1, *model.cells_.frame)
+    frames = model.cells_.target_frames(training).values.reshape(-1, *model.cells_.frame)
     cells = frames[0].size
     count = _N_SAMPLES if model._is_probabilistic else 1
     windows = select_windows(
         sequences, need, horizon, int(np.clip(_MAX_NUMBERS // (cells * horizon * count), 8, _MAX_WINDOWS))
     )
     truth = futures_after(model.cells_.target_frames(sequences), windows, horizon)
-    known = known_futures_after(model.cells_, sequences, windows, horizon)
-    mean = frames.mean(axis=0, dtype=np.float64)  # NaN in masked cells, which are so at all times
+    covariates = known_futures_after(model.cells_, sequences, windows, horizon)
+    mean = frames.mean(axis=0, dtype=np.float64)  # NaN in masked cells
     last = model.cells_.target_frames(windows.pasts.crop(-1)).values[:, None]
     unit = _channel_deviations(frames)
 
@@ -94,37 +94,37 @@ def measure_training_errors(model: LatentForecaster, learned: Sequences, sequenc
         return float(np.sqrt(max(0.0, np.nanmean(squares / np.square(unit)))))
 
     try:
-        request = model._make_request(windows.pasts, horizon, count, 1, None, known, 0)
+        request = model._make_request(windows.pasts, horizon, count, 1, None, covariates, 0)
         center, samples = model._predict_frames(windows.pasts, request)
-    except ArithmeticError:  # it has blown up
+    except ArithmeticError:  # the forecast has diverged
         return TrainingErrors(
             np.inf, root(np.square(last - truth)), root(np.square(mean - truth)), None, len(truth), horizon
         )
-    found = samples.mean(axis=0) if center is None else center
-    # a mean of few draws differs from that of all by a share of their variance
+    forecast = samples.mean(axis=0) if center is None else center
+    # subtract the variance of a mean of few samples, which a larger sample would not have
     extra = 0.0 if center is not None or count == 1 else samples.var(axis=0, ddof=1) / count
-    errors = root(np.square(found - truth) - extra), root(np.square(last - truth)), root(np.square(mean - truth))
-    return TrainingErrors(*errors, _ssim_scores(model, truth, found, mean), len(truth), horizon)
+    errors = root(np.square(forecast - truth) - extra), root(np.square(last - truth)), root(np.square(mean - truth))
+    return TrainingErrors(*errors, _ssim_scores(model, truth, forecast, mean), len(truth), horizon)
 
 
 def _channel_deviations(frames: NDArray[Any]) -> NDArray[np.float64]:
-    """The standard deviation of every channel, (channel, 1, …), by some of the frames.
+    """The standard deviation of each channel, (channel, 1, …), estimated from some of the frames.
 
-    Infinite where it never changes: there is nothing to be learned, and errors in it do not count.
+    It is infinite for constant channels, so that their errors are ignored.
     """
     some = frames[thin_evenly(np.arange(len(frames)), _N_SAMPLED_FRAMES)].astype(np.float64)
-    axes, there = (0, *range(2, frames.ndim)), ~np.isnan(some)
-    count = np.maximum(there.sum(axis=axes, keepdims=True), 1)
+    axes, is_valid = (0, *range(2, frames.ndim)), ~np.isnan(some)
+    count = np.maximum(is_valid.sum(axis=axes, keepdims=True), 1)
     apart = some - np.nansum(some, axis=axes, keepdims=True) / count
-    found = np.sqrt(np.nansum(np.square(apart), axis=axes, keepdims=True) / count)[0]
+    deviations = np.sqrt(np.nansum(np.square(apart), axis=axes, keepdims=True) / count)[0]
     level = np.sqrt(np.nansum(np.square(some), axis=axes, keepdims=True) / count)[0]
-    return np.where(found > _FLAT_SHARE * level, found, np.inf)
+    return np.where(deviations > _FLAT_SHARE * level, deviations, np.inf)
 
 
 def _ssim_scores(
-    model: LatentForecaster, truth: NDArray[Any], found: NDArray[Any], mean: NDArray[Any]
+    model: LatentForecaster, truth: NDArray[Any], forecast: NDArray[Any], mean: NDArray[Any]
 ) -> tuple[float, float] | None:
-    """SSIM of the forecast and of the mean frame, of whole pictures from 0 to 1."""
+    """SSIM of the forecast and of the mean frame, for unmasked images in [0, 1]."""
     pictures = model._uses_images() and model.uses_sigmoid_ and not model.cells_.is_masked
     if not pictures or min(truth.shape[-2:]) < _SSIM_WINDOW:
         return None
@@ -132,5 +132,5 @@ def _ssim_scores(
     if not whole.any():
         return None
     still = np.broadcast_to(mean, truth.shape)[whole]
-    both = (float(np.mean(ssim(truth[whole], one))) for one in (np.clip(found, 0, 1)[whole], still))
+    both = (float(np.mean(ssim(truth[whole], one))) for one in (np.clip(forecast, 0, 1)[whole], still))
     return next(both), next(both)

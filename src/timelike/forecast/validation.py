@@ -16,40 +16,40 @@ from ..sequences.validation import as_sequences, validate_estimator_input
 from .cells import Cells, KnownChannels
 from .windows import step_durations
 
-_MAX_MAGNITUDE = 1e150  # what can be squared, and summed
-_MAX_BYTE = 255  # of pictures in bytes
-_N_SAMPLED_FRAMES = 64  # frames that are looked at for whole numbers
-_IMAGE_CHANNELS = (1, 3, 4)  # grey, three colours, and these with a mask
-_MIN_IMAGE_SIDE = 8  # rows and columns from which on frames look like pictures
-_EVEN_FACTOR = 1.1  # by which factor most steps of a clip may differ, as times in whole milliseconds do
-_RATE_FACTOR = 1.01  # by which factor frame rates may differ
-_MAX_LISTED = 5  # sequences that a warning names
+_MAX_MAGNITUDE = 1e150  # larger values overflow when squared and summed
+_MAX_BYTE = 255  # largest value of images in bytes
+_N_SAMPLED_FRAMES = 64  # frames checked for whole numbers
+_IMAGE_CHANNELS = (1, 3, 4)  # grey, RGB and RGBA
+_MIN_IMAGE_SIDE = 8  # fewest rows and columns of frames that look like images
+_EVEN_FACTOR = 1.1  # spread of step durations in a clip, as with timestamps in whole milliseconds
+_RATE_FACTOR = 1.01  # factor by which frame rates may differ
+_MAX_LISTED = 5  # sequences listed in a warning
 
 
-def refuse_time_indexed_table(given: Any, name: str) -> None:
-    """An error for a table whose rows are times: elsewhere a row of a table is a sequence."""
-    if getattr(getattr(getattr(given, "index", None), "dtype", None), "kind", "") == "M":
+def refuse_time_indexed_table(value: Any, name: str) -> None:
+    """Raise an error for a table indexed by time: a row of a table is a sequence, not a time step."""
+    if getattr(getattr(getattr(value, "index", None), "dtype", None), "kind", "") == "M":
         raise TypeError(
             f"{name} is a table whose rows are times: expected sequences; one series is Sequences([table.to_numpy()], "
             "times=[table.index], channel_names=table.columns), and Sequences.from_frame reads long tables"
         )
 
 
-def refuse_single_steps(sequences: Sequences, given: Any, who: str, call: str) -> None:
-    """An error where no sequence has a second step: there is no next step to learn from."""
+def refuse_single_steps(sequences: Sequences, value: Any, who: str, call: str) -> None:
+    """Raise an error if all sequences have one step: there is no next step to learn from."""
     if sequences.lengths.max() == 1:
-        shape = getattr(given, "shape", None)
-        shape = (len(sequences), 1, *sequences.frame) if isinstance(given, Sequences) or not shape else tuple(shape)
+        shape = getattr(value, "shape", None)
+        shape = (len(sequences), 1, *sequences.frame) if isinstance(value, Sequences) or not shape else tuple(shape)
         axes = "(item, time)" if len(shape) == 2 else "(item, time, channel)"
         raise ValueError(
             f"X has shape {shape} and is read as {axes}: {format_count(len(sequences), 'sequence')} of 1 time step "
             f"each, and {who} learns what follows a step; time is the second axis: one series x of shape (time,) or "
-            f"(time, channel) is given as {call} (scikit-learn's n_features = 1)"
+            f"(time, channel) is passed as {call} (scikit-learn's n_features = 1)"
         )
 
 
 def describe_item(sequences: Sequences, item: int) -> str:
-    """How a message names a sequence: by its position, and by its id where it has one.
+    """The name of a sequence in messages: its position, and its id if it has one.
 
     >>> describe_item(Sequences([[1.0], [2.0]], ids=["walk", "run"]), 1), describe_item(Sequences([[1.0]]), 0)
     ("sequence 1 ('run')", 'sequence 0')
@@ -58,42 +58,42 @@ def describe_item(sequences: Sequences, item: int) -> str:
 
 
 def warn_of_short_sequences(sequences: Sequences, least: int, who: str) -> None:
-    """A warning of sequences that nothing can be learned from, since nothing follows what is looked at."""
+    """Warn about sequences that are too short to learn from."""
     short = np.flatnonzero(sequences.lengths < least)
     if len(short):
-        told = [
+        descriptions = [
             f"{describe_item(sequences, item)} has {sequences.lengths[item]}" for item in short[:_MAX_LISTED].tolist()
         ]
-        told += [f"{len(short) - _MAX_LISTED} others"] if len(short) > _MAX_LISTED else []
+        descriptions += [f"{len(short) - _MAX_LISTED} others"] if len(short) > _MAX_LISTED else []
         warnings.warn(
-            f"{len(short)} of {len(sequences)} sequences of X are not learned from, as {who} needs at least {least} "
-            f"time steps: {', '.join(told)}; leave them out, or choose a smaller conditioning",
+            f"{len(short)} of {len(sequences)} sequences of X are ignored, because {who} needs at least {least} "
+            f"time steps: {', '.join(descriptions)}; leave them out, or choose a smaller conditioning",
             stacklevel=find_stack_level(),
         )
 
 
 def warn_of_byte_images(sequences: Sequences, who: str) -> None:
-    """A warning of pictures in whole numbers up to 255, which is seldom meant: their range is not kept."""
+    """Warn about images of whole numbers up to 255, whose forecasts would not stay in that range."""
     frames = sequences.values
-    peaks = np.fmax.reduce(frames.reshape(len(frames), -1), axis=1)  # what is missing hides nothing
+    peaks = np.fmax.reduce(frames.reshape(len(frames), -1), axis=1)  # ignores missing values
     least, most = np.fmin.reduce(frames, axis=None), np.fmax.reduce(peaks)
     if 1 < most <= _MAX_BYTE and least >= 0 and _has_whole_numbers(frames, np.flatnonzero(peaks == most)[0]):
         warnings.warn(
-            f"X has pictures of whole numbers from {least:g} to {most:g}: {who} takes them by their mean and "
-            f"deviation, and forecasts may lie outside; divide X by {_MAX_BYTE}, so that all lies in [0, 1], and they "
-            "cannot; output='linear' says that it is meant so",
+            f"X has images of whole numbers from {least:g} to {most:g}: {who} standardizes them, and forecasts may "
+            f"lie outside that range; divide X by {_MAX_BYTE}, so that all values lie in [0, 1] and forecasts do too, "
+            "or set output='linear' to silence this warning",
             stacklevel=find_stack_level(),
         )
 
 
 def _has_whole_numbers(frames: NDArray[Any], brightest: np.intp) -> bool:
-    """Whether some frames from everywhere are whole numbers, the brightest among them: others may all be black."""
+    """Whether evenly spaced frames and the brightest one hold whole numbers; the others may all be black."""
     some = np.linspace(0, len(frames) - 1, min(len(frames), _N_SAMPLED_FRAMES)).astype(np.intp)
     return not (np.mod(frames[np.append(some, brightest)], 1) > 0).any()
 
 
 def refuse_huge(sequences: Sequences, name: str) -> None:
-    """An error for numbers whose squares overflow: every method takes some."""
+    """Raise an error for numbers whose squares overflow: every method squares values."""
     if sequences.dtype.kind == "f" and sequences.dtype.itemsize > 4 and len(sequences.values):
         largest = np.fmax(np.fmax.reduce(sequences.values, axis=None), -np.fmin.reduce(sequences.values, axis=None))
         if largest > _MAX_MAGNITUDE:
@@ -101,30 +101,34 @@ def refuse_huge(sequences: Sequences, name: str) -> None:
 
 
 def sample_source(source: Any, rng: np.random.Generator) -> Sequences:
-    """Sequences from a source, which must give some."""
-    drawn = source(rng)
-    if not isinstance(drawn, Sequences):
-        raise TypeError(f"the source X gave a {type(drawn).__name__}: expected Sequences")
-    return drawn
+    """Call a source and check that it returns Sequences."""
+    sequences = source(rng)
+    if not isinstance(sequences, Sequences):
+        raise TypeError(f"the source X returned a {type(sequences).__name__}: expected Sequences")
+    return sequences
 
 
 def validate_known(
-    known: Any, cells: Cells, channels: KnownChannels, past: Sequences, horizon: int, who: str
+    known_covariates: Any, cells: Cells, channels: KnownChannels, past: Sequences, horizon: int, who: str
 ) -> NDArray[np.float64] | None:
-    """The channels known in advance over the horizon, (item, horizon, channel)."""
+    """Validate the known channels over the horizon, (item, horizon, channel)."""
     count = len(cells.known_channels)
     if count == 0:
-        if known is not None:
+        if known_covariates is not None:
             raise ValueError(
                 f"known_covariates is given, but this {who} was fitted without known_channels: leave it out"
             )
         return None
-    if known is None:
+    if known_covariates is None:
         raise ValueError(
             f"known_covariates=None: this {who} was fitted with known_channels={list(channels or ())!r}; give their "
             f"values over the horizon, (item, {horizon}, {count})"
         )
-    ahead = known if isinstance(known, Sequences) else as_sequences(validate_estimator_input(known), "known_covariates")
+    ahead = (
+        known_covariates
+        if isinstance(known_covariates, Sequences)
+        else as_sequences(validate_estimator_input(known_covariates), "known_covariates")
+    )
     ahead.refuse_missing(who, "known_covariates")
     if ahead.frame != (count,) or len(ahead) != len(past) or ahead.lengths.min() < horizon:
         raise ValueError(
@@ -135,7 +139,7 @@ def validate_known(
 
 
 def warn_of_channels_last(sequences: Sequences, who: str) -> None:
-    """A warning of pictures (height, width, channel), which would be taken for many channels of narrow pictures."""
+    """Warn about images (height, width, channel), which are read as many channels of narrow images."""
     frame = sequences.frame
     if (
         len(frame) != 3
@@ -145,17 +149,17 @@ def warn_of_channels_last(sequences: Sequences, who: str) -> None:
     ):
         return
     warnings.warn(
-        f"X has frames of shape {frame}, which {who} takes for {frame[0]} channels of {frame[1]} × {frame[2]} cells: "
-        "pictures with the channel last are X.transpose(0, 1, 4, 2, 3) as an array, and Sequences([x.transpose(0, 3, "
-        "1, 2) for x in X]) otherwise; set channel_names to silence this for fields",
+        f"X has frames of shape {frame}, which {who} reads as {frame[0]} channels of {frame[1]} × {frame[2]} cells: "
+        "convert images with the channel last by X.transpose(0, 1, 4, 2, 3), or Sequences([x.transpose(0, 3, 1, 2) "
+        "for x in X]) if X is not an array; for fields, set channel_names to silence this warning",
         stacklevel=find_stack_level(),
     )
 
 
 def find_unequal_rates(sequences: Sequences) -> tuple[tuple[int, float], tuple[int, float]] | None:
-    """The sequences of the shortest and the longest steps, with their usual steps, if each has a frame rate of its own.
+    """The sequences with the shortest and longest steps, and their median steps, if frame rates differ.
 
-    That is, if steps within each are nearly even, and those of the one shorter than those of the other.
+    Frame rates differ if steps are nearly even within each of the two sequences but not between them.
 
     >>> clips = Sequences([np.zeros(3), np.zeros(3)], times=[[0, 1, 2], [0, 2, 4]])
     >>> find_unequal_rates(clips)
@@ -163,12 +167,12 @@ def find_unequal_rates(sequences: Sequences) -> tuple[tuple[int, float], tuple[i
     >>> find_unequal_rates(clips[:1]) is None
     True
     """
-    long = np.flatnonzero(sequences.lengths > 2)  # a single step does not tell whether others are like it
+    long = np.flatnonzero(sequences.lengths > 2)  # a single step cannot show whether steps are even
     if sequences.times is None or len(long) < 2:
         return None
     steps, lengths = step_durations(sequences), sequences.lengths - 1
     begins = np.append(0, np.cumsum(np.maximum(lengths, 0)))
-    means = np.add.reduceat(steps, begins[long]) / lengths[long]  # the medians of two sequences are enough
+    means = np.add.reduceat(steps, begins[long]) / lengths[long]  # medians are needed of two sequences only
     fast, slow = int(long[np.argmin(means)]), int(long[np.argmax(means)])
     usual = np.stack([np.quantile(steps[begins[item] : begins[item + 1]], [0.1, 0.5, 0.9]) for item in (fast, slow)])
     if (usual[:, 2] > _EVEN_FACTOR * usual[:, 0]).any() or usual[1, 0] <= _RATE_FACTOR * usual[0, 2]:
@@ -177,15 +181,15 @@ def find_unequal_rates(sequences: Sequences) -> tuple[tuple[int, float], tuple[i
 
 
 def warn_of_unequal_rates(sequences: Sequences, who: str) -> bool:
-    """A warning of clips whose frame rates differ, to a method that counts steps; whether there was one."""
-    found = find_unequal_rates(sequences)
-    if found is None:
+    """Warn about clips with different frame rates if the method counts steps; return whether it warned."""
+    rates = find_unequal_rates(sequences)
+    if rates is None:
         return False
-    (fast, short), (slow, long) = found
+    (fast, short), (slow, long) = rates
     warnings.warn(
         f"X has timestamps {short:.4g} apart in {describe_item(sequences, fast)} and {long:.4g} apart in "
-        f"{describe_item(sequences, slow)}, and to {who} a step is a step: resample(rate={1 / long:.4g}) makes them "
-        "alike, and so does tl.load(…, every=…) of those with more frames, before tl.concat",
+        f"{describe_item(sequences, slow)}, and {who} ignores the time between steps: call "
+        f"resample(rate={1 / long:.4g}), or load the faster clips with tl.load(…, every=…) before tl.concat",
         stacklevel=find_stack_level(),
     )
     return True

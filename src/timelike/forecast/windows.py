@@ -1,4 +1,4 @@
-"""Windows of sequences: pasts that end at an origin, what came after them, and the clock: steps and future times."""
+"""Windows of sequences: pasts that end at an origin, their futures, step durations and future times."""
 
 from __future__ import annotations
 
@@ -12,87 +12,85 @@ from ..core.validation import arrays
 from ..sequences import Sequences, timestamps
 from .cells import Cells
 
-_MIN_FULL_WINDOWS = 39  # windows that see a whole horizon: as many as an interval of 95 % takes
-_MIN_TIMESTAMPS = 3  # timestamps from which on months are told from four weeks, or thirty days
+_MIN_FULL_WINDOWS = 39  # windows with a full horizon: as many as a 95 % interval needs
+_MIN_TIMESTAMPS = 3  # fewest timestamps that distinguish months from 28 or 30 days
 
 
 def select_windows(sequences: Sequences, need: int, horizon: int, most: int) -> ForecastWindows:
-    """At most `most` pasts of at least `need` steps after which something is left, evenly over all there are.
+    """At most `most` pasts of at least `need` steps that have a future, spread evenly over all origins.
 
-    Some of those after which the whole horizon is left are always among them, if there are any: a few windows late in
-    their sequences would say nothing about its last steps.
+    Some of them are followed by the whole horizon, if there are any such: windows near the end of a sequence say
+    nothing about the last steps of the horizon.
     """
     item, origin = _all_origins(sequences, need)
     whole = thin_evenly(
         np.flatnonzero(sequences.lengths[item] - origin >= horizon), min(_MIN_FULL_WINDOWS, -(-most // 2))
     )
     others = thin_evenly(np.arange(len(item)), most - len(whole))
-    chosen = np.union1d(whole, others) if most < len(item) else np.arange(len(item))
-    return windows_at_origins(sequences, item[chosen], origin[chosen])
+    selection = np.union1d(whole, others) if most < len(item) else np.arange(len(item))
+    return windows_at_origins(sequences, item[selection], origin[selection])
 
 
 def calibration_horizons(horizon: int) -> list[int]:
-    """Horizons up to this one, each at most a quarter longer than the one before.
+    """Horizons up to this one, each at most a quarter longer than the previous one.
 
     >>> calibration_horizons(20)
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 20]
     """
-    found = [horizon]
-    while found[-1] > 1:
-        found.append(min(found[-1] - 1, -(-4 * found[-1] // 5)))
-    return found[::-1]
+    horizons = [horizon]
+    while horizons[-1] > 1:
+        horizons.append(min(horizons[-1] - 1, -(-4 * horizons[-1] // 5)))
+    return horizons[::-1]
 
 
 def _all_origins(sequences: Sequences, need: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every sequence and step of it before which there are `need` steps, and after which there is one at
-    least.
-    """
+    """Every (item, origin) with at least `need` steps before the origin and one step after it."""
     counts = np.maximum(0, sequences.lengths - need)
     item = np.repeat(np.arange(len(counts)), counts)
     return item, need + np.arange(len(item)) - (np.cumsum(counts) - counts)[item]
 
 
 def thin_evenly(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """At most so many of them, from the first to the last."""
+    """At most `most` rows, evenly spaced from the first to the last."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))]
 
 
 def windows_at_origins(sequences: Sequences, item: NDArray[Any], origin: NDArray[Any]) -> ForecastWindows:
-    """Pasts that end before `origin`, each a view from the beginning of its sequence."""
+    """Pasts that end before `origin`, as views from the start of each sequence."""
     starts = sequences.buffers()[1]
     pasts = sequences._with_spans(np.ascontiguousarray(starts[item]), np.ascontiguousarray(origin, np.int64))
     return ForecastWindows(pasts, np.asarray(item, np.int64), np.asarray(origin, np.int64))
 
 
 def futures_after(frames: Sequences, windows: ForecastWindows, horizon: int) -> NDArray[Any]:
-    """What came after every window, (window, horizon, *frame); NaN after the end of its sequence."""
-    base, first, left, steps = _steps_after(frames, windows, horizon)
-    found: NDArray[Any] = base[first + np.minimum(steps, left - 1)]
-    found = found.astype(arrays.dtype_with_fill(frames.dtype, np.nan), copy=False)
-    found[steps >= left] = np.nan
-    return found
+    """The frames after each window, (window, horizon, *frame); NaN after the end of its sequence."""
+    base, first, lengths, steps = _steps_after(frames, windows, horizon)
+    futures: NDArray[Any] = base[first + np.minimum(steps, lengths - 1)]
+    futures = futures.astype(arrays.dtype_with_fill(frames.dtype, np.nan), copy=False)
+    futures[steps >= lengths] = np.nan
+    return futures
 
 
 def known_futures_after(
     cells: Cells, sequences: Sequences, windows: ForecastWindows, horizon: int
 ) -> NDArray[Any] | None:
-    """The known channels after every window; after the end of a sequence the last ones again, which count nowhere."""
+    """The known channels after each window; the last ones are repeated after the end of a sequence and never used."""
     covariates = cells.covariates(sequences)
     if covariates is None:
         return None
-    base, first, left, steps = _steps_after(covariates, windows, horizon)
-    return np.asarray(base[first + np.minimum(steps, left - 1)], np.float64)
+    base, first, lengths, steps = _steps_after(covariates, windows, horizon)
+    return np.asarray(base[first + np.minimum(steps, lengths - 1)], np.float64)
 
 
 def _steps_after(frames: Sequences, windows: ForecastWindows, horizon: int) -> tuple[NDArray[Any], ...]:
-    """Values end to end, where each sequence begins and how long it is, and the steps after its origin: (window, 1)."""
+    """Concatenated values, start and length of each window's sequence, (window, 1), and the steps after its origin."""
     base, starts, lengths = frames.buffers()
     item = windows.item[:, None]
     return base, starts[item], lengths[item], windows.origin[:, None] + np.arange(horizon)
 
 
 class ForecastWindows(NamedTuple):
-    """Pasts, each from the first step of its sequence to an origin, and where each lies."""
+    """Pasts, each from the first step of its sequence to an origin, with item and origin of each."""
 
     pasts: Sequences
     item: NDArray[np.int64]
@@ -103,7 +101,7 @@ class ForecastWindows(NamedTuple):
 
 
 def step_durations(sequences: Sequences) -> NDArray[np.float64]:
-    """How much time passes between every two neighbouring steps of a sequence, in a row."""
+    """The time between consecutive steps of each sequence, concatenated."""
     elapsed = sequences.elapsed_times
     if elapsed is None:
         return np.zeros(0)
@@ -119,20 +117,20 @@ def median_step(sequences: Sequences) -> float | None:
 
 
 def months_per_step(sequences: Sequences) -> int:
-    """How many months lie between two steps, in all sequences; 0 where steps are not of whole months."""
+    """The number of months between two steps, if it is the same in all sequences; otherwise 0."""
     if sequences.times is None or sequences.lengths.max() < _MIN_TIMESTAMPS:
         return 0
-    found = {
+    month_steps = {
         find_month_step(sequences.times[begin:end]) for begin, end in pairwise(sequences.offsets) if end - begin > 1
     }
-    only = found.pop() if len(found) == 1 else None
+    only = month_steps.pop() if len(month_steps) == 1 else None
     return 0 if only is None else only[0]
 
 
 def future_times(times: NDArray[Any], step: float, months: int, n_steps: int, frames_per_step: int) -> NDArray[Any]:
-    """The times of the frames after a row of timestamps, `step` apart, or `months`, however long these are.
+    """The times of the frames that follow a row of timestamps, `step` apart, or `months` apart if steps are months.
 
-    A row of three timestamps or more tells by itself whether it has months.
+    A row of at least three timestamps shows by itself whether its steps are months.
 
     >>> middle, last = np.array([["2024-01-15", "2024-02-15"], ["2024-01-31", "2024-02-29"]], "M8[ns]")
     >>> future_times(middle, 31 * 86400.0, 1, 2, 1).astype("M8[D]")
@@ -141,33 +139,33 @@ def future_times(times: NDArray[Any], step: float, months: int, n_steps: int, fr
     array(['2024-03-31', '2024-04-30'], dtype='datetime64[D]')
     """
     _refuse_beyond_2262(times[-1], step, n_steps)
-    shares = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
-    found = find_month_step(times)
-    if found is None or (found[0] != months and len(times) < _MIN_TIMESTAMPS):
-        return timestamps.add_elapsed(times[-1], step * shares)
-    n_months, ends = found
+    fractions = np.arange(1, n_steps * frames_per_step + 1) / frames_per_step
+    month_step = find_month_step(times)
+    if month_step is None or (month_step[0] != months and len(times) < _MIN_TIMESTAMPS):
+        return timestamps.add_elapsed(times[-1], step * fractions)
+    n_months, ends = month_step
     first = times[-1].astype("M8[M]") + ends
     grid = first + n_months * np.arange(n_steps + 1)
     stamps = grid.astype("M8[ns]") + (times[-1] - first)
-    before = np.ceil(shares - 1e-9).astype(np.int64) - 1
-    gaps = (stamps[before + 1] - stamps[before]).astype(np.float64) * (shares - before)
+    before = np.ceil(fractions - 1e-9).astype(np.int64) - 1
+    gaps = (stamps[before + 1] - stamps[before]).astype(np.float64) * (fractions - before)
     return np.asarray(stamps[before] + gaps.round().astype("m8[ns]"))
 
 
 def _refuse_beyond_2262(last: Any, step: float, n_steps: int) -> None:
-    """Dates are counted in nanoseconds, and end in 2262."""
+    """Raise an error for dates beyond 2262, the last year that 64-bit nanoseconds represent."""
     if isinstance(last, np.datetime64):
-        left = (np.datetime64("2262-04-01", "s") - last.astype("M8[s]")).astype(np.int64)
-        if step * n_steps > left:
+        seconds_left = (np.datetime64("2262-04-01", "s") - last.astype("M8[s]")).astype(np.int64)
+        if step * n_steps > seconds_left:
             raise ValueError(
-                f"horizon={n_steps} goes on from {last.astype('M8[D]')} to beyond the year 2262, where dates end: use "
-                "numbers as times, such as years, or a shorter horizon"
+                f"horizon={n_steps} extends from {last.astype('M8[D]')} beyond the year 2262, the last that dates "
+                "support: use numbers as times, such as years, or a shorter horizon"
             )
 
 
 def find_month_step(times: NDArray[Any]) -> tuple[int, int] | None:
-    """How many months lie between two timestamps, if always as many, and whether the day and hour are the same from the
-    beginning of each month (0) or from its end (1); None otherwise.
+    """The constant number of months between timestamps, and where day and hour are counted from: 0 for the start of
+    the month, 1 for its end. None if the step is not a constant number of months.
     """
     if times.dtype.kind != "M" or len(times) < 2:
         return None
@@ -183,5 +181,5 @@ def find_month_step(times: NDArray[Any]) -> tuple[int, int] | None:
 
 
 def _is_late_in_month(time: Any) -> bool:
-    """Whether not every month has such a day."""
+    """Whether some months lack this day."""
     return bool((time.astype("M8[D]") - time.astype("M8[M]").astype("M8[D]")).astype(int) > 27)

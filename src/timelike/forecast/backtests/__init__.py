@@ -1,1 +1,1 @@
-"""Backtests: forecasts from many origins, refits, scores with intervals, and the record of them."""
+"""Backtests: forecasts from many origins, refits, and scores with intervals."""

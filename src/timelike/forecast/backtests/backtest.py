@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FORMAT = "timelike backtest 3"
-_MAX_COLUMNS = 5  # steps that a table shows
-_MAX_BATCH = 256  # windows, so that progress and checkpoints have something to tell
-_MAX_BATCH_NUMBERS = 1 << 23  # numbers of pasts and futures at once
+_MAX_COLUMNS = 5  # most steps shown in a table
+_MAX_BATCH = 256  # windows, small enough for frequent progress updates and checkpoints
+_MAX_BATCH_NUMBERS = 1 << 23  # numbers in the pasts and futures of a batch
 
 
 def backtest(
@@ -75,47 +75,48 @@ def backtest(
     progress: bool | None = None,
     random_state: RandomState = None,
 ) -> Backtest:
-    """Forecast from the last origins of every sequence and compare with what came: how good is a model here?
+    """Forecast from the last origins of every sequence and score the forecasts against the truth.
 
-    A forecast sees its sequence from the first step to the origin and nothing after it. Windows of one sequence are
-    alike, so intervals come from drawing whole sequences anew (whole groups, where X has groups), and of a single
-    sequence from drawing blocks of windows; the record says which.
+    A forecast uses its sequence from the first step to the origin and nothing after it. Windows of one sequence are
+    similar, so intervals come from resampling whole sequences (whole groups, if X has groups), or blocks of windows for
+    a single sequence; `Backtest.intervals` describes which.
 
     Parameters
     ----------
     model : Forecaster
-        One that was fitted answers as it is: whether it has seen these sequences is not known here. One that was not is
-        fitted, as a copy, on everything before the first origin.
+        A fitted model is used as it is; make sure that it was not fitted on these sequences. An unfitted one is cloned
+        and fitted on everything before the first origin.
     X : sequences
-        Shorter ones have fewer windows. They do not decide what is learned from: where models are fitted here, the
-        first origin is that of sequences with all windows, and earlier ones are left out, which the record says.
+        Shorter sequences have fewer windows. If models are fitted here, the first origin is the earliest one of the
+        sequences with all windows; windows with earlier origins are left out and reported in `notes`.
     horizon : int
-        How many steps to forecast.
+        Number of steps to forecast.
     n_windows, step : int
-        How many origins in every sequence, and how many steps apart. The last one leaves just the horizon.
+        Number of origins in every sequence, and the steps between them. The last origin is `horizon` steps before the
+        end.
     refit : bool
-        Whether a copy is fitted before every origin, on what is known of all sequences then: up to the last timestamp
-        of the past, or, without timestamps, as many steps of each. What the first copy chose, later ones
-        keep: `lags` and `alpha` of `Ridge`, `window` of `Analog`, `order` of `AR`. `Ridge` does so at the cost of about
-        two fits.
+        Whether to fit a copy before every origin, on the part of all sequences known by then: up to the last timestamp
+        of the past or, without timestamps, the same number of steps of each. Later copies keep the automatic choices
+        of the first: `lags` and `alpha` of `Ridge`, `window` of `Analog`, `order` of `AR`. All refits of `Ridge` cost
+        about as much as two fits.
     scores : names or functions
         "mse", "mae", "mase" (scaled by the past of the window), "psnr", "ssim" (values in [0, 1]), "crps" and
         "energy"; or functions `score(truth, forecast, per="each")`, such as `partial(tl.score.psnr, value_range=255)`.
-        Coverage and width are added where there are intervals. A function of your own has no skill unless it says what
-        a perfect forecast has, in an attribute `perfect`.
+        Coverage and width are added for models with intervals. For a skill, a custom function needs an attribute
+        `perfect` with the score of a perfect forecast.
     level : float
-        Of the intervals.
+        Level of the intervals.
     n_samples : int
-        Futures for "crps" and "energy", of methods that draw or are calibrated; the others have one, whose CRPS is its
-        absolute error.
+        Number of futures for "crps" and "energy", for probabilistic or calibrated models. Other models have one future,
+        whose CRPS is its absolute error.
     baseline : "persistence", "mean", "ridge", "analog", Forecaster, a list of these, or None
-        Beside which the model stands in the same windows, treated as the model is. They may forecast channels that the
-        model knows in advance, and not the other way round.
+        Baselines that forecast the same windows under the same rules. They may forecast channels that are known in
+        advance to the model, but not the other way round.
     checkpoint : path, optional
-        A folder that keeps finished windows; the same call with it goes on where it ended. Scores must be words, or
-        functions of a module, or partials of such: others could not be identified.
+        A folder for finished windows; the same call resumes from it. Scores must be names, functions of a module, or
+        partials of these, so that they can be identified.
     progress : bool or None
-        Whether a bar shows how far it is; None does so on a terminal, where it takes over two seconds.
+        Whether to show a progress bar; None shows it on a terminal if the backtest takes more than two seconds.
     random_state : int, Generator or None
         Seed of everything that is sampled.
 
@@ -123,16 +124,16 @@ def backtest(
     -------
     Backtest
         `print` it, or call `per_step()`, `at_step(h)`, `mean_to_step(h)`, `skill()`, `plot()` or `to_json()`. Pressing
-        Ctrl-C once returns what is finished by then.
+        Ctrl-C once returns the windows finished so far.
 
     Examples
     --------
     >>> import timelike as tl
     >>> X = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]]
-    >>> found = tl.forecast.backtest(tl.forecast.Persistence(), X, 2, n_windows=3, random_state=0)
-    >>> found.per_step("mae").mean, found.origin
+    >>> result = tl.forecast.backtest(tl.forecast.Persistence(), X, 2, n_windows=3, random_state=0)
+    >>> result.per_step("mae").mean, result.origin
     (array([1.5, 3. ]), array([2, 3, 4, 2, 3, 4]))
-    >>> found.at_step(2)["mae"].mean, found.mean_to_step(2)["mae"].mean
+    >>> result.at_step(2)["mae"].mean, result.mean_to_step(2)["mae"].mean
     (3.0, 2.25)
     """
     sequences, cells = validate_model(model, X)
@@ -147,7 +148,7 @@ def backtest(
     refit = check_bool(refit, "refit")
     n_windows, step = check_int(n_windows, "n_windows", 1), check_int(step, "step", 1)
     identity = {}
-    if checkpoint is not None:  # all data must be read for it
+    if checkpoint is not None:  # only then: it reads all data
         arguments = (request, n_windows, step, refit, score_identities(score_functions), _MAX_BATCH_NUMBERS, _MAX_BATCH)
         identity = {
             "data": data_identity(sequences),
@@ -168,7 +169,7 @@ def backtest(
 
 
 class StepScores(NamedTuple):
-    """A score at every step of the horizon with its bounds, each (step,)."""
+    """A score at each step of the horizon with its bounds, each (step,)."""
 
     mean: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -177,12 +178,12 @@ class StepScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Backtest:
-    """How good forecasts from many origins were: see `backtest`.
+    """Scores of forecasts from many origins: see `backtest`.
 
-    `scores` are those of the model, `references` those of every baseline, by name, (window, step) each: "coverage" and
-    "width" are of intervals of `level`, where there are any. `item` and `origin` say which sequence a window is of and
-    how many steps came before it, `unit` what is drawn anew for intervals, `fit_description` what was learned from,
-    `perfect_scores` what a perfect forecast has, of scores of which there is a skill.
+    `scores` are those of the model, `references` those of each baseline by name, (window, step) each; "coverage" and
+    "width" refer to intervals of `level`. `item` and `origin` are the sequence of each window and the number of steps
+    before it, `unit` is the unit resampled for intervals, `fit_description` describes the training data,
+    `perfect_scores` holds the score of a perfect forecast for each score with a skill.
     """
 
     model: str
@@ -210,12 +211,12 @@ class Backtest:
 
     @property
     def intervals(self) -> str:
-        """How the 95 % intervals were found, in words."""
+        """A description of how the 95 % intervals were computed."""
         return self._bootstrap.description
 
     @property
     def baseline(self) -> str | None:
-        """The first baseline, None without any."""
+        """The name of the first baseline, or None."""
         return next(iter(self.references), None)
 
     @property
@@ -226,22 +227,22 @@ class Backtest:
     # --- scores ------------------------------------------------------------------------------------------------------
 
     def per_step(self, score: str | None = None, *, method: str = "model") -> StepScores:
-        """A score at every step of the horizon, with its interval; the first score unless another is named.
+        """A score at each step of the horizon, with its interval; by default the first score.
 
-        `method="baseline"` gives that of the first baseline, the name of one that of another.
+        `method="baseline"` selects the first baseline, the name of a baseline that one.
         """
         values = self._score_values(score, method)
         draws = self._bootstrap.means(values)
         return StepScores(values.mean(axis=0), *self._bootstrap.bounds(draws, self.horizon))
 
     def at_step(self, h: int, *, method: str = "model") -> dict[str, Interval]:
-        """Every score at the step h alone."""
+        """Every score at step h."""
         return {
             name: self._make_interval(scoring.at_step(values, h)) for name, values in self._get_scores(method).items()
         }
 
     def mean_to_step(self, h: int | None = None, *, method: str = "model") -> dict[str, Interval]:
-        """The mean of every score over the steps 1 to h, all of them unless given: what many tables call "t+h"."""
+        """The mean of every score over steps 1 to h, by default the horizon: what many tables call "t+h"."""
         last = self.horizon if h is None else h
         return {
             name: self._make_interval(scoring.mean_to_step(values, last))
@@ -249,28 +250,31 @@ class Backtest:
         }
 
     def skill(self, h: int | None = None, *, reference: str = "baseline") -> dict[str, Interval]:
-        """How much better than the baseline, over the steps 1 to h: 1 is perfect, 0 no better, negative worse.
+        """The skill against the baseline over steps 1 to h: 1 is perfect, 0 no better, negative worse.
 
-        Windows are drawn anew for both at once, so what makes a window hard is hard for both: the interval is paired.
-        There is none for PSNR, a logarithm of which no part is left to be gained, and for functions of your own only
-        where they say what a perfect forecast has (`my_score.perfect = 0.0`). `reference` names one of several
-        baselines.
+        The interval is paired: windows are resampled for both at once, so that hard windows are hard for both. PSNR has
+        no skill, because a perfect forecast has an infinite one; custom functions have a skill if they state the score
+        of a perfect forecast (`my_score.perfect = 0.0`). `reference` selects one of several baselines.
         """
         last = self.horizon if h is None else h
         return {name: _as_interval(self._skill(name, last, reference)) for name in self._skill_score_names(reference)}
 
     def skill_per_step(self, score: str | None = None, *, reference: str = "baseline") -> StepScores:
-        """The skill at every step of the horizon, with its paired interval."""
+        """The skill at each step of the horizon, with its paired interval."""
         names = self._skill_score_names(reference)
         return self._skill(check_choice(score or names[0], "score", names), None, reference)
 
     def _skill(self, name: str, h: int | None, reference: str) -> StepScores:
-        """Of every step alone, or of the mean over the first h as the only one."""
+        """The skill at each step, or of the mean over the first h steps if h is given."""
         both = self.scores, self._get_scores(reference)
         sides = [side[name] if h is None else _mean_column(side[name], h) for side in both]
         perfect = self.perfect_scores[name]
-        drawn = [self._bootstrap.means(values) for values in sides]
-        draws = None if drawn[0] is None else np.asarray(scoring.skill(drawn[0], drawn[1], perfect=perfect))
+        resampled_means = [self._bootstrap.means(values) for values in sides]
+        draws = (
+            None
+            if resampled_means[0] is None
+            else np.asarray(scoring.skill(resampled_means[0], resampled_means[1], perfect=perfect))
+        )
         mean = np.asarray(scoring.skill(sides[0].mean(axis=0), sides[1].mean(axis=0), perfect=perfect))
         return StepScores(mean, *self._bootstrap.bounds(draws, len(mean)))
 
@@ -301,13 +305,13 @@ class Backtest:
     # --- showing -----------------------------------------------------------------------------------------------------
 
     def table(self) -> str:
-        """Scores at some steps and over the whole horizon as Markdown, the model and its baselines."""
+        """Scores of the model and its baselines at some steps and over the horizon, as Markdown."""
         header = self._header()
         lines = [header, ["---", "---", *("---:" for _ in header[2:])], *self._table_rows()]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
     def _shown_steps(self) -> list[int]:
-        """The steps of the table: the first, the last and some between."""
+        """The steps of the table: the first, the last and some in between."""
         return sorted({int(step) for step in np.linspace(1, self.horizon, min(_MAX_COLUMNS, self.horizon)).round()})
 
     def _header(self) -> list[str]:
@@ -325,14 +329,14 @@ class Backtest:
         sides = self._method_names()
         names = dict.fromkeys(name for method in sides.values() for name in self._get_scores(method))
         return [
-            self._row_cells(name, called, method, skills)
+            self._row_cells(name, label, method, skills)
             for name in names
-            for called, method in sides.items()
+            for label, method in sides.items()
             if name in self._get_scores(method)
         ]
 
     def _method_names(self) -> dict[str, str]:
-        """How the model and its baselines are called, and how the argument `method` names them."""
+        """Display names of the model and its baselines, with their values of the argument `method`."""
         return {self.model: "model", **{name: name for name in self.references}}
 
     def _try_skill(self, reference: str) -> dict[str, Interval]:
@@ -341,11 +345,11 @@ class Backtest:
         except ValueError:
             return {}
 
-    def _row_cells(self, name: str, called: str, method: str, skills: list[dict[str, Interval]]) -> list[str]:
+    def _row_cells(self, name: str, label: str, method: str, skills: list[dict[str, Interval]]) -> list[str]:
         values = self._get_scores(method)[name].mean(axis=0)
         steps = [f"{values[step - 1]:.4g}" for step in self._shown_steps()]
         better = [_format_interval(one[name]) if method == "model" and name in one else "" for one in skills]
-        return [name, called, *steps, _format_interval(self.mean_to_step(method=method)[name]), *better]
+        return [name, label, *steps, _format_interval(self.mean_to_step(method=method)[name]), *better]
 
     def _summary_lines(self) -> list[str]:
         n_items = len(np.unique(self.item))
@@ -358,20 +362,18 @@ class Backtest:
         return str(self)
 
     def __str__(self) -> str:
-        """The table, how it was made, and notes."""
+        """The table, a summary and notes."""
         return "\n\n".join([self.table(), "\n".join(self._summary_lines())])
 
     def plot(self, *scores: str) -> Figure:
-        """Scores over the horizon with their intervals, of the model and of baselines; all unless some are named."""
+        """Plot scores over the horizon with intervals, for the model and its baselines; by default all scores."""
         from ...plotting.forecasts import plot_horizons
 
         names = [check_choice(name, "scores", tuple(self.scores)) for name in scores] or list(self.scores)
         sides = self._method_names().items()
         curves = {
             name: {
-                called: self.per_step(name, method=method)
-                for called, method in sides
-                if name in self._get_scores(method)
+                label: self.per_step(name, method=method) for label, method in sides if name in self._get_scores(method)
             }
             for name in names
         }
@@ -387,13 +389,13 @@ class Backtest:
     # --- JSON --------------------------------------------------------------------------------------------------------
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Everything, as text; written to a file where one is named. A score that is no number is null."""
-        held = {name: value for name, value in vars(self).items() if name[0] != "_"}
-        return write_json({"format": _FORMAT} | held, path, nan=None)
+        """Everything as JSON, also written to `path` if given. NaN scores are null."""
+        public_fields = {name: value for name, value in vars(self).items() if name[0] != "_"}
+        return write_json({"format": _FORMAT} | public_fields, path, nan=None)
 
     @classmethod
     def from_json(cls, source: str | Path) -> Backtest:
-        """What `to_json` gave, or the file that it wrote."""
+        """Read the result of `to_json`, as text or as a file."""
         tree = read_json(source)
         if not isinstance(tree, dict) or tree.pop("format", None) != _FORMAT:
             raise ValueError(f"source is no backtest of this timelike: expected the format {_FORMAT!r}")
@@ -457,8 +459,8 @@ class _BacktestRun:
         self.parts = list(self._split_parts())
 
     def run(self, step: int, show_progress: bool | None) -> Backtest:
-        """Everything that was finished."""
-        began, stopped = time.monotonic(), []
+        """Run all parts and return the finished ones."""
+        began, stop_notes = time.monotonic(), []
         with (
             ProgressMeter(len(self.plan.origins.item), show_progress, name="backtest", unit="window") as bar,
             immediate_interrupts(),
@@ -470,11 +472,11 @@ class _BacktestRun:
             except KeyboardInterrupt:
                 if not self.part_scores:
                     raise
-                stopped = [f"stopped by Ctrl-C after {len(self.part_scores)} of {len(self.parts)} parts"]
-        return self._make_result(step, stopped, time.monotonic() - began)
+                stop_notes = [f"stopped by Ctrl-C after {len(self.part_scores)} of {len(self.parts)} parts"]
+        return self._make_result(step, stop_notes, time.monotonic() - began)
 
     def _split_parts(self) -> Iterator[Ids]:
-        """Windows that are answered together: of one cut where models are fitted again, one after the other."""
+        """Batches of windows that are forecast together; with refits, batches of one cut at a time."""
         origins = self.plan.origins
         every = np.arange(len(origins.item))
         if not self.sides[0].refit or self.rolling_models == self.sides:
@@ -485,7 +487,7 @@ class _BacktestRun:
             yield from self._batches(every[cuts == cut])
 
     def _batches(self, rows: Ids) -> Iterator[Ids]:
-        """So many windows at once that their pasts, which are whole histories, and their futures are not too many."""
+        """Split windows into batches whose pasts, which are whole histories, and futures fit into memory."""
         cells = int(np.prod(self.sequences.frame))
         ahead = self.request.horizon * max(side.n_futures for side in self.sides)
         numbers = np.cumsum((self.plan.origins.origin[rows] + ahead) * cells) // _MAX_BATCH_NUMBERS
@@ -521,18 +523,18 @@ class _BacktestRun:
             if "crps" in scores and side.n_futures == 1:
                 why = "" if hasattr(side.model, "calibration_") else " and no calibration"
                 yield f"{side.name} has one future{why}: its CRPS is its absolute error"
-        unsaid = [name for name, one in self.score_functions.items() if not is_own_score(name, one)]
+        unranked_scores = [name for name, one in self.score_functions.items() if not is_own_score(name, one)]
         if len(self.sides) > 1 and (
-            unsaid := [name for name in unsaid if name not in perfect_scores(self.score_functions)]
+            unranked_scores := [name for name in unranked_scores if name not in perfect_scores(self.score_functions)]
         ):
-            yield f"there is no skill by {', '.join(unsaid)}, which does not say what a perfect forecast has"
+            yield f"there is no skill by {', '.join(unranked_scores)}, which has no attribute `perfect`"
 
-    def _make_result(self, step: int, stopped: list[str], seconds: float) -> Backtest:
+    def _make_result(self, step: int, stop_notes: list[str], seconds: float) -> Backtest:
         rows = np.concatenate([self.parts[number] for number in self.part_scores])
-        order = np.argsort(rows, kind="stable")  # parts of one cut hold windows of many sequences
+        order = np.argsort(rows, kind="stable")  # a part holds windows of many sequences
         origins = Origins(*(part[rows[order]] for part in self.plan.origins))
         merged = [self._merge_scores(side, order) for side in range(len(self.sides))]
-        units, drawn = _resampling_units(self.sequences)
+        units, unit_name = _resampling_units(self.sequences)
         return Backtest(
             model=self.sides[0].name,
             horizon=self.request.horizon,
@@ -542,12 +544,12 @@ class _BacktestRun:
             item=origins.item,
             origin=origins.origin,
             unit=units[origins.item],
-            unit_name=drawn,
+            unit_name=unit_name,
             scores=merged[0],
             references={side.name: one for side, one in zip(self.sides[1:], merged[1:], strict=True)},
             perfect_scores=perfect_scores(self.score_functions),
             fit_description=self._describe_fit(),
-            notes=(*self._notes(merged), *stopped),
+            notes=(*self._notes(merged), *stop_notes),
             seed=self.store.seed,
             seconds=seconds,
         )
@@ -565,7 +567,7 @@ class _BacktestRun:
 
 
 def _resampling_units(sequences: Sequences) -> tuple[Ids, str]:
-    """What sequences belong together, and what to call it: groups, where there are several."""
+    """The resampling unit of each sequence and its name: groups, if there are several, otherwise sequences."""
     if sequences.groups is not None:
         group_names, unit = np.unique(sequences.groups, return_inverse=True)
         if len(group_names) > 1:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 _MAX_RESAMPLES = 2000
-_MAX_COUNTS = 1 << 24  # counts that are kept at most: of very many units fewer resamples are drawn
-_MIN_UNITS = 5  # things to draw, below which an interval says little
+_MAX_COUNTS = 1 << 24  # most counts in memory: very many units get fewer resamples
+_MIN_UNITS = 5  # with fewer units an interval is unreliable
 
 
 class BlockBootstrap(NamedTuple):
-    """How often each unit is drawn, (resample, unit), None where there are too few; which unit each window is of.
+    """Resampling counts of each unit, (resample, unit), or None if there are too few; and the unit of each window.
 
-    `n_resampled` is how many sequences, groups or blocks make a resample.
+    `n_resampled` is the number of sequences, groups or blocks in a resample.
     """
 
     counts: NDArray[np.int64] | None
@@ -26,7 +26,7 @@ class BlockBootstrap(NamedTuple):
     description: str
 
     def means(self, values: Numbers) -> Numbers | None:
-        """Of values (window, column) the means in every resample, (resample, column)."""
+        """The means of values (window, column) in each resample, (resample, column)."""
         if self.counts is None:
             return None
         n_units = self.counts.shape[1]
@@ -35,10 +35,10 @@ class BlockBootstrap(NamedTuple):
         return np.asarray((self.counts @ sums) / (self.counts @ sizes)[:, None])
 
     def bounds(self, draws: Numbers | None, n_columns: int, confidence: float = 0.95) -> tuple[Numbers, Numbers]:
-        """The low and the high bound of each column of draws; without draws they are infinite.
+        """The lower and upper bound of each column of resampled values; infinite without resamples.
 
-        Percentiles farther out than those asked for, since few units vary less than many would: Φ(−√(n/(n−1)) · t) in
-        each tail, with Student's t of n − 1 degrees of freedom (Hesterberg, "What teachers should know about the
+        The percentiles are wider than nominal, because few units vary less than many: Φ(−√(n/(n−1)) · t) in each tail,
+        with Student's t of n − 1 degrees of freedom (Hesterberg, "What teachers should know about the
         bootstrap", 2015).
         """
         from scipy.special import ndtr, stdtrit
@@ -48,39 +48,40 @@ class BlockBootstrap(NamedTuple):
         free = self.n_resampled - 1
         rest = ndtr(-math.sqrt(self.n_resampled / free) * stdtrit(free, (1 + confidence) / 2))
         low, high = np.full((2, n_columns), np.nan)
-        there = ~np.isnan(draws).all(axis=0)  # a skill may have no number
-        low[there], high[there] = np.nanquantile(draws[:, there], [rest, 1 - rest], axis=0)
+        has_values = ~np.isnan(draws).all(axis=0)  # a skill may be undefined
+        low[has_values], high[has_values] = np.nanquantile(draws[:, has_values], [rest, 1 - rest], axis=0)
         return low, high
 
 
 def make_bootstrap(unit: NDArray[np.int64], n_units: int, what: str, shared: int, seed: int) -> BlockBootstrap:
-    """Whole units drawn anew where there are several, otherwise blocks of windows (Künsch, 1989).
+    """Resample whole units if there are several, otherwise blocks of windows (Künsch, 1989).
 
-    Windows of one sequence overlap and resemble their neighbours, so drawing single ones would give intervals that are
-    far too narrow. `shared` is over how many windows in a row a future reaches; blocks are at least as long.
+    Windows of one sequence overlap and resemble their neighbors, so resampling single windows would give intervals that
+    are far too narrow. `shared` is the number of consecutive windows that a future overlaps; blocks are at least as
+    long.
     """
     rng = np.random.default_rng(seed)
     if n_units > 1:
         counts = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=_n_resamples(n_units))
         few = ", which are few" if n_units < _MIN_UNITS else ""
-        return BlockBootstrap(counts, unit, n_units, f"whole {what} drawn anew ({n_units}{few})")
+        return BlockBootstrap(counts, unit, n_units, f"whole {what} resampled ({n_units}{few})")
     n_windows = len(unit)
     size = max(shared, math.ceil(n_windows ** (1 / 3)))
     alone = np.arange(n_windows)
     if n_windows < 2 * size:
         words = f"none: {n_windows} windows of one sequence are fewer than two blocks of {size} that do not overlap"
         return BlockBootstrap(None, alone, 1, words)
-    words = f"blocks of {size} windows of one sequence drawn anew"
+    words = f"blocks of {size} windows of one sequence resampled"
     return BlockBootstrap(_block_counts(n_windows, size, rng), alone, n_windows // size, words)
 
 
 def _block_counts(n_windows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """How often each window is in blocks that begin anywhere, as many as fill the windows; the last is cut off."""
+    """How often each window occurs in random blocks that together fill all windows; the last block is cut off."""
     times = _n_resamples(n_windows)
     starts = rng.integers(n_windows - size + 1, size=(times, -(-n_windows // size)))
-    drawn = (starts[:, :, None] + np.arange(size)).reshape(times, -1)[:, :n_windows]
+    window_ids = (starts[:, :, None] + np.arange(size)).reshape(times, -1)[:, :n_windows]
     counts = np.zeros((times, n_windows), np.int64)
-    np.add.at(counts, (np.arange(times)[:, None], drawn), 1)
+    np.add.at(counts, (np.arange(times)[:, None], window_ids), 1)
     return counts
 
 

@@ -1,4 +1,4 @@
-"""`EvaluatedModel`: a model or baseline of a backtest, fitted before a cut if needed, then asked for forecasts."""
+"""`EvaluatedModel`: a model or baseline of a backtest, fitted on data before a cut if needed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _BASELINES: dict[str, type[Forecaster]] = {"persistence": Persistence, "mean": M
 
 
 class ModelInput(NamedTuple):
-    """What a model is given, and the positions of the scored channels among those it forecasts; None for all."""
+    """The input of a model, and the positions of the scored channels among its outputs; None for all."""
 
     sequences: Sequences
     channels: NDArray[np.int64] | None = None
 
 
 class WindowForecasts(NamedTuple):
-    """Of some windows: `mean` (window, step, *frame), `samples` with an axis before, `interval` (low, high) or None."""
+    """Forecasts: `mean` (window, step, *frame), `samples` (sample, window, …), `interval` (low, high) or None."""
 
     mean: NDArray[Any]
     samples: NDArray[Any]
@@ -43,7 +43,7 @@ class WindowForecasts(NamedTuple):
 
 
 class BacktestRequest(NamedTuple):
-    """What every evaluated model has to forecast."""
+    """The forecasts required of every evaluated model."""
 
     horizon: int
     n_samples: int
@@ -52,7 +52,7 @@ class BacktestRequest(NamedTuple):
 
 
 class EvaluatedModel:
-    """A model that came fitted, or is fitted here: then it is shown nothing at or after a cut in time."""
+    """A model that is already fitted, or that is fitted here on data before a cut in time."""
 
     def __init__(
         self, model: Forecaster, model_input: ModelInput, request: BacktestRequest, *, refit: bool, name: str
@@ -62,41 +62,43 @@ class EvaluatedModel:
         self.is_prefitted = model.__sklearn_is_fitted__()
         self.notes: list[str] = []
         self.chosen_options: dict[str, Any] = {}
-        chosen = [option for option in getattr(model, "_auto_options", ()) if getattr(model, option) is None]
-        if refit and chosen:
-            self.notes.append(f"copies of {name} keep the {' and '.join(chosen)} that the first one chose")
+        auto_options = [option for option in getattr(model, "_auto_options", ()) if getattr(model, option) is None]
+        if refit and auto_options:
+            self.notes.append(f"copies of {name} keep the {' and '.join(auto_options)} that the first one chose")
         self._current: tuple[Any, Forecaster] | None = None
         self._rolling_forecasts: NDArray[Any] | None = None
         self.has_intervals, self.n_futures = self._resolve_spread()
 
     def _resolve_spread(self) -> tuple[bool, int]:
-        """Whether it has intervals, and how many futures; notes say why not, where it was calibrated."""
-        drawn = self.request.n_samples if self.model._is_probabilistic else 1
+        """Whether the model has intervals, and its number of futures; adds a note if a calibration cannot be used."""
+        n_draws = self.request.n_samples if self.model._is_probabilistic else 1
         if not hasattr(self.model, "calibration_"):
-            return self._has_enough_samples(drawn), drawn
+            return self._has_enough_samples(n_draws), n_draws
         if self.refit:
-            self.notes.append(f"{self.name} was calibrated, and copies that are fitted again are not")
-            return self._has_enough_samples(drawn), drawn
-        lacks = self._calibration_shortage(0.5)  # without any errors of the last step none can be drawn either
-        if lacks is None and self.request.ensemble:
-            drawn = self.request.n_samples
-        lacks = lacks or next(filter(None, map(self._calibration_shortage, tail_quantiles(self.request.level))), None)
-        if lacks is not None:
-            self.notes.append(f"{self.name} has no intervals: {lacks}")
-        return lacks is None, drawn
+            self.notes.append(f"{self.name} is calibrated, but its refitted copies are not")
+            return self._has_enough_samples(n_draws), n_draws
+        shortage = self._calibration_shortage(0.5)  # without errors at the last step no futures can be sampled either
+        if shortage is None and self.request.ensemble:
+            n_draws = self.request.n_samples
+        shortage = shortage or next(
+            filter(None, map(self._calibration_shortage, tail_quantiles(self.request.level))), None
+        )
+        if shortage is not None:
+            self.notes.append(f"{self.name} has no intervals: {shortage}")
+        return shortage is None, n_draws
 
-    def _has_enough_samples(self, drawn: int) -> bool:
-        """Whether samples tell the ends of intervals; a note where there are several, and too few."""
+    def _has_enough_samples(self, n_draws: int) -> bool:
+        """Whether there are enough samples for intervals; adds a note if there are several, but too few."""
         need = max(min_windows(q) for q in tail_quantiles(self.request.level))
-        if 1 < drawn < need:
+        if 1 < n_draws < need:
             self.notes.append(
-                f"{self.name} has no intervals: {drawn} samples say nothing about those of level "
-                f"{self.request.level:g}, which take n_samples={need} or more"
+                f"{self.name} has no intervals: {n_draws} samples are too few for level "
+                f"{self.request.level:g}, which needs n_samples={need} or more"
             )
-        return drawn > 1 and drawn >= need
+        return n_draws > 1 and n_draws >= need
 
     def _calibration_shortage(self, q: float) -> str | None:
-        """What calibration lacks for a quantile over the whole horizon."""
+        """Why the calibration does not support a quantile over the whole horizon, or None."""
         try:
             self.model._select_calibration(self.request.horizon).margin(q, self.request.horizon)
         except ValueError as error:
@@ -107,28 +109,28 @@ class EvaluatedModel:
 
     @property
     def needs_fit(self) -> bool:
-        """Whether it is fitted here."""
+        """Whether the model is fitted here."""
         return self.refit or not self.is_prefitted
 
     @property
     def uses_training_values(self) -> bool:
-        """Whether it is fitted here and learns from values, which may not be later than its forecasts."""
+        """Whether the model is fitted here on values, which must precede its forecasts."""
         return self.needs_fit and getattr(self.model, "_uses_training_values", True)
 
     @property
     def has_fitted_copy(self) -> bool:
-        """Whether it has been fitted here already."""
+        """Whether a copy has been fitted already."""
         return self._current is not None
 
     def min_past_steps(self, cut: Any) -> int:
-        """How many steps of a past it needs; where it must learn that, it is fitted before the cut."""
+        """The number of past steps the model needs; if that is learned, the model is fitted first."""
         try:
             return (clone(self.model) if self.needs_fit else self.model)._min_past_steps()
         except (AttributeError, NotFittedError):
             return self.model_at(cut)._min_past_steps()
 
     def model_at(self, cut: Any) -> Forecaster:
-        """The model for windows after a cut; without refits that of the first cut requested."""
+        """The model for windows after a cut; without refits, always the model of the first cut."""
         if not self.needs_fit:
             return self.model
         if self._current is None or (self.refit and self._current[0] != cut):
@@ -137,29 +139,29 @@ class EvaluatedModel:
 
     def _fit(self, cut: Any) -> Forecaster:
         if self._current is not None and not self.chosen_options:
-            # what the first copy chose is what later ones have: a past that was long enough stays so
+            # later copies keep the choices of the first, so that pasts stay long enough
             first: Any = self._current[1]
             self.chosen_options = (
                 first._get_chosen_options(self.request.horizon) if hasattr(first, "_get_chosen_options") else {}
             )
         model: Forecaster = clone(self.model).set_params(**self.chosen_options)
-        model._allows_single_steps = True  # the beginnings of longer series: no axis has been mistaken
+        model._allows_single_steps = True  # beginnings of longer series may be this short
         try:
             return model.fit(sequences_before(self.sequences, cut))
         except ValueError as error:
-            way = "if that is too little, leave short sequences out or ask for fewer windows"
-            error.add_note(f"backtest: {self.name} was to be fitted on {describe_cut(self.sequences, cut)}; {way}")
+            remedy = "if that is too little, leave out short sequences or use fewer windows"
+            error.add_note(f"backtest: {self.name} was to be fitted on {describe_cut(self.sequences, cut)}; {remedy}")
             raise
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
     def can_roll(self, origins: Origins) -> bool:
-        """Whether it can answer for all windows by refits at once."""
+        """Whether the model can forecast all windows with refits in one call."""
         return self.refit and hasattr(self.model, "_forecast_rolling") and is_cut_by_steps(self.sequences, origins)
 
     def forecast_rolling(self, origins: Origins, first: Any) -> None:
-        """Answer for all windows by refits at once."""
-        model: Any = self.model_at(first)  # its own choices must not know what comes later
+        """Forecast all windows with refits in one call."""
+        model: Any = self.model_at(first)  # automatic choices must not depend on later data
         windows = windows_at_origins(self.sequences, origins.item, origins.origin)
         known_futures = known_futures_after(model.cells_, self.sequences, windows, self.request.horizon)
         rows = model._forecast_rolling(self.sequences, windows, self.request.horizon, known_futures)
@@ -167,11 +169,11 @@ class EvaluatedModel:
 
     @property
     def has_rolled(self) -> bool:
-        """Whether it has done so."""
+        """Whether `forecast_rolling` has been called."""
         return self._rolling_forecasts is not None
 
     def forecast_windows(self, origins: Origins, rows: Ids, cut: Any, rng: np.random.Generator) -> WindowForecasts:
-        """The forecasts of some windows, none of which begins before the cut."""
+        """Forecast some windows, none of which begins before the cut."""
         if self._rolling_forecasts is not None:
             mean = self._rolling_forecasts[rows]
             return WindowForecasts(mean, mean[None], None)
@@ -189,15 +191,15 @@ class EvaluatedModel:
         return WindowForecasts(self._select_channels(forecast.mean), samples, band)
 
     def _select_channels(self, frames: NDArray[Any], axis: int = 2) -> NDArray[Any]:
-        """The channels by which all models are scored."""
+        """The channels on which all models are scored."""
         return frames if self.channels is None else np.take(frames, self.channels, axis=axis)
 
 
-# --- arguments, and the channels that a model and its baselines are compared on ---------------------------------------
+# --- arguments, and the channels on which a model and its baselines are compared --------------------------------------
 
 
 def validate_model(model: Any, X: Any) -> tuple[Sequences, Cells]:
-    """The sequences of a backtest, and which of their numbers are forecast."""
+    """The validated sequences of a backtest, and the cells to forecast."""
     _refuse_other_type(model, "model")
     if model.__sklearn_is_fitted__():
         sequences = model._validate_full_sequences(X)
@@ -211,10 +213,10 @@ def validate_model(model: Any, X: Any) -> tuple[Sequences, Cells]:
 
 
 def parse_baselines(baseline: Any) -> list[Forecaster]:
-    """Words and forecasters, one or several, as forecasters."""
+    """Baselines, given by name or as forecasters, as a list of forecasters."""
     several = not isinstance(baseline, str | Forecaster) and isinstance(baseline, Iterable)
-    given = [] if baseline is None else list(baseline) if several else [baseline]
-    return [_parse_baseline(one) for one in given]
+    entries = [] if baseline is None else list(baseline) if several else [baseline]
+    return [_parse_baseline(one) for one in entries]
 
 
 def _parse_baseline(one: Any) -> Forecaster:
@@ -234,7 +236,7 @@ def _refuse_other_type(model: Any, name: str) -> None:
 
 
 def unique_model_names(models: list[Forecaster]) -> list[str]:
-    """The name of each model, with a suffix where two have the same."""
+    """The name of each model, with a suffix for duplicates."""
     names: list[str] = []
     for model in models:
         name = type(model).__name__
@@ -244,10 +246,10 @@ def unique_model_names(models: list[Forecaster]) -> list[str]:
 
 
 def match_channels(baseline: Forecaster, sequences: Sequences, cells: Cells, model: Forecaster) -> ModelInput:
-    """What a baseline is given, so that it forecasts at least the channels that the model, with these cells, does.
+    """The input of a baseline, chosen so that it forecasts at least the channels of the model, which has these cells.
 
-    Beside a model with known channels a baseline without any forecasts the same targets: it is given only these, unless
-    it was fitted on whole frames.
+    If the model has known channels and the baseline has none, the baseline receives the target channels only, unless it
+    was fitted on whole frames.
     """
     fitted = baseline.__sklearn_is_fitted__()
     if (
@@ -273,14 +275,14 @@ def match_channels(baseline: Forecaster, sequences: Sequences, cells: Cells, mod
 
 
 def _refuse_mask_mismatch(baseline: Forecaster, model_input: ModelInput, cells: Cells) -> None:
-    """An error where a fitted baseline does not take such sequences, or masks cells that the model forecasts."""
+    """Raise an error if a fitted baseline rejects the sequences or masks cells that the model forecasts."""
     if not baseline.__sklearn_is_fitted__():
         return
     baseline._validate_full_sequences(model_input.sequences)
     mask, channels = baseline.cells_.valid_mask, model_input.channels
-    lacking = int((cells.valid_mask & ~(mask if channels is None else mask[channels])).sum())
-    if lacking:
+    n_masked = int((cells.valid_mask & ~(mask if channels is None else mask[channels])).sum())
+    if n_masked:
         raise ValueError(
-            f"baseline: {type(baseline).__name__} was fitted with {lacking} masked cells that the model forecasts: fit "
-            "both on sequences with the same mask"
+            f"baseline: {type(baseline).__name__} was fitted with {n_masked} masked cells that the model forecasts: "
+            "fit both on sequences with the same mask"
         )

@@ -1,4 +1,4 @@
-"""The plan of a backtest: the origins it forecasts from, and the cut in time before which models are fitted."""
+"""The plan of a backtest: forecast origins, and the cut in time before which models are fitted."""
 
 from __future__ import annotations
 
@@ -18,22 +18,20 @@ Ids = NDArray[np.int64]
 
 
 class Origins(NamedTuple):
-    """Windows in the order of their sequences and of time: `origin` is how many steps come before each."""
+    """Windows ordered by sequence and time; `origin` is the number of steps before each."""
 
     item: Ids
     origin: Ids
 
     def cuts(self, sequences: Sequences) -> NDArray[Any]:
-        """When each forecast is made: at the last timestamp of its past, or after so many steps without timestamps."""
+        """The cut of each forecast: the last timestamp of its past or, without timestamps, its number of steps."""
         if sequences.times is None:
             return self.origin
         return np.asarray(sequences.times[sequences.offsets[self.item] + self.origin - 1])
 
 
 def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, need: int) -> Origins:
-    """The last `n_windows` origins of every sequence, `step` apart, with `need` steps before and the horizon
-    after.
-    """
+    """The last `n_windows` origins of every sequence, `step` apart, with `need` steps before and the horizon after."""
     ends = sequences.lengths - horizon
     allowed = np.maximum(0, (ends - need) // step + 1)
     if allowed.max() < n_windows:
@@ -41,7 +39,7 @@ def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, 
         raise ValueError(
             f"n_windows={n_windows}: sequence {longest} has {format_count(sequences.lengths[longest], 'time step')}, "
             f"and with {need} before and horizon={horizon} after every origin it allows {allowed[longest]} windows "
-            f"{step} apart: ask for fewer, a smaller step or a shorter horizon"
+            f"{step} apart: use fewer windows, a smaller step or a shorter horizon"
         )
     counts = np.minimum(allowed, n_windows)
     item = np.repeat(np.arange(len(sequences)), counts)
@@ -50,15 +48,17 @@ def last_origins(sequences: Sequences, horizon: int, n_windows: int, step: int, 
 
 
 def sequences_before(sequences: Sequences, cut: Any) -> Sequences:
-    """What of every sequence is known at a cut; those that have nothing are left out."""
+    """The part of every sequence known at a cut; empty sequences are left out."""
     lengths = lengths_before(sequences, cut)
-    there = np.flatnonzero(lengths)
+    nonempty = np.flatnonzero(lengths)
     starts = sequences.buffers()[1]
-    return sequences[there]._with_spans(np.ascontiguousarray(starts[there]), np.ascontiguousarray(lengths[there]))
+    return sequences[nonempty]._with_spans(
+        np.ascontiguousarray(starts[nonempty]), np.ascontiguousarray(lengths[nonempty])
+    )
 
 
 def lengths_before(sequences: Sequences, cut: Any) -> Ids:
-    """How many steps of every sequence are known at a cut, a timestamp or a number of steps."""
+    """The number of steps of every sequence known at a cut, a timestamp or a number of steps."""
     if sequences.times is None:
         return np.minimum(sequences.lengths, int(cut))
     offsets = sequences.offsets.tolist()
@@ -67,7 +67,7 @@ def lengths_before(sequences: Sequences, cut: Any) -> Ids:
 
 
 def is_cut_by_steps(sequences: Sequences, origins: Origins) -> bool:
-    """Whether the cut of every window is after the same number of steps in all sequences."""
+    """Whether each cut falls after the same number of steps in all sequences."""
     if sequences.times is None:
         return True
     cuts = origins.cuts(sequences)
@@ -77,7 +77,7 @@ def is_cut_by_steps(sequences: Sequences, origins: Origins) -> bool:
 
 
 def describe_cut(sequences: Sequences, cut: Any) -> str:
-    """A cut in words."""
+    """A description of the data before a cut."""
     if sequences.times is None:
         return f"the first {format_count(cut, 'step')} of every sequence"
     return f"all steps up to {np.datetime_as_string(cut, unit='auto') if cut.dtype.kind == 'M' else f'{cut:g}'}"
@@ -94,13 +94,13 @@ class BacktestPlan(NamedTuple):
 def make_plan(
     sequences: Sequences, sides: list[EvaluatedModel], horizon: int, n_windows: int, step: int
 ) -> BacktestPlan:
-    """Windows for which every model has enough of a past."""
+    """Plan the windows for which every model has a long enough past."""
     origins = last_origins(sequences, horizon, n_windows, step, 1)
     first = _first_cut(sequences, origins, sides, n_windows)
     need = max(1, *(side.min_past_steps(first) for side in sides))
     if need > 1:
         origins = last_origins(sequences, horizon, n_windows, step, need)
-        if not any(side.has_fitted_copy for side in sides):  # else what was learned before the earlier cut stays
+        if not any(side.has_fitted_copy for side in sides):  # a fitted copy stays valid for the earlier cut
             first = _first_cut(sequences, origins, sides, n_windows)
     notes = []
     counts = np.bincount(origins.item, minlength=len(sequences))
@@ -109,17 +109,17 @@ def make_plan(
     early = origins.cuts(sequences) < first
     if early.any():
         origins = Origins(*(part[~early] for part in origins))
-        learned = describe_cut(sequences, first)
+        fit_data = describe_cut(sequences, first)
         notes.append(
-            f"{early.sum()} windows of shorter sequences are left out: models are fitted on {learned}, or more"
+            f"{early.sum()} windows of shorter sequences are left out: models are fitted on {fit_data}, or more"
         )
     return BacktestPlan(origins, first, tuple(notes))
 
 
 def _first_cut(sequences: Sequences, origins: Origins, sides: list[EvaluatedModel], n_windows: int) -> Any:
-    """The earliest cut; where something is learned before it, that of sequences that have all windows.
+    """The earliest cut; if models learn from data before it, the earliest of the sequences with all windows.
 
-    Otherwise one short sequence would leave hardly anything to learn from.
+    Otherwise one short sequence would leave hardly any training data.
     """
     cuts = origins.cuts(sequences)
     if not any(side.uses_training_values for side in sides):

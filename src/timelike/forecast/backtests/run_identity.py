@@ -1,4 +1,4 @@
-"""The identity of a backtest: its data, models and scores as text, which a checkpoint compares."""
+"""The identity of a backtest, compared by checkpoints: data, models and scores as text."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from .window_scores import ScoreFunction
 
 
 def data_identity(sequences: Sequences) -> str:
-    """Letters that are others for other values, lengths or times."""
+    """A checksum of values, lengths and times."""
     times = [] if sequences.times is None else [sequences.times.view(np.int64)]
     return str(fingerprint(sequences.values, sequences.lengths, *times))
 
 
 def model_identity(model: Forecaster) -> str:
-    """Letters that are others for other options, or for anything else that was learned."""
+    """A checksum of the options and learned attributes of a model."""
     packer = Packer()
     try:
         words = packer.to_json(model, "model")
-    except TypeError:  # of somebody's own class, of which a folder could hold nothing
+    except TypeError:  # a custom class that cannot be saved
         return re.sub(r" at 0x[0-9a-f]+", "", f"{type(model).__qualname__} {sorted(vars(model).items())!r}")
     arrays = [np.asarray(packer.arrays[name]) for name in sorted(packer.arrays)]
     return f"{json_checksum(words)} {fingerprint(*arrays)}"
 
 
 def score_identities(scores: dict[str, ScoreFunction]) -> list[str]:
-    """Words that are others for other scores, or for other arguments of theirs; an error where there are none."""
+    """Texts that identify the scores and their arguments; raises an error for scores without an identity."""
     return [one if isinstance(one, str) else _function_identity(name, one) for name, one in scores.items()]
 
 
 def _function_identity(name: str, one: Callable[..., Any]) -> str:
     whole = getattr(one, "func", one)
     where = f"{getattr(whole, '__module__', '')}.{getattr(whole, '__qualname__', '<')}"
-    if "<" in where:  # a lambda, or made inside of a function: another one would have the same name
+    if "<" in where:  # a lambda or a nested function, whose name is not unique
         raise ValueError(
-            f"checkpoint: the score {name!r} cannot be identified, which a checkpoint needs: give a function of a "
+            f"checkpoint: the score {name!r} cannot be identified, which a checkpoint needs: use a function of a "
             "module, or a partial of one, or no checkpoint"
         )
     args = [*enumerate(getattr(one, "args", ())), *sorted(getattr(one, "keywords", {}).items())]
@@ -60,5 +60,5 @@ def _argument_identity(value: Any, name: str) -> str:
         return f"[{', '.join(_argument_identity(one, name) for one in plain)}]"
     raise ValueError(
         f"checkpoint: the score {name!r} has the argument {value!r:.60}, which cannot be identified: expected "
-        "numbers, words or arrays, or no checkpoint"
+        "numbers, strings or arrays, or no checkpoint"
     )

@@ -1,4 +1,4 @@
-"""The scores of windows, (window, step) each."""
+"""Scores of the windows of a backtest, (window, step) each."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from .evaluated_model import WindowForecasts
 ENSEMBLE_SCORES = ("crps", "energy")
 SCORE_NAMES = ("mse", "mae", "mase", "psnr", "ssim", *ENSEMBLE_SCORES)
 _PERFECT_SCORES = {"mse": 0.0, "mae": 0.0, "mase": 0.0, "ssim": 1.0, "crps": 0.0, "energy": 0.0, "pinball": 0.0}
-"""The best there is, from which skill is counted: PSNR is a logarithm, of which no part is left to be gained."""
+"""The best possible values, the reference of skill; PSNR has no finite one."""
 
 ScoreArrays = dict[str, NDArray[np.float64]]
-INTERVAL_SCORES = "coverage", "width"  # scores of intervals, which some models have
+INTERVAL_SCORES = "coverage", "width"  # scores of models with intervals
 ScoreFunction = str | Callable[..., Any]
 
 
 def parse_scores(scores: Any) -> dict[str, ScoreFunction]:
-    """Scores by name: words, and functions `score(truth, forecast, per="each")` such as a partial of `score.psnr`."""
-    given = (scores,) if isinstance(scores, str) or callable(scores) else tuple(scores)
+    """Scores by name, from names and functions `score(truth, forecast, per="each")`, such as partials."""
+    entries = (scores,) if isinstance(scores, str) or callable(scores) else tuple(scores)
     functions: dict[str, ScoreFunction] = {}
-    for one in given:
+    for one in entries:
         if isinstance(one, str) and one not in SCORE_NAMES:
             raise ValueError(
                 f"scores holds {one!r}: expected {', '.join(map(repr, SCORE_NAMES))}, or functions of truth and "
-                "forecast; coverage and width of intervals come by themselves"
+                "forecast; coverage and width of intervals are added automatically"
             )
         name = one if isinstance(one, str) else getattr(getattr(one, "func", one), "__name__", None)
         if name is None or not (isinstance(one, str) or callable(one)):
             raise TypeError(f"scores holds {one!r}: expected names or functions")
         if name in functions or name in ("coverage", "width"):
-            raise ValueError(f"scores holds {name!r} twice, or for something else: expected each once")
+            raise ValueError(f"scores holds {name!r} twice, or the name is reserved: expected each name once")
         functions[name] = one
     if not functions:
         raise ValueError("scores is empty: expected at least one, such as scores=('mse',)")
@@ -44,13 +44,13 @@ def parse_scores(scores: Any) -> dict[str, ScoreFunction]:
 
 
 def perfect_scores(scores: dict[str, ScoreFunction]) -> dict[str, float]:
-    """What a perfect forecast has, of scores of which that is known: ours, and functions that say so in `perfect`."""
+    """The scores of a perfect forecast, for scores of this library and functions with an attribute `perfect`."""
     best_scores = {name: _perfect_score(name, one) for name, one in scores.items()}
     return {name: float(best) for name, best in best_scores.items() if best is not None}
 
 
 def is_own_score(name: str, one: ScoreFunction) -> bool:
-    """Whether it is a score of this library, as a word, a function or a partial of one."""
+    """Whether a score belongs to this library, as a name, a function or a partial."""
     return isinstance(one, str) or getattr(one, "func", one) is getattr(score, name, None)
 
 
@@ -63,7 +63,7 @@ def _perfect_score(name: str, one: ScoreFunction) -> float | None:
 def score_windows(
     truth: NDArray[Any], answers: WindowForecasts, pasts: Sequences, scores: dict[str, ScoreFunction]
 ) -> ScoreArrays:
-    """Every score of every window and step; of intervals, where there are any, how much they cover and how wide."""
+    """Every score of every window and step, with coverage and width if there are intervals."""
     scores_by_name = {name: _score_each(name, one, truth, answers, pasts) for name, one in scores.items()}
     if answers.interval is not None:
         low, high = (np.where(np.isnan(truth), np.nan, end) for end in answers.interval)
@@ -84,7 +84,7 @@ def _score_each(
     call = plain[one] if isinstance(one, str) else one
     each = np.asarray(call(truth, answers.mean, per="each"), np.float64)
     if each.shape != truth.shape[:2]:
-        raise ValueError(f"the score {name!r} gave the shape {each.shape}: expected (item, step), {truth.shape[:2]}")
+        raise ValueError(f"the score {name!r} returned shape {each.shape}: expected (item, step), {truth.shape[:2]}")
     return each
 
 
@@ -92,5 +92,7 @@ def _mase_scores(truth: NDArray[Any], mean: NDArray[Any], pasts: Sequences) -> N
     try:
         return np.asarray(score.mase(truth, mean, pasts, per="each"))
     except ValueError as error:
-        error.add_note("backtest: these sequences are the pasts of windows; without 'mase' in scores it goes on")
+        error.add_note(
+            "backtest: these sequences are the pasts of windows; remove 'mase' from scores to avoid this error"
+        )
         raise

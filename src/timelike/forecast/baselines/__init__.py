@@ -1,1 +1,1 @@
-"""Forecasters that are simple, quick and hard to beat."""
+"""Simple, fast forecasters that are hard to beat."""

@@ -1,4 +1,4 @@
-"""Analog: what followed the nearest pasts, under any metric."""
+"""Analog: the mean future of the nearest training windows, under any metric."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ from .base import Baseline, Ids, Matrix, default_window, gather_rows, refuse_lon
 WeightRule = Literal["uniform", "distance"]
 LevelAlignment = Literal["none", "level", "last"]
 
-_BOUND_STRIDE = 4  # steps of a window are looked at first
-_BLOCK_NUMBERS = 1 << 15  # numbers at a time, that stay in the processor's cache
-_MAX_BLOCK_NUMBERS = 1 << 24  # numbers of windows that a search may lay out at a time
-_BOUND_TOLERANCE = 1e-9  # of a sum: rounding must not lose a neighbour
+_BOUND_STRIDE = 4  # every fourth step of a window enters the lower bound
+_BLOCK_NUMBERS = 1 << 15  # numbers per block, which stay in the processor's cache
+_MAX_BLOCK_NUMBERS = 1 << 24  # numbers in the windows of one gallery
+_BOUND_TOLERANCE = 1e-9  # relative to a sum: rounding must not lose a neighbor
 
 
 class Analog(Baseline):
-    """The mean of what followed the k nearest windows of the training sequences (Lorenz, 1969).
+    """The mean future of the k nearest windows of the training sequences (Lorenz, 1969).
 
-    x̂_{t+h} = Σ_i w_i x_{s_i+h}, s_i the ends of the k windows nearest to the last `window` steps of the past; with
-    `align="level"` each future is moved by the difference of both windows' means. Windows are views of the training
-    data, compared with mean 0 and spread 1 in every channel, and found by the pruned search of the metric; of equally
-    near ones the first count.
+    x̂_{t+h} = Σ_i w_i x_{s_i+h}, where s_i are the ends of the k windows nearest to the last `window` steps of the past;
+    with `align="level"` each future is shifted by the difference of the two windows' means. Windows are views of the
+    training data, standardized to mean 0 and spread 1 in every channel, and searched with the pruning of the metric;
+    ties go to the first window.
 
-    It learns nothing and supposes nothing: hard to beat where the same things happen again, in long records and in
-    simulated data. It cannot forecast what has not happened; where there are few and noisy windows use `Ridge`.
+    It makes no assumptions about the dynamics: hard to beat on long records and simulated data in which patterns
+    repeat. It cannot forecast anything that has not happened before; for few and noisy windows use `Ridge`.
 
     Parameters
     ----------
     metric : Metric or str
-        Any metric of the library, encoders among them, or the name of its class in lower case. One that has yet to
-        learn does so from the windows, without labels; one that needs labels has to be fitted before.
+        Any metric of the library, including encoders, or the name of its class in lower case. An unfitted metric is
+        fitted to the windows, without labels; one that needs labels must be fitted before.
     k : int
-        How many windows count, and among how many samples (`n_samples` above 1) are drawn.
+        Number of nearest windows, which are also the candidates for samples (`n_samples` above 1).
     window : int, optional
-        How many steps are compared. A quarter of a usual training sequence, at most 48, unless given.
+        Number of steps to compare. Default: a quarter of the median training length, at most 48.
     known_channels : list of channels, optional
-        Names or positions of channels that are known in advance: they are compared over the window and the horizon.
+        Names or positions of channels known in advance, which are compared over the window and the horizon.
     weights : {"uniform", "distance"}
-        Every window counts the same, or as much as the inverse of its distance.
+        Equal weights, or weights inversely proportional to the distance.
     align : {"level", "last", "none"}
-        What followed is moved by the difference of the windows' means, or of their last frames, or taken as it was.
+        Shift each future by the difference of the windows' means, or of their last frames, or not at all.
 
     Notes
     -----
-    `align="level"` is for series that do the same at different levels. `"last"` suits random walks, whose future
-    continues from their last frame; elsewhere the noise of that frame is added to every step. The default metric is
-    Euclidean and not elastic, because what comes next depends on when, which warping forgets.
+    `align="level"` is for series that repeat patterns at different levels. `"last"` suits random walks, whose future
+    continues from their last frame; elsewhere it adds the noise of that frame to every step. The default metric is
+    Euclidean and not elastic, because the future depends on timing, which warping ignores.
 
     Examples
     --------
@@ -77,14 +77,14 @@ class Analog(Baseline):
     metric_: Metric = schema.estimator(Metric, frame=False)
     window_: int = schema.integer(1)
     rows_: Matrix = schema.array("row", n_columns)
-    """All training steps end to end, (total_time, cell + known channel)."""
+    """All training steps, concatenated: (total_time, cell + known channel)."""
     offsets_: Ids = schema.offsets("item", total="row")
     mean_: Matrix = schema.array(n_columns)
     scale_: Matrix = schema.array(n_columns, above=0)
     galleries_: dict[int, tuple[EuclideanWindowSearch | BlockedWindowSearch, Ids]] = schema.derived_value()
     _is_probabilistic = True
     _auto_options = ("window",)
-    _depends_on_horizon = True  # windows are those that have so many steps after them
+    _depends_on_horizon = True  # only windows followed by the whole horizon are used
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Analog(Baseline):
         return self.window_
 
     def _max_horizon(self) -> int:
-        """As many steps as followed k windows."""
+        """The number of steps after at least k windows."""
         ends = window_origins(self.offsets_, self.window_, 1)
         after = self.offsets_[np.searchsorted(self.offsets_, ends, side="right")] - ends
         return int(np.sort(after)[-min(self.k, len(after))])
@@ -119,7 +119,7 @@ class Analog(Baseline):
             raise ValueError(
                 f"known_channels={list(self.known_channels)!r}: they are compared over the horizon too, and "
                 f"metric={self.metric!r:.60} "
-                "learns from the window alone; use a metric that learns nothing, such as 'dtw'"
+                "learns from the window alone; use a metric that needs no fit, such as 'dtw'"
             )
 
     def _check_attributes(self, found: Mapping[str, Any]) -> None:
@@ -127,7 +127,7 @@ class Analog(Baseline):
         refuse_long_window(self.window_, "window_", self.offsets_)
 
     def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
-        self.rows_ = np.array(self._input_columns(sequences))  # our own: the caller may change theirs
+        self.rows_ = np.array(self._input_columns(sequences))  # a copy: the caller may change the data
         self.offsets_ = np.array(sequences.offsets)
         self.mean_, self.scale_ = self._column_scales(self.rows_)
         self.window_ = default_window(sequences.lengths) if self.window is None else self.window
@@ -143,8 +143,8 @@ class Analog(Baseline):
             return metric_names.fit_metric_copy(self.metric, windows)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"metric={self.metric!r:.60} did not learn from windows, which have no labels ({error}): fit it "
-                "before, or use one that learns without"
+                f"metric={self.metric!r:.60} could not be fitted to windows, which have no labels ({error}): fit "
+                "it before, or use a metric that needs no labels"
             ) from error
 
     def _derive_attributes(self) -> None:
@@ -154,28 +154,28 @@ class Analog(Baseline):
         longest = int(np.diff(self.offsets_).max())
         if self.window_ + horizon > longest:
             most = longest - self.window_
-            way = f"horizon={horizon}: at most {most} steps" if most > 0 else f"window={self.window_}: nothing"
+            limit = f"horizon={horizon}: at most {most} steps" if most > 0 else f"window={self.window_}: nothing"
             raise ValueError(
-                f"{way} followed a window of {self.window_} in training sequences of at most {longest} steps; use a "
+                f"{limit} followed a window of {self.window_} in training sequences of at most {longest} steps; use a "
                 "shorter horizon or window, or longer sequences"
             )
 
-    # --- what is compared --------------------------------------------------------------------------------------------
+    # --- windows -----------------------------------------------------------------------------------------------------
 
     def _standardize(self, columns: Matrix) -> Matrix:
         return np.asarray((columns - self.mean_) / self.scale_)
 
-    def _cut_windows(self, compared: Matrix, ends: Ids) -> Sequences:
-        """The windows that end before these rows, views; as frames where these are pictures without a mask."""
-        whole = compared.shape[1] == self.cells_.n_cells and not self.cells_.is_masked
-        shaped = compared.reshape(len(compared), *self.cells_.frame) if whole else compared
+    def _cut_windows(self, columns: Matrix, ends: Ids) -> Sequences:
+        """Views of the windows that end before these rows; in the shape of frames if nothing is masked or known."""
+        whole = columns.shape[1] == self.cells_.n_cells and not self.cells_.is_masked
+        shaped = columns.reshape(len(columns), *self.cells_.frame) if whole else columns
         every = Sequences.from_packed(shaped, [0, len(shaped)])
         return every._with_spans(np.ascontiguousarray(ends - self.window_), np.full(len(ends), self.window_, np.int64))
 
     def _append_known_future(self, columns: Matrix, horizon: int) -> Matrix:
-        """The columns, and those known in advance again as they will be: a window then holds the whole horizon of them.
+        """Append shifted copies of the known columns, so that a window also holds their values over the horizon.
 
-        They are shifted by as many steps as a window has, again and again, and at last by the horizon.
+        The shifts are multiples of the window length, and finally the horizon.
         """
         n_cells = self.cells_.n_cells
         if columns.shape[1] == n_cells:
@@ -185,14 +185,14 @@ class Analog(Baseline):
         return np.hstack([columns, *(columns[rows, n_cells:] for rows in later)])
 
     def _get_gallery(self, horizon: int) -> tuple[EuclideanWindowSearch | BlockedWindowSearch, Ids]:
-        """The windows after which there are so many steps, ready for a search, and the row after each."""
+        """The search over the windows followed by `horizon` steps, and the row after each window."""
         if horizon not in self.galleries_:
             self._refuse_short(horizon)
             ends = window_origins(self.offsets_, self.window_, horizon)
-            compared = self._append_known_future(self._standardize(self.rows_), horizon)
-            made = make_window_search(self.metric_, compared, ends, self.window_, partial(self._cut_windows, compared))
-            self.galleries_.clear()  # one horizon is kept: what an encoder made of all windows may be large
-            self.galleries_[horizon] = made, ends
+            columns = self._append_known_future(self._standardize(self.rows_), horizon)
+            search = make_window_search(self.metric_, columns, ends, self.window_, partial(self._cut_windows, columns))
+            self.galleries_.clear()  # keep one horizon: the embeddings of all windows may be large
+            self.galleries_[horizon] = search, ends
         return self.galleries_[horizon]
 
     def _make_queries(self, past: Sequences, request: ForecastRequest) -> Sequences:
@@ -201,12 +201,13 @@ class Analog(Baseline):
         if request.known_covariates is None:
             return self._cut_windows(self._standardize(columns), ends)
         n_cells, horizon = self.cells_.n_cells, request.horizon
-        made = []
-        for end, known in zip(ends.tolist(), request.known_covariates, strict=True):
-            future = np.hstack([np.zeros((horizon, n_cells)), known])  # cells are not seen: only the past is cut out
+        query_windows = []
+        for end, covariates in zip(ends.tolist(), request.known_covariates, strict=True):
+            # the zeros of the cells are never compared: only the past is cut out
+            future = np.hstack([np.zeros((horizon, n_cells)), covariates])
             both = np.vstack([columns[end - self.window_ : end], future])
-            made.append(self._append_known_future(self._standardize(both), horizon)[: self.window_])
-        return self._cut_windows(np.vstack(made), self.window_ * np.arange(1, len(made) + 1))
+            query_windows.append(self._append_known_future(self._standardize(both), horizon)[: self.window_])
+        return self._cut_windows(np.vstack(query_windows), self.window_ * np.arange(1, len(query_windows) + 1))
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -217,58 +218,58 @@ class Analog(Baseline):
                 f"k={self.k}: {len(ends)} windows of the training sequences have {request.horizon} steps after them; "
                 f"use k of at most {len(ends)}, a shorter horizon or window, or longer sequences"
             )
-        found = gallery.neighbors(self._make_queries(past, request), self.k)
+        nearest = gallery.neighbors(self._make_queries(past, request), self.k)
         last = self._last_rows(past, self.window_)
         center = np.empty((len(past), request.horizon, self.cells_.n_cells))
         samples = np.empty((request.n_samples, *center.shape)) if request.n_samples > 1 else None
         rngs = [] if samples is None else self._past_generators(past, request)
-        for item, (ids, distances) in enumerate(zip(found.ids, found.distances, strict=True)):
-            followed = self._gather_futures(ends[ids], last[item], request.horizon)
-            shares = self._neighbor_weights(distances)
-            center[item] = (shares[:, None, None] * followed).sum(axis=0)
+        for item, (ids, distances) in enumerate(zip(nearest.ids, nearest.distances, strict=True)):
+            futures = self._gather_futures(ends[ids], last[item], request.horizon)
+            weights = self._neighbor_weights(distances)
+            center[item] = (weights[:, None, None] * futures).sum(axis=0)
             if samples is not None:
-                samples[:, item] = followed[rngs[item].choice(len(ids), request.n_samples, p=shares)]
+                samples[:, item] = futures[rngs[item].choice(len(ids), request.n_samples, p=weights)]
         return Futures(center, samples)
 
     def _gather_futures(self, ends: Ids, last: Matrix, horizon: int) -> Matrix:
-        """What followed windows that end before these rows, (window, horizon, cell); `last` are the last steps."""
+        """The aligned futures of windows that end before these rows, (window, horizon, cell); `last` is the query."""
         rows = self.rows_[:, : self.cells_.n_cells]
-        found = gather_rows(rows, ends, 0, horizon)
+        futures = gather_rows(rows, ends, 0, horizon)
         if self.align == "none":
-            return found
+            return futures
         if self.align == "last":
-            return np.asarray(found + (last[-1] - rows[ends - 1])[:, None])
+            return np.asarray(futures + (last[-1] - rows[ends - 1])[:, None])
         levels = np.stack([rows[end - self.window_ : end].mean(axis=0) for end in ends.tolist()])
-        return np.asarray(found + (last.mean(axis=0) - levels)[:, None])
+        return np.asarray(futures + (last.mean(axis=0) - levels)[:, None])
 
     def _neighbor_weights(self, distances: Any) -> Matrix:
-        """How much each window counts, in sum 1; those at no distance alone, if there are any."""
+        """The weights of the windows, which sum to 1; windows at distance 0 take all the weight."""
         if self.weights == "uniform":
             return np.full(len(distances), 1 / len(distances))
         far = np.asarray(distances, np.float64)
         if far.min() < 0:
             raise ValueError(
-                f"weights='distance': {self.metric_!r:.60} gave the distance {far.min():g}, and a negative one is no "
-                "closeness: use weights='uniform'"
+                f"weights='distance': {self.metric_!r:.60} gave the distance {far.min():g}, and negative distances "
+                "have no weight: use weights='uniform'"
             )
         close = far.min() / far if far.min() > 0 else np.asarray(far == 0, np.float64)
         return np.asarray(close / close.sum())
 
 
 class EuclideanWindowSearch:
-    """Windows of rows end to end, searched under the Euclidean distance.
+    """An exact search over windows of concatenated rows under the Euclidean distance, without copies of the windows.
 
-    Sums of squares over every fourth step are bounds from below. What is nearest by them gives a limit, and only
-    windows whose bound is within it are compared at all steps: exact, without a copy of any window.
+    Sums of squares over every fourth step are lower bounds. The windows with the smallest bounds give a limit, and only
+    windows whose bound is within it are compared at all steps.
     """
 
     def __init__(self, rows: Matrix, starts: Ids, window: int) -> None:
         self.rows, self.starts, self.window = rows, starts, window
 
     def neighbors(self, queries: Sequences, k: int) -> Matches:
-        """The k nearest windows of every query, as `Metric.neighbors` gives them."""
-        found = [self._find_nearest(one.reshape(self.window, -1), k) for one in queries]
-        return Matches(np.stack([ids for ids, _ in found]), np.stack([distances for _, distances in found]))
+        """The k nearest windows of each query, as in `Metric.neighbors`."""
+        nearest = [self._find_nearest(one.reshape(self.window, -1), k) for one in queries]
+        return Matches(np.stack([ids for ids, _ in nearest]), np.stack([distances for _, distances in nearest]))
 
     def _find_nearest(self, query: Matrix, k: int) -> tuple[Ids, Matrix]:
         bounds = self._lower_bounds(query)
@@ -279,51 +280,51 @@ class EuclideanWindowSearch:
         return ids[order], np.sqrt(sums[order])
 
     def _lower_bounds(self, query: Matrix) -> Matrix:
-        """Sums of squared differences over some steps of every window."""
+        """Sums of squared differences over some steps of each window."""
         count = len(self.rows) - self.window + 1
-        found, height = np.zeros(count), max(1, _BLOCK_NUMBERS // self.rows.shape[1])
+        bounds, height = np.zeros(count), max(1, _BLOCK_NUMBERS // self.rows.shape[1])
         for begin in range(0, count, height):
-            part = found[begin : begin + height]
+            part = bounds[begin : begin + height]
             for step in range(self.window - 1, -1, -_BOUND_STRIDE):
                 apart = self.rows[begin + step : begin + step + len(part)] - query[step]
                 part += np.einsum("ij,ij->i", apart, apart)
-        return np.asarray(found[self.starts])
+        return np.asarray(bounds[self.starts])
 
     def _squared_distances(self, query: Matrix, ids: Ids) -> Matrix:
         """Sums of squared differences over all steps of these windows."""
-        found, height = np.empty(len(ids)), max(1, _BLOCK_NUMBERS // query.size)
+        sums, height = np.empty(len(ids)), max(1, _BLOCK_NUMBERS // query.size)
         for begin in range(0, len(ids), height):
             starts = self.starts[ids[begin : begin + height]]
             apart = (self.rows[starts[:, None] + np.arange(self.window)] - query).reshape(len(starts), -1)
-            found[begin : begin + height] = np.einsum("ij,ij->i", apart, apart)
-        return found
+            sums[begin : begin + height] = np.einsum("ij,ij->i", apart, apart)
+        return sums
 
 
 class BlockedWindowSearch:
-    """Windows searched under any metric, so many of them at a time that memory stays bounded."""
+    """A search over windows under any metric, in blocks that bound memory."""
 
     def __init__(self, galleries: list[Gallery]) -> None:
         self.galleries = galleries
 
     def neighbors(self, queries: Sequences, k: int) -> Matches:
-        """The k nearest windows of every query, as `Metric.neighbors` gives them."""
+        """The k nearest windows of each query, as in `Metric.neighbors`."""
         ids, distances, before = [], [], 0
         for gallery in self.galleries:
-            found = gallery.neighbors(queries, min(k, len(gallery.collection)))
-            ids.append(found.ids + before)
-            distances.append(found.distances)
+            matches = gallery.neighbors(queries, min(k, len(gallery.collection)))
+            ids.append(matches.ids + before)
+            distances.append(matches.distances)
             before += len(gallery.collection)
         if len(ids) == 1:
             return Matches(ids[0], distances[0])
-        every, far = np.hstack(ids), np.hstack(distances)
-        order = smallest_positions(far, k)  # parts and what is found in each are in order, so equal distances are too
-        return Matches(np.take_along_axis(every, order, axis=1), np.take_along_axis(far, order, axis=1))
+        all_ids, all_distances = np.hstack(ids), np.hstack(distances)
+        order = smallest_positions(all_distances, k)  # blocks are in order, and so are equal distances
+        return Matches(np.take_along_axis(all_ids, order, axis=1), np.take_along_axis(all_distances, order, axis=1))
 
 
 def make_window_search(
     metric: Metric, rows: NDArray[Any], ends: Ids, window: int, cut: Callable[[Ids], Sequences]
 ) -> EuclideanWindowSearch | BlockedWindowSearch:
-    """Windows of `rows` that end before `ends`, ready for a search; `cut` makes sequences of some of them."""
+    """Build the search over windows of `rows` that end before `ends`; `cut` returns windows as sequences."""
     if type(metric) is Euclidean:
         return EuclideanWindowSearch(rows, ends - window, window)
     height = max(1, _MAX_BLOCK_NUMBERS // (window * rows.shape[1]))

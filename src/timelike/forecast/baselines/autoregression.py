@@ -1,4 +1,4 @@
-"""AR: each frame is a linear function of the last ones."""
+"""AR: autoregression, in which each frame is a linear function of the previous ones."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from ..windows import thin_evenly
 from .base import Baseline, Ids, Matrix, window_origins
 from .stability import MODULUS_TOLERANCE, companion_matrices, spectral_radius, warn_of_growth
 
-_MAX_ORDER_ROWS = 4096  # by which the order is chosen
-_VARIANCE_FLOOR = 1e-12  # of a share of variance that is not explained: below it orders are as good as each other
+_MAX_ORDER_ROWS = 4096  # most rows for choosing the order
+_VARIANCE_FLOOR = 1e-12  # unexplained fraction of variance below which orders are equally good
 
 
 class AR(Baseline):
-    """Autoregression by least squares: x_t = c + Σ_l Φ_l x_{t−l} + ε, its forecasts put in again as the past.
+    """Autoregression by least squares: x_t = c + Σ_l Φ_l x_{t−l} + ε, iterated over the horizon.
 
-    Per channel, Φ_l are diagonal; with `vector=True` all channels depend on all (VAR; Lütkepohl, 2005). Samples
-    (`n_samples` above 1) are simulated: ε is drawn with the covariance of the residuals over channels, so that spread
-    grows with the horizon by itself.
+    By default Φ_l are diagonal; with `vector=True` every channel depends on all channels (VAR; Lütkepohl, 2005).
+    Samples (`n_samples` above 1) are simulated: ε is drawn with the covariance of the residuals over channels, so that
+    the spread grows with the horizon.
 
-    Good for short series and short horizons, of one channel or a few that drive each other. The error of each step is
-    put into the next: over long horizons `Ridge` is usually better, and so it is where there is a season.
+    Good for short series and short horizons, with one channel or a few that drive each other. The error of each step
+    enters the next, so over long horizons, and for seasonal series, `Ridge` is usually better.
 
-    A fit that would grow without bound is damped: where the largest root has modulus ρ > 1, Φ_l becomes Φ_l/ρˡ, whose
-    roots are the same divided by ρ, and a warning says so if ρ > 1.1.
+    A fit that would grow without bound is damped: if the largest root has modulus ρ > 1, Φ_l becomes Φ_l/ρˡ, which
+    divides all roots by ρ. A warning is issued if ρ > 1.1.
 
     Parameters
     ----------
     order : int, optional
-        How many frames of the past count. By the Bayesian information criterion, up to 10 log₁₀(steps), unless given.
+        Number of past frames. Default: chosen by the Bayesian information criterion, at most 10 log₁₀(steps).
     vector : bool
         Whether a channel depends on all channels or only on itself.
 
@@ -52,13 +52,13 @@ class AR(Baseline):
 
     order_: int = schema.integer(1)
     coefficients_: Matrix = schema.array("order_", lambda model: (n_cells(model),) * (2 if model.vector else 1))
-    """What each lag adds, the latest first: (lag, cell), or (lag, cell, cell) from the last axis to the one before."""
+    """Coefficients of each lag, the latest first: (lag, cell), or (lag, output cell, input cell)."""
     intercept_: Matrix = schema.array(n_cells)
-    """Of values with mean 0 and spread 1, as the coefficients are: (cell,)."""
+    """The intercept in standardized units, like the coefficients: (cell,)."""
     noise_root_: Matrix = schema.array("direction", n_cells)
     """A root R of the residuals' covariance RᵀR, (direction, cell)."""
     spectral_radius_: float = schema.real(0)
-    """The largest modulus of a root as it was fitted, before any damping."""
+    """The largest modulus of a root of the fit, before any damping."""
     mean_: Matrix = schema.array(n_cells)
     scale_: Matrix = schema.array(n_cells, above=0)
     _is_probabilistic = True
@@ -86,14 +86,14 @@ class AR(Baseline):
         origin = window_origins(offsets, self.order_, 1)
         self._regress(rows, origin)
         self._damp()
-        left = self._residuals(rows, origin)
-        self.intercept_ = self.intercept_ + left.mean(axis=0)  # zero unless it was damped
-        left -= left.mean(axis=0)
+        residuals = self._residuals(rows, origin)
+        self.intercept_ = self.intercept_ + residuals.mean(axis=0)  # the added mean is zero unless the fit was damped
+        residuals -= residuals.mean(axis=0)
         free = max(1, len(origin) - 1 - self.order_ * self._n_inputs())
-        self.noise_root_ = np.linalg.qr(left, mode="r") / np.sqrt(free)
+        self.noise_root_ = np.linalg.qr(residuals, mode="r") / np.sqrt(free)
 
     def _n_inputs(self) -> int:
-        """How many cells of each lag a cell depends on."""
+        """The number of cells of each lag that a cell depends on."""
         return self.cells_.n_cells if self.vector else 1
 
     def _refuse_order(self, lengths: Ids, order: int) -> None:
@@ -107,7 +107,7 @@ class AR(Baseline):
             )
 
     def _choose_order(self, rows: Matrix, offsets: Ids) -> int:
-        """The order with the least BIC, all judged by the same steps."""
+        """The order with the smallest BIC, all computed on the same steps."""
         lengths, reach = np.diff(offsets), self._n_inputs()
         most = int(10 * np.log10(len(rows))) if len(rows) > 1 else 1
         while most > 1 and np.maximum(0, lengths - most).sum() < 2 * (most * reach + 1) + reach:
@@ -117,18 +117,18 @@ class AR(Baseline):
         return 1 + int(np.argmin(sum(_bic_values(part, origin, most) for part in parts)))
 
     def _regress(self, rows: Matrix, origin: Ids) -> None:
-        """Coefficients and intercept by least squares, the shortest where there are several."""
+        """Coefficients and intercept by least squares; the solution of minimum norm if there are several."""
         if self.vector:
-            found = np.linalg.lstsq(_lag_design(rows, origin, self.order_), rows[origin], rcond=None)[0]
-            blocks = found[1:].reshape(self.order_, rows.shape[1], -1)
-            self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(blocks.transpose(0, 2, 1))
+            solution = np.linalg.lstsq(_lag_design(rows, origin, self.order_), rows[origin], rcond=None)[0]
+            blocks = solution[1:].reshape(self.order_, rows.shape[1], -1)
+            self.intercept_, self.coefficients_ = solution[0], np.ascontiguousarray(blocks.transpose(0, 2, 1))
             return
         cells = [rows[:, [cell]] for cell in range(rows.shape[1])]
-        solved = [
+        cell_solutions = [
             np.linalg.lstsq(_lag_design(one, origin, self.order_), one[origin, 0], rcond=None)[0] for one in cells
         ]
-        found = np.stack(solved, axis=1)
-        self.intercept_, self.coefficients_ = found[0], np.ascontiguousarray(found[1:])
+        solution = np.stack(cell_solutions, axis=1)
+        self.intercept_, self.coefficients_ = solution[0], np.ascontiguousarray(solution[1:])
 
     def _damp(self) -> None:
         shape = self.coefficients_.shape
@@ -138,17 +138,16 @@ class AR(Baseline):
         if self.spectral_radius_ <= 1 + MODULUS_TOLERANCE:
             return
         warn_of_growth(self.spectral_radius_, "AR", "Take differences or logarithms first, or use Ridge.")
-        powers = (
-            np.where(largest > 1 + MODULUS_TOLERANCE, largest, 1.0) ** -np.arange(1, shape[0] + 1)[:, None]
-        )  # (lag, cell)
+        divisors = np.where(largest > 1 + MODULUS_TOLERANCE, largest, 1.0)
+        powers = divisors ** -np.arange(1, shape[0] + 1)[:, None]  # (lag, cell)
         self.coefficients_ = self.coefficients_ * (powers[:, :, None] if self.vector else powers)
 
     def _residuals(self, rows: Matrix, origin: Ids) -> Matrix:
-        """What the fit leaves of every step, (origin, cell)."""
-        found = rows[origin] - self.intercept_
+        """The residuals of the fit, (origin, cell)."""
+        residuals = rows[origin] - self.intercept_
         for lag, own in enumerate(self.coefficients_, start=1):
-            found -= rows[origin - lag] @ own.T if self.vector else rows[origin - lag] * own
-        return np.asarray(found)
+            residuals -= rows[origin - lag] @ own.T if self.vector else rows[origin - lag] * own
+        return np.asarray(residuals)
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -179,28 +178,28 @@ class AR(Baseline):
         order = self.order_
         steps = np.concatenate([last, np.empty((len(last), horizon, last.shape[2]))], axis=1)
         for step in range(order, order + horizon):
-            found = np.tile(self.intercept_, (len(last), 1))
+            next_rows = np.tile(self.intercept_, (len(last), 1))
             for lag, own in enumerate(self.coefficients_, start=1):
                 before = steps[:, step - lag]
-                # one item at a time: sums of a product of matrices depend on how many rows it has
-                found += np.stack([own @ one for one in before]) if self.vector else own * before
-            steps[:, step] = found if noise is None else found + noise[:, step - order]
+                # one item at a time: the rounding of a matrix product depends on its number of rows
+                next_rows += np.stack([own @ one for one in before]) if self.vector else own * before
+            steps[:, step] = next_rows if noise is None else next_rows + noise[:, step - order]
         return np.asarray(steps[:, order:])
 
 
 def _lag_design(rows: Matrix, origin: Ids, order: int) -> Matrix:
-    """Ones, and the last frames of every origin, the latest first: (origin, 1 + order × cell)."""
+    """Ones and the last frames before each origin, the latest first: (origin, 1 + order × cell)."""
     past = rows[origin[:, None] - np.arange(1, order + 1)].reshape(len(origin), -1)
     return np.hstack([np.ones((len(origin), 1)), past])
 
 
 def _bic_values(rows: Matrix, origin: Ids, most: int) -> Matrix:
-    """BIC of the orders 1 to `most`, from one factorisation: those of lower order are its upper left corners."""
+    """BIC of the orders 1 to `most`, from one factorisation, whose upper left corners are those of lower orders."""
     n_cells, count = rows.shape[1], len(origin)
     triangle = np.asarray(np.linalg.qr(np.hstack([_lag_design(rows, origin, most), rows[origin]]), mode="r"))
-    found = np.empty(most)
+    criteria = np.empty(most)
     for order in range(1, most + 1):
-        left = triangle[1 + order * n_cells :, -n_cells:]
-        covariance = left.T @ left / count + _VARIANCE_FLOOR * np.eye(n_cells)
-        found[order - 1] = count * np.linalg.slogdet(covariance)[1] + np.log(count) * n_cells * (order * n_cells + 1)
-    return found
+        residual_factor = triangle[1 + order * n_cells :, -n_cells:]
+        covariance = residual_factor.T @ residual_factor / count + _VARIANCE_FLOOR * np.eye(n_cells)
+        criteria[order - 1] = count * np.linalg.slogdet(covariance)[1] + np.log(count) * n_cells * (order * n_cells + 1)
+    return criteria

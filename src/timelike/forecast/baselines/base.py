@@ -1,4 +1,4 @@
-"""Baseline, the base of forecasters that learn without a network: rows of cells in double precision, and windows."""
+"""Baseline, the base class of forecasters without a network: rows of cells in double precision, and windows."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from ..base import Forecaster
 Matrix = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-MAX_MATRIX_ROWS = 2048  # rows of a square matrix that is factorised
-_MAX_DEFAULT_STEPS = 48  # steps that are looked at, where there are many
-_FLAT_SHARE = 1e-12  # times its level is the spread of a channel that does not move
+MAX_MATRIX_ROWS = 2048  # largest square matrix that is factorised
+_MAX_DEFAULT_STEPS = 48  # largest default number of past steps
+_FLAT_SHARE = 1e-12  # spread of a constant channel, relative to its level
 
 
 class Baseline(Forecaster):
     """A forecaster of rows of cells.
 
-    The forecast of an item is independent of the batch to the last bit: items are multiplied one at a time,
-    since the order in which a product of matrices is summed depends on how many rows there are.
+    The forecast of an item is bit-identical whatever the rest of the batch: items are multiplied one at a time, because
+    the rounding of a matrix product depends on its number of rows.
     """
 
-    _uses_training_values: ClassVar[bool] = True  # whether anything is learned but the frame
-    _auto_options: ClassVar[tuple[str, ...]] = ()  # options that are chosen in learning, unless given
+    _uses_training_values: ClassVar[bool] = True  # whether anything but the frame shape is learned
+    _auto_options: ClassVar[tuple[str, ...]] = ()  # options that fit chooses if they are None
 
     def _get_chosen_options(self, horizon: int) -> dict[str, Any]:
-        """These options as they were chosen, which copies that are fitted again in a backtest keep."""
+        """The values chosen for `_auto_options`, which refitted copies in a backtest keep."""
         return {name: getattr(self, f"{name}_") for name in self._auto_options}
 
     def _target_rows(self, sequences: Sequences) -> Matrix:
-        """What is forecast of all steps end to end, (total_time, cell)."""
+        """The forecast cells of all steps, concatenated: (total_time, cell)."""
         return np.asarray(self.cells_.target_rows(sequences).values, np.float64)
 
     def _input_columns(self, sequences: Sequences) -> Matrix:
-        """What is forecast and, after it, what is known in advance, (total_time, cell + channel)."""
-        known = self.cells_.covariates(sequences)
+        """The forecast cells, then the known channels: (total_time, cell + channel)."""
+        covariates = self.cells_.covariates(sequences)
         rows = self._target_rows(sequences)
-        return rows if known is None else np.hstack([rows, np.asarray(known.values, np.float64)])
+        return rows if covariates is None else np.hstack([rows, np.asarray(covariates.values, np.float64)])
 
     def _last_rows(self, past: Sequences, n_steps: int) -> Matrix:
         """The last steps of every past, (item, n_steps, cell)."""
         return self._target_rows(past.crop(-n_steps)).reshape(len(past), n_steps, -1)
 
     def _column_scales(self, columns: Matrix) -> tuple[Matrix, Matrix]:
-        """The mean of every column, and its spread: that of its channel, so that a pixel that hardly moves stays small.
+        """The mean of each column and the spread of its channel, so that a nearly constant pixel is not amplified.
 
-        A channel that does not move at all has the spread 1.
+        A constant channel has spread 1.
         """
         centre = columns.mean(axis=0)
         return centre, self._column_spread(centre, np.square(columns - centre).mean(axis=0))
 
     def _column_spread(self, centre: Matrix, variance: Matrix) -> Matrix:
-        """From means and variances of columns, (…, column)."""
+        """The spreads from means and variances of columns, (…, column)."""
         channel = self._column_channels(centre.shape[-1])
         own = np.zeros((len(channel), int(channel[-1]) + 1))
         own[np.arange(len(channel)), channel] = 1.0
@@ -66,7 +66,7 @@ class Baseline(Forecaster):
         return np.asarray(np.where(spread == 0, 1.0, spread)[..., channel])
 
     def _column_channels(self, n_columns: int) -> Ids:
-        """The channel of every column, those known in advance after those that are forecast."""
+        """The channel of each column; known channels come after the forecast ones."""
         frame = self.cells_.frame
         cell = np.flatnonzero(self.cells_.valid_mask.ravel()) // math.prod(frame[1:])
         return np.asarray(np.concatenate([cell, frame[0] + np.arange(n_columns - len(cell))]), np.int64)
@@ -83,7 +83,7 @@ def gather_rows(rows: Matrix, origin: Ids, first: int, last: int) -> Matrix:
 
 
 def window_origins(offsets: Ids, before: int, ahead: int) -> Ids:
-    """Where futures may begin, as positions in rows end to end: `before` rows before and `ahead` from there on.
+    """Positions in concatenated rows with `before` rows before and `ahead` rows after them in the same sequence.
 
     >>> window_origins(np.array([0, 4, 6, 9]), 2, 1)
     array([2, 3, 8])
@@ -94,7 +94,7 @@ def window_origins(offsets: Ids, before: int, ahead: int) -> Ids:
 
 
 def default_window(lengths: Ids) -> int:
-    """How many steps of a past are looked at unless given: a quarter of a usual sequence, at most 48.
+    """The default number of past steps: a quarter of the median length, at most 48.
 
     >>> default_window(np.array([10, 20, 1000])), default_window(np.array([1000])), default_window(np.array([2]))
     (5, 48, 1)
@@ -103,7 +103,7 @@ def default_window(lengths: Ids) -> int:
 
 
 def refuse_long_window(steps: int, name: str, offsets: Ids) -> None:
-    """An error where a learned number of steps leaves none to learn from, which `fit` refuses too."""
+    """Raise an error if a loaded number of steps leaves no training windows, as `fit` would."""
     longest = int(np.diff(offsets).max())
     if steps >= longest:
         raise ValueError(f"{name} is {steps}: expected fewer than the {longest} steps of the longest sequence")

@@ -1,4 +1,4 @@
-"""Climatology: what is usual at this time of the cycle."""
+"""Climatology: the mean at each phase of a cycle."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .base import Baseline, Ids, Matrix
 class Climatology(Baseline):
     """The mean of the training steps at each phase of a cycle: x̂_{t+h} = mean of x_s with s ≡ t + h (mod P).
 
-    Without timestamps the phase is counted from the first step of every sequence, so a past must begin where a training
-    sequence would. With timestamps it is read from the clock, (time − first training time)/step rounded, so that
-    a part of a past, or a past with a gap, keeps its phase; the step is that of the even clock nearest to the training
-    times, because months are of unequal lengths and clocks tremble.
+    Without timestamps the phase is counted from the first step of every sequence, so a past must begin at the same
+    phase as the training sequences. With timestamps it is (time − first training time)/step, rounded, so that a part of
+    a past, or a past with a gap, keeps its phase; the step is that of the even clock nearest to the training times,
+    because months have unequal lengths and clocks jitter.
 
-    Better than `SeasonalNaive` where the cycle stays as it is, worse where its level drifts. `n_samples` above 1 draws
-    errors, after `calibrate`.
+    Better than `SeasonalNaive` for a constant cycle, worse if its level drifts. `n_samples` above 1 samples errors and
+    needs `calibrate`.
 
     Parameters
     ----------
     period : int
-        How many steps a cycle has. Every phase must be there in training.
+        Number of steps in a cycle. Every phase must occur in the training data.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Climatology(Baseline):
     period = options.integer(1)
 
     phase_means_: Matrix = schema.array("period", n_cells)
-    """What is usual at every phase, (phase, cell)."""
+    """The mean at each phase, (phase, cell)."""
     first_time_: int | float | None = schema.nullable(schema.real())
     """The first training time on an even clock, nanoseconds since 1970 for datetimes; None without timestamps."""
     clock_step_: float | None = schema.nullable(schema.real(math.ulp(0)))
@@ -60,7 +60,7 @@ class Climatology(Baseline):
         return {"period": 2}
 
     def _ignores_times(self) -> bool:
-        return False  # it reads the clock where there is one
+        return False  # it uses timestamps if there are any
 
     def _min_past_steps(self) -> int:
         return 1
@@ -68,12 +68,12 @@ class Climatology(Baseline):
     def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
         self._fit_clock(sequences)
         phase = self._step_numbers(sequences) % self.period
-        some = np.arange(min(self.period, len(phase) + 1))  # among one more than there are steps, one must be missing
+        some = np.arange(min(self.period, len(phase) + 1))  # of more phases than steps one must be missing
         missing = np.setdiff1d(some, phase)
         if len(missing):
             raise ValueError(
                 f"period={self.period}: no step of X has phase {missing[0]} of the cycle: expected whole cycles, and "
-                f"the longest sequence has {sequences.lengths.max()} steps; give longer ones or a shorter period"
+                f"the longest sequence has {sequences.lengths.max()} steps; use longer sequences or a shorter period"
             )
         order, counts = np.argsort(phase, kind="stable"), np.bincount(phase)
         starts = np.cumsum(counts) - counts
@@ -96,33 +96,31 @@ class Climatology(Baseline):
             1e9 if self.uses_datetimes_ else 1.0
         )
         begin = clock.min().item()
-        late = (
-            _mean_phase((clock - begin) / self.clock_step_) * self.clock_step_
-        )  # the first time may tremble as all do
+        # the first time jitters like the others, so the mean phase of all corrects it
+        late = _mean_phase((clock - begin) / self.clock_step_) * self.clock_step_
         self.first_time_ = begin + (round(late) if self.uses_datetimes_ else late)
 
     def _step_numbers(self, sequences: Sequences) -> Ids:
-        """The number of every step: since the first training time, or since the first of its sequence."""
+        """The number of each step: since the first training time, or since the start of its sequence."""
         if self.first_time_ is None or self.clock_step_ is None:
             return np.asarray(np.arange(sequences.offsets[-1]) - np.repeat(sequences.offsets[:-1], sequences.lengths))
         if sequences.times is None or (sequences.times.dtype.kind == "M") != self.uses_datetimes_:
-            has = "no timestamps" if sequences.times is None else f"timestamps of {sequences.times.dtype}"
+            timestamps = "no timestamps" if sequences.times is None else f"timestamps of {sequences.times.dtype}"
             kind = "datetimes" if self.uses_datetimes_ else "numbers"
             raise ValueError(
-                f"past has {has}: this Climatology was fitted with {kind} as timestamps, by which it knows the phase "
-                "of the cycle; give times, or fit without"
+                f"past has {timestamps}: this Climatology was fitted with {kind} as timestamps, which give the phase "
+                "of the cycle; pass times of that kind, or fit without timestamps"
             )
-        passed = (
-            _time_numbers(sequences.times) - self.first_time_
-        )  # whole nanoseconds: nothing is lost before the division
+        passed = _time_numbers(sequences.times) - self.first_time_  # whole nanoseconds, exact before the division
         return np.asarray(np.rint(passed / self.clock_step_), np.int64)
 
 
 def even_step(elapsed: Matrix, item: Ids, usual: float) -> float:
-    """The step of the even clock nearest to times since the beginning of their sequence, (total_time,) as `item`.
+    """The step of the even clock nearest to times since the start of their sequence, (total_time,) like `item`.
 
-    A step that is a little wrong counts steps that are near to each other rightly, and what they say is good enough for
-    those twice as far apart, until all are counted; least squares have the last word. Gaps of whole steps do no harm.
+    A slightly wrong step still counts the steps between close times correctly, and their mean is accurate enough for
+    times twice as far apart, until all are counted; a final least-squares fit gives the step. Gaps of whole steps do
+    no harm.
 
     >>> times = np.array([0.0, 1.1, 1.9, 3.0, 7.1, 7.9, 9.0])
     >>> round(even_step(times, np.zeros(7, int), 1.1), 3)
@@ -131,7 +129,7 @@ def even_step(elapsed: Matrix, item: Ids, usual: float) -> float:
     lag, longest = 1, int(np.bincount(item).max())
     while lag < longest:
         apart = (elapsed[lag:] - elapsed[:-lag])[item[lag:] == item[:-lag]]
-        apart = apart[apart <= 2 * lag * usual]  # no long gaps as long as the step is not certain
+        apart = apart[apart <= 2 * lag * usual]  # ignore long gaps while the step is uncertain
         counts = np.rint(apart / usual).sum()
         usual = float(apart.sum() / counts) if counts else usual
         lag *= 2
@@ -141,7 +139,7 @@ def even_step(elapsed: Matrix, item: Ids, usual: float) -> float:
 
 
 def _mean_phase(steps: Matrix) -> float:
-    """By how much of a step numbers lie after whole ones, on average around the circle."""
+    """The circular mean of the fractional parts of `steps`."""
     return float(np.angle(np.exp(2j * np.pi * steps).mean()) / (2 * np.pi))
 
 

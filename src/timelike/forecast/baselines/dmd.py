@@ -1,4 +1,4 @@
-"""DMD: modes that turn and decay, each by a factor of its own."""
+"""DMD: dynamic mode decomposition, a sum of modes that rotate and decay."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from ..windows import thin_evenly
 from .base import MAX_MATRIX_ROWS, Baseline, Matrix, gather_rows, window_origins
 from .stability import contract_eigenvalues, warn_of_growth
 
-_MIN_THRESHOLD_VALUES = 20  # singular values, of which the median says nothing about noise
-_MIN_SINGULAR_SHARE = 1e-10  # of the largest singular value is the least that is divided by
+_MIN_THRESHOLD_VALUES = 20  # fewest singular values whose median estimates the noise
+_MIN_SINGULAR_SHARE = 1e-10  # smallest singular value that is inverted, relative to the largest
 
 
 class DMD(Baseline):
-    """Exact dynamic mode decomposition: the best linear map from a frame to the next, seen through its eigenvectors.
+    """Exact dynamic mode decomposition: the best linear map from a frame to the next, by its eigenvectors.
 
-    Of frames x and those that follow, y, each around its mean, X = UΣVᵀ is cut off at `rank` and A = Y V Σ⁻¹ Uᵀ;
-    eigenvectors of UᵀA U give the modes of A and their eigenvalues, by which each mode is multiplied in every step (Tu
-    et al., 2014). Since both means are taken off, a constant drift is learned too. With `delays` above 1 a frame is put
-    together with those before it, without which a single channel cannot oscillate.
+    For centered frames X and the next frames Y, X = UΣVᵀ is truncated to `rank` and A = Y V Σ⁻¹ Uᵀ. The eigenvectors of
+    UᵀA U give the modes of A; each mode is multiplied by its eigenvalue in every step (Tu et al., 2014). Because both
+    means are subtracted, a constant drift is learned too. With `delays` above 1 a state also contains the previous
+    frames, without which a single channel cannot oscillate.
 
     For fields of many cells that move together: waves, rotations, decays. Noise makes modes decay, so forecasts fade;
     for a few channels `AR(vector=True)` or `Ridge` is better.
 
-    Eigenvalues outside the unit circle would grow without bound: forecasts take them as if they lay on it, and a
-    warning says so if one has a modulus above 1.1. `eigenvalues_` are those that were found.
+    Modes with eigenvalues outside the unit circle would grow without bound: forecasts move these eigenvalues onto it,
+    and a warning is issued if a modulus exceeds 1.1. `eigenvalues_` holds the original ones.
 
     Parameters
     ----------
     rank : int, optional
-        How many directions are kept. Unless given, those above the optimal hard threshold for noise of unknown size
-        (Gavish and Donoho, 2014), at least one; where there are fewer than 20, all that are certain, since the
-        threshold takes their median for noise.
+        Number of directions to keep. Default: those above the optimal hard threshold for noise of unknown size (Gavish
+        and Donoho, 2014), at least one; if there are fewer than 20, all but numerically zero ones, because the
+        threshold treats their median as noise.
     delays : int
-        How many frames make a state.
+        Number of frames in a state.
 
     Examples
     --------
@@ -57,16 +57,16 @@ class DMD(Baseline):
 
     rank_: int = schema.integer(1)
     directions_: Matrix = schema.array("rank_", lambda model: model.delays * n_cells(model))
-    """Of states, (direction, delay × cell), the oldest frame first."""
+    """The directions of states, (direction, delay × cell), the oldest frame first."""
     operator_: Matrix = schema.array("rank_", "rank_")
-    """How the coordinates along the directions are moved by a step, as it was fitted: (direction, direction)."""
+    """The fitted map of coordinates along the directions by one step, (direction, direction)."""
     drift_: Matrix = schema.array("rank_")
     state_mean_: Matrix = schema.array(lambda model: model.delays * n_cells(model))
-    """The mean state that has a next frame, (delay × cell,)."""
+    """The mean of the states with a next frame, (delay × cell,)."""
     next_mean_: Matrix = schema.array(n_cells)
     """The mean next frame, (cell,)."""
     readout_: Matrix = schema.array("rank_", n_cells)
-    """What coordinates along the directions say about the next frame, (direction, cell)."""
+    """The map from coordinates along the directions to the next frame, (direction, cell)."""
     mean_: Matrix = schema.array(n_cells)
     scale_: Matrix = schema.array(n_cells, above=0)
     damped_operator_: Matrix = schema.derived_value()
@@ -79,12 +79,12 @@ class DMD(Baseline):
 
     @property
     def eigenvalues_(self) -> NDArray[np.complex128]:
-        """By which the modes are multiplied in a step, the largest first, (mode,)."""
+        """The factors of the modes in one step, the largest first, (mode,)."""
         return self._spectrum()[0]
 
     @property
     def modes_(self) -> NDArray[np.complex128]:
-        """What each eigenvalue moves, as frames (mode, *frame); the real parts of their multiples add up to a frame."""
+        """The mode of each eigenvalue as a frame, (mode, *frame); a frame is the real part of a sum of modes."""
         rows = self._spectrum()[1].T @ self.readout_ * self.scale_
         return self.cells_.to_frames(rows.astype(np.complex128))
 
@@ -99,22 +99,22 @@ class DMD(Baseline):
         if longest <= self.delays:
             raise ValueError(
                 f"delays={self.delays}: the longest sequence of X has {longest} steps, expected at least "
-                f"{self.delays + 1}: so many frames and a next one"
+                f"{self.delays + 1}: the frames of a state and a next one"
             )
         rows = self._target_rows(sequences)
         self.mean_, self.scale_ = self._column_scales(rows)
         rows = (rows - self.mean_) / self.scale_
         origin = window_origins(np.asarray(sequences.offsets), self.delays, 1)
-        if self.delays * rows.shape[1] > MAX_MATRIX_ROWS:  # the smaller side is decomposed
+        if self.delays * rows.shape[1] > MAX_MATRIX_ROWS:  # limits the smaller side of the matrix
             origin = thin_evenly(origin, MAX_MATRIX_ROWS)
         self._decompose(*(gather_rows(rows, origin - ago, -self.delays, 0).reshape(len(origin), -1) for ago in (0, -1)))
         self._derive_attributes()
         warn_of_growth(
-            float(np.abs(self.eigenvalues_).max()), "DMD", "Take differences or logarithms first, or give a rank."
+            float(np.abs(self.eigenvalues_).max()), "DMD", "Take differences or logarithms first, or set a rank."
         )
 
     def _decompose(self, states: Matrix, after: Matrix) -> None:
-        """From states (pair, delay × cell) and those a step later."""
+        """Decompose states (pair, delay × cell) and the states one step later."""
         self.state_mean_, mean = states.mean(axis=0), after.mean(axis=0)
         left, values, right = np.linalg.svd(states - self.state_mean_, full_matrices=False)
         self.rank_ = self._choose_rank(values, states.shape)
@@ -125,11 +125,11 @@ class DMD(Baseline):
             out=np.zeros_like(values),
             where=values > _MIN_SINGULAR_SHARE * max(values[0], _MIN_SINGULAR_SHARE),
         )
-        moved = (left * inverse).T @ (after - mean)  # (direction, delay × cell): what each direction becomes
-        self.operator_ = self.directions_ @ moved.T
+        next_directions = (left * inverse).T @ (after - mean)  # (direction, delay × cell), one step later
+        self.operator_ = self.directions_ @ next_directions.T
         self.drift_ = self.directions_ @ (mean - self.state_mean_)
         n_cells = len(self.mean_)
-        self.next_mean_, self.readout_ = mean[-n_cells:].copy(), np.ascontiguousarray(moved[:, -n_cells:])
+        self.next_mean_, self.readout_ = mean[-n_cells:].copy(), np.ascontiguousarray(next_directions[:, -n_cells:])
 
     def _choose_rank(self, values: Matrix, shape: tuple[int, ...]) -> int:
         if self.rank is not None:
@@ -148,10 +148,10 @@ class DMD(Baseline):
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         last = ((self._last_rows(past, self.delays) - self.mean_) / self.scale_).reshape(len(past), -1)
-        found = np.stack(
+        futures = np.stack(
             [self._iterate_steps(self.directions_ @ (one - self.state_mean_), request.horizon) for one in last]
         )
-        return Futures(found * self.scale_ + self.mean_)
+        return Futures(futures * self.scale_ + self.mean_)
 
     def _iterate_steps(self, along: Matrix, horizon: int) -> Matrix:
         """The frames (horizon, cell) that follow a state with these coordinates."""
@@ -167,9 +167,9 @@ class DMD(Baseline):
 
 
 def hard_threshold(ratio: float) -> float:
-    """By how much a singular value must exceed the median one to be no noise, for a matrix of sides in this ratio ≤ 1.
+    """The threshold of singular values, in medians, for a matrix whose sides have this ratio ≤ 1.
 
-    The approximation that Gavish and Donoho (2014) give, good to 0.02.
+    The approximation of Gavish and Donoho (2014), accurate to 0.02.
 
     >>> round(hard_threshold(1.0), 2)
     2.86

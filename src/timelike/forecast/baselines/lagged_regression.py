@@ -1,4 +1,4 @@
-"""Windows as a regression: moments added up a block at a time, solutions for all steps ahead, and the dual form."""
+"""Ridge regression on lagged windows: moments in blocks, solutions for all steps ahead, and the dual form."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 
 from .base import Ids, Matrix, gather_rows
 
-_BLOCK_NUMBERS = 1 << 22  # numbers of a design at a time
-_BLOCK_COLUMNS = 256  # columns that are multiplied at a time: fewer leave a product of matrices waiting for memory
-_ALPHA_SHARES = np.logspace(-8, 2, 21)  # of the number of windows, among which the penalty is chosen
+_BLOCK_NUMBERS = 1 << 22  # numbers of a design matrix block
+_BLOCK_COLUMNS = 256  # columns per matrix product: fewer make it memory-bound
+_ALPHA_SHARES = np.logspace(-8, 2, 21)  # candidates of the penalty, per window
 _EPS = np.finfo(np.float64).eps
 
 
 class LaggedDesign(NamedTuple):
-    """A regression of what follows on the last `lags` rows, and on what is known in advance.
+    """A regression of the future on the last `lags` rows and the known channels.
 
-    `rows` (total_time, column): the first `n_cells` columns are forecast, the others known in advance. Those of the
-    future come last and in the order of time, so that step h sees the first `feature_counts()[h]` features.
+    `rows` (total_time, column): the first `n_cells` columns are forecast, the others are known in advance. Future known
+    values are the last features, ordered by time, so that step h uses the first `feature_counts()[h]` features.
     """
 
     rows: Matrix
@@ -30,46 +30,48 @@ class LaggedDesign(NamedTuple):
 
     @property
     def n_features(self) -> int:
-        """How many numbers are seen of a window."""
+        """The number of inputs of a window."""
         return int(self.feature_counts()[-1])
 
     @property
     def n_targets(self) -> int:
-        """How many numbers follow it."""
+        """The number of targets of a window."""
         return self.horizon * self.n_cells
 
     def feature_counts(self) -> Ids:
-        """How many features each step ahead sees, (horizon,)."""
+        """The number of features of each step ahead, (horizon,)."""
         n_columns = self.rows.shape[1]
         ahead = np.arange(1, self.horizon + 1) * (n_columns - self.n_cells)
         return np.asarray(self.lags * n_columns + ahead, np.int64)
 
     def inputs(self, origin: Ids) -> Matrix:
-        """What is seen of every window, (window, feature)."""
+        """The inputs of each window, (window, feature)."""
         past = gather_rows(self.rows, origin, -self.lags, 0)
         if self.n_cells == self.rows.shape[1]:
             return past.reshape(len(origin), self.n_features)
         return self.join_inputs(past, gather_rows(self.rows[:, self.n_cells :], origin, 0, self.horizon))
 
-    def join_inputs(self, past: Matrix, known: Matrix | None) -> Matrix:
+    def join_inputs(self, past: Matrix, known_future: Matrix | None) -> Matrix:
         """The last rows (window, lag, column) and the known future (window, horizon, channel) as features."""
         flat = past.reshape(len(past), self.lags * self.rows.shape[1])
-        return flat if known is None else np.hstack([flat, known.reshape(len(known), self.n_features - flat.shape[1])])
+        return (
+            flat
+            if known_future is None
+            else np.hstack([flat, known_future.reshape(len(known_future), self.n_features - flat.shape[1])])
+        )
 
     def targets(self, origin: Ids) -> Matrix:
-        """What follows every window, (window, horizon × cell)."""
+        """The targets of each window, (window, horizon × cell)."""
         return gather_rows(self.rows[:, : self.n_cells], origin, 0, self.horizon).reshape(len(origin), self.n_targets)
 
     def iter_blocks(self, origin: Ids) -> Iterator[Ids]:
-        """Windows, as many at a time as memory allows."""
+        """Origins in blocks that bound memory."""
         height = max(1, _BLOCK_NUMBERS // (self.n_features + self.n_targets))
         return (origin[begin : begin + height] for begin in range(0, len(origin), height))
 
 
 class NormalEquations(NamedTuple):
-    """Centred normal equations of `n_windows` windows: `xx` (feature, feature), `xy` (feature, answer), `yy`
-    (answer,).
-    """
+    """Centered normal equations: `xx` (feature, feature), `xy` (feature, target), `yy` (target,)."""
 
     xx: Matrix
     xy: Matrix
@@ -80,16 +82,16 @@ class NormalEquations(NamedTuple):
 
 
 class LinearSolution(NamedTuple):
-    """A solution by features: `weights` (feature, answer), means of both, and the penalty."""
+    """A primal solution: `weights` (feature, target), the means of features and targets, and the penalty."""
 
     weights: Matrix
     x: Matrix
     y: Matrix
     alpha: float
 
-    def predict(self, asked: Matrix) -> Matrix:
-        """What follows windows of which so much is seen (window, feature): (window, answer)."""
-        return np.stack([self.y + (one - self.x) @ self.weights for one in asked])
+    def predict(self, queries: Matrix) -> Matrix:
+        """The forecasts (window, target) of queries (window, feature)."""
+        return np.stack([self.y + (one - self.x) @ self.weights for one in queries])
 
 
 class RegressionMoments:
@@ -103,18 +105,18 @@ class RegressionMoments:
         self.buffers = np.empty((p, p)), np.empty((p, q))  # allocating them for every block would cost time
 
     def add(self, origin: Ids) -> None:
-        """The windows with these origins."""
+        """Add the windows with these origins."""
         for block in self.design.iter_blocks(origin):
-            seen, followed = self.design.inputs(block), self.design.targets(block)
+            inputs, targets = self.design.inputs(block), self.design.targets(block)
             self.count += len(block)
-            self.x += seen.sum(axis=0)
-            self.y += followed.sum(axis=0)
-            self.yy += np.square(followed).sum(axis=0)
-            self.xx += np.matmul(seen.T, seen, out=self.buffers[0])
-            self.xy += np.matmul(seen.T, followed, out=self.buffers[1])
+            self.x += inputs.sum(axis=0)
+            self.y += targets.sum(axis=0)
+            self.yy += np.square(targets).sum(axis=0)
+            self.xx += np.matmul(inputs.T, inputs, out=self.buffers[0])
+            self.xy += np.matmul(inputs.T, targets, out=self.buffers[1])
 
     def to_normal_equations(self) -> NormalEquations:
-        """Around the means, which is the same as an intercept that is not penalised."""
+        """Centered equations, which is equivalent to an intercept without a penalty."""
         x, y = self.x / self.count, self.y / self.count
         xx = self.xx - np.outer(self.x, x)
         return NormalEquations(
@@ -123,22 +125,24 @@ class RegressionMoments:
 
 
 def gcv_alpha(values: Matrix, energy: Matrix, total: float, count: int) -> float:
-    """The penalty with the least generalised cross-validation error (Golub, Heath and Wahba, 1979).
+    """The penalty with the smallest generalised cross-validation error (Golub, Heath and Wahba, 1979).
 
-    GCV(α) = RSS(α)/(1 − df(α)/n)², by the eigenvalues λ of XᵀX: `energy` are the sums of squares of Y along the left
+    GCV(α) = RSS(α)/(1 − df(α)/n)², from the eigenvalues λ of XᵀX: `energy` are the sums of squares of Y along the left
     singular vectors, so that RSS = total − Σ energy·(1 − (α/(λ + α))²) and df = 1 + Σ λ/(λ + α).
     """
     alphas = _ALPHA_SHARES * count
-    left = alphas / (values[:, None] + alphas)  # (eigenvalue, alpha): what the penalty leaves of a direction
-    rss = np.maximum(total - energy @ (1 - np.square(left)), _EPS * count * np.maximum(total, _EPS))
-    free = 1 - (1 + (1 - left).sum(axis=0)) / count
+    shrinkage = alphas / (
+        values[:, None] + alphas
+    )  # (eigenvalue, alpha): the fraction of a direction that stays unexplained
+    rss = np.maximum(total - energy @ (1 - np.square(shrinkage)), _EPS * count * np.maximum(total, _EPS))
+    free = 1 - (1 + (1 - shrinkage).sum(axis=0)) / count
     with np.errstate(divide="ignore"):
         error = np.where(free > _EPS, rss / np.square(np.maximum(free, _EPS)), np.inf)
-    return float(alphas[len(alphas) - 1 - int(np.argmin(error[::-1]))])  # of equal ones the largest
+    return float(alphas[len(alphas) - 1 - int(np.argmin(error[::-1]))])  # ties go to the largest
 
 
 def gcv_alpha_from_equations(normal: NormalEquations) -> float:
-    """The same from normal equations."""
+    """The penalty of `gcv_alpha`, from normal equations."""
     values, vectors = eigh(normal.xx)
     values = np.maximum(values, 0.0)
     along = np.square(vectors.T @ normal.xy).sum(axis=1)
@@ -147,7 +151,7 @@ def gcv_alpha_from_equations(normal: NormalEquations) -> float:
 
 
 def cholesky_factor(gram: Matrix, alpha: float) -> Matrix:
-    """The lower triangle L with L Lᵀ = gram + α, a little more where rounding has made that indefinite."""
+    """The lower triangle L with L Lᵀ = gram + α; a small shift is added if rounding made the matrix indefinite."""
     shifted = gram.copy()
     shifted.flat[:: len(gram) + 1] += alpha
     try:
@@ -162,33 +166,33 @@ def solve_upper(lower: Matrix, half: Matrix) -> Matrix:
     return np.asarray(solve_triangular(lower, half, trans="T", lower=True, check_finite=False))
 
 
-def solve_lower(lower: Matrix, given: Matrix) -> Matrix:
-    """L⁻¹ given."""
-    return np.asarray(solve_triangular(lower, given, lower=True, check_finite=False))
+def solve_lower(lower: Matrix, right_side: Matrix) -> Matrix:
+    """L⁻¹ right_side."""
+    return np.asarray(solve_triangular(lower, right_side, lower=True, check_finite=False))
 
 
 def solve_weights(normal: NormalEquations, alpha: float, sizes: Ids) -> Matrix:
-    """The solution (feature, answer) for all steps ahead, from one factorisation.
+    """The weights (feature, target) for all steps ahead, from one factorisation.
 
-    Step h sees the first p_h features, and the factor of the upper left corner of a matrix is the corner of its factor.
+    Step h uses the first p_h features, and the factor of the upper left corner of a matrix is the corner of its factor.
     """
     lower = cholesky_factor(normal.xx, alpha)
     half = solve_lower(lower, normal.xy)
     if sizes[0] == sizes[-1]:
         return solve_upper(lower, half)
-    found, n_cells = np.zeros_like(half), half.shape[1] // len(sizes)
+    weights, n_cells = np.zeros_like(half), half.shape[1] // len(sizes)
     for step, size in enumerate(sizes.tolist()):
         own = slice(step * n_cells, (step + 1) * n_cells)
-        found[:size, own] = solve_upper(lower[:size, :size], half[:size, own])
-    return found
+        weights[:size, own] = solve_upper(lower[:size, :size], half[:size, own])
+    return weights
 
 
 class DualRidge:
-    """The dual form: a forecast is a weighted mean of what followed the windows.
+    """The dual form: a forecast is a weighted mean of the futures of the training windows.
 
-    With K the inner products of windows around their mean, c(x) = (K + α)⁻¹ k(x), and the forecast is ȳ + Σ c_i(x)
-    (y_i − ȳ), which is the ridge solution of all steps. Features are never put beside each other: lag after lag is
-    gathered, so that memory is that of (window, window) and (window, cell).
+    With K the inner products of centered windows, c(x) = (K + α)⁻¹ k(x), and the forecast is ȳ + Σ c_i(x) (y_i − ȳ),
+    the ridge solution for all steps. The design matrix is never built: lags are gathered one at a time, so memory holds
+    only (window, window) and (window, cell).
     """
 
     def __init__(self, design: LaggedDesign, origin: Ids, alpha: float | None) -> None:
@@ -201,68 +205,68 @@ class DualRidge:
         self.alpha = self._choose_alpha(gram) if alpha is None else alpha
         self.lower = cholesky_factor(gram, self.alpha)
 
-    def predict(self, asked: Matrix) -> Matrix:
-        """What follows windows of which so much is seen (window, feature): (window, horizon × cell)."""
-        weights = [self._future_weights(products) for products in self._inner_products(asked)]
-        found = np.empty((len(asked), self.design.n_targets))
+    def predict(self, queries: Matrix) -> Matrix:
+        """The forecasts (window, horizon × cell) of queries (window, feature)."""
+        weights = [self._future_weights(products) for products in self._inner_products(queries)]
+        forecasts = np.empty((len(queries), self.design.n_targets))
         n_cells = self.design.n_cells
         for step in range(self.design.horizon):
-            followed = self.design.rows[self.origin + step, :n_cells]
+            targets = self.design.rows[self.origin + step, :n_cells]
             for row, own in enumerate(weights):
-                found[row, step * n_cells : (step + 1) * n_cells] = own @ followed
-        return found
+                forecasts[row, step * n_cells : (step + 1) * n_cells] = own @ targets
+        return forecasts
 
     def to_linear(self) -> LinearSolution:
-        """The same as weights of features, X̃ᵀ(K + α)⁻¹Ỹ: many questions are then answered by one small product each."""
+        """The primal solution with weights X̃ᵀ(K + α)⁻¹Ỹ, which is faster for many queries."""
         design = self.design
         y = design.targets(self.origin).mean(axis=0)
-        counted = cho_solve((self.lower, True), design.targets(self.origin) - y, check_finite=False)
+        coefficients = cho_solve((self.lower, True), design.targets(self.origin) - y, check_finite=False)
         x = sum(design.inputs(block).sum(axis=0) for block in design.iter_blocks(self.origin)) / len(self.origin)
-        found, begin = np.zeros((design.n_features, design.n_targets)), 0
+        weights, begin = np.zeros((design.n_features, design.n_targets)), 0
         for block in design.iter_blocks(self.origin):
-            found += (design.inputs(block) - x).T @ counted[begin : begin + len(block)]
+            weights += (design.inputs(block) - x).T @ coefficients[begin : begin + len(block)]
             begin += len(block)
-        return LinearSolution(found, np.asarray(x), y, self.alpha)
+        return LinearSolution(weights, np.asarray(x), y, self.alpha)
 
     def _future_weights(self, products: Matrix) -> Matrix:
-        """How much every training future counts, from the inner products with its window; they sum to 1."""
+        """The weights of the training futures, from the inner products with their windows; they sum to 1."""
         around = products - self.product_means - products.mean() + self.product_mean
-        found = cho_solve((self.lower, True), around, check_finite=False)
-        return np.asarray(found + (1 - found.sum()) / len(found))
+        weights = cho_solve((self.lower, True), around, check_finite=False)
+        return np.asarray(weights + (1 - weights.sum()) / len(weights))
 
-    def _inner_products(self, asked: Matrix) -> Matrix:
-        """Inner products of windows with those that were learned from, (asked, window)."""
+    def _inner_products(self, queries: Matrix) -> Matrix:
+        """Inner products of queries with training windows, (query, window)."""
         n_columns, n_cells = self.design.rows.shape[1], self.design.n_cells
-        found, begin = np.zeros((len(asked), len(self.origin))), 0
+        products, begin = np.zeros((len(queries), len(self.origin))), 0
         ahead = range(self.design.horizon) if n_cells < n_columns else ()
         for shift in (*range(-self.design.lags, 0), *ahead):
             rows = self.design.rows[self.origin + shift, 0 if shift < 0 else n_cells :]
-            for row, own in enumerate(asked[:, begin : begin + rows.shape[1]]):
-                found[row] += rows @ own
+            for row, own in enumerate(queries[:, begin : begin + rows.shape[1]]):
+                products[row] += rows @ own
             begin += rows.shape[1]
-        return found
+        return products
 
     def _gram_products(self, shifts: range, columns: slice) -> Matrix:
-        found, rows = np.zeros((len(self.origin), len(self.origin))), self.design.rows[:, columns]
+        products, rows = np.zeros((len(self.origin), len(self.origin))), self.design.rows[:, columns]
         steps = max(1, _BLOCK_COLUMNS // rows.shape[1])
         for begin in range(shifts.start, shifts.stop, steps):
-            some = gather_rows(rows, self.origin, begin, min(begin + steps, shifts.stop)).reshape(len(found), -1)
-            found += some @ some.T
-        return found
+            some = gather_rows(rows, self.origin, begin, min(begin + steps, shifts.stop)).reshape(len(products), -1)
+            products += some @ some.T
+        return products
 
     def _choose_alpha(self, gram: Matrix) -> float:
         values, vectors = eigh(gram)
         if self.design.n_targets <= len(gram):
-            followed = self.design.targets(self.origin)
-            followed -= followed.mean(axis=0)
-            energy, total = np.square(vectors.T @ followed).sum(axis=1), np.square(followed).sum()
-        else:  # so many that only their products are held
+            targets = self.design.targets(self.origin)
+            targets -= targets.mean(axis=0)
+            energy, total = np.square(vectors.T @ targets).sum(axis=1), np.square(targets).sum()
+        else:  # too many targets: only their inner products are stored
             answers = _center_gram(self._gram_products(range(self.design.horizon), slice(self.design.n_cells)))
             energy, total = np.einsum("ij,ij->j", vectors, answers @ vectors), np.trace(answers)
         return gcv_alpha(np.maximum(values, 0.0), energy, float(total), len(gram))
 
 
 def _center_gram(products: Matrix) -> Matrix:
-    """Inner products around the mean of what is multiplied."""
+    """The inner products of centered vectors."""
     means = products.mean(axis=0)
     return np.asarray(products - means - means[:, None] + means.mean())

@@ -1,4 +1,4 @@
-"""Mean: everything is as it is on average."""
+"""Mean: the training mean at every step."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .base import Baseline, Matrix, repeat_rows
 class Mean(Baseline):
     """The mean of all training steps in every cell, whatever the past: x̂_{t+h} = x̄.
 
-    What every forecast tends to over long horizons of a series without trend; whatever is worse there would do better
-    to say nothing. It is weak over short horizons: use `Persistence`.
+    The limit of good forecasts over long horizons of a series without trend: a method that is worse there has no skill.
+    For short horizons use `Persistence`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Persistence: everything stays as it is."""
+"""Persistence: the last frame at every step."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .base import Baseline, repeat_rows
 
 
 class Persistence(Baseline):
-    """The last frame again and again: x̂_{t+h} = x_t.
+    """The last frame, repeated: x̂_{t+h} = x_t.
 
-    The first baseline of every forecaster: over short horizons of slow series it is hard to beat, and whatever is no
-    better has learned nothing. Where values come back with a period use `SeasonalNaive`.
+    The first baseline for any forecaster: it is hard to beat over short horizons of slow series, and a method that is
+    no better has learned nothing. For periodic series use `SeasonalNaive`.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Persistence(Baseline):
         return 1
 
     def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
-        """There is nothing to learn but the frame."""
+        """Nothing to learn but the frame shape."""
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         return Futures(repeat_rows(self._last_rows(past, 1)[:, 0], request.horizon))

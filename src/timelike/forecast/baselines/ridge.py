@@ -1,4 +1,4 @@
-"""Ridge: a linear map from the last frames to all horizons at once."""
+"""Ridge: a linear map from the last frames to all steps of the horizon."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ from .lagged_regression import (
     solve_weights,
 )
 
-_MAX_SOLUTION_NUMBERS = 1 << 27  # of a solution, at most
-_MAX_WEIGHTS = 1 << 22  # of a solution by windows, up to which weights of features are made of it
-_MAX_KEPT_HORIZONS = 4  # horizons
+_MAX_SOLUTION_NUMBERS = 1 << 27  # most numbers of a solution
+_MAX_WEIGHTS = 1 << 22  # most weights of a dual solution that is converted to a primal one
+_MAX_KEPT_HORIZONS = 4  # most horizons whose solutions are stored
 
 
 class Ridge(Baseline):
-    """Ridge regression of every step ahead on the last frames, each step with weights of its own ("direct").
+    """Ridge regression of each step ahead on the last frames, with separate weights per step ("direct").
 
     W, b = argmin Σ ‖y_i − b − W x_i‖² + α ‖W‖² over all training windows (Hoerl and Kennard, 1970), where x are the
-    last `lags` frames and y all frames up to the horizon, both with mean 0 and spread 1 in every channel: one
-    factorisation serves all horizons. `fit` knows no horizon, so the equations are solved when `predict` first asks for
-    one, on the windows that have so many steps after them, and kept for the next time.
+    last `lags` frames and y all frames up to the horizon, both standardized to mean 0 and spread 1 in every channel:
+    one factorisation serves all steps. `fit` has no horizon, so `predict` solves the equations for a new horizon, on
+    the windows followed by that many steps, and stores the solution.
 
-    A strong baseline on sensor series, hard to beat where the dynamics are linear. It needs more windows than it has
-    lags; with few and short series `AR` is better, for far horizons of seasonal series give `lags` a whole period.
+    A strong baseline on sensor series, hard to beat if the dynamics are linear. It needs more windows than lags; for
+    few and short series `AR` is better. For long horizons of seasonal series set `lags` to a whole period.
 
     Parameters
     ----------
     lags : int, optional
-        How many frames of the past are seen. A quarter of a usual training sequence, at most 48, unless given.
+        Number of past frames. Default: a quarter of the median training length, at most 48.
     alpha : float, optional
-        The penalty, in the sum over windows as in scikit-learn. Chosen by generalised cross-validation unless given,
-        one for all horizons (`solution(horizon).alpha`).
+        The penalty, relative to the sum over windows as in scikit-learn. Default: chosen by generalised
+        cross-validation, one value for all steps (`solution(horizon).alpha`).
     known_channels : list of channels, optional
-        Names or positions of channels that are known in advance: step h sees them over the lags and up to step h.
+        Names or positions of channels known in advance: step h uses them over the lags and up to step h.
 
     Notes
     -----
-    Where features (lags × cells) are more than windows, the equations are solved by windows, and every step sees known
-    channels over the whole horizon. Where both are more than 2048, so many windows are taken, evenly.
+    If there are more features (lags × cells) than windows, the dual equations are solved, and every step uses the known
+    channels over the whole horizon. If both exceed 2048, that many evenly spaced windows are used.
 
     Examples
     --------
@@ -70,14 +70,14 @@ class Ridge(Baseline):
     alpha = options.nullable(options.real(above=0.0))
 
     rows_: Matrix = schema.array("row", n_columns)
-    """All training steps end to end, with mean 0 and spread 1: (total_time, cell + known channel)."""
+    """All training steps, concatenated and standardized: (total_time, cell + known channel)."""
     offsets_: Ids = schema.offsets("item", total="row")
     mean_: Matrix = schema.array(n_columns)
     scale_: Matrix = schema.array(n_columns, above=0)
     lags_: int = schema.integer(1)
     solutions_: dict[int, LinearSolution | DualRidge] = schema.derived_value()
     _auto_options = ("lags", "alpha")
-    _depends_on_horizon = True  # equations are of the windows that have so many steps after them
+    _depends_on_horizon = True  # only windows followed by the whole horizon are used
 
     def __init__(
         self, *, lags: int | None = None, alpha: float | None = None, known_channels: Sequence[int | str] | None = None
@@ -115,22 +115,22 @@ class Ridge(Baseline):
     def _refuse_short(self, lags: int, horizon: int) -> None:
         longest = int(np.diff(self.offsets_).max())
         if lags + horizon > longest:
-            way = f"horizon={horizon}: at most {longest - lags}" if lags < longest else f"lags={lags}: fewer"
+            limit = f"horizon={horizon}: at most {longest - lags}" if lags < longest else f"lags={lags}: fewer"
             raise ValueError(
-                f"{way} can be learned from sequences of at most {longest} steps with {lags} lags: expected one of at "
-                f"least {lags + horizon} steps in training, or fewer lags"
+                f"{limit} can be learned from sequences of at most {longest} steps with {lags} lags: expected one of "
+                f"at least {lags + horizon} steps in training, or fewer lags"
             )
 
     def solution(self, horizon: int) -> LinearSolution | DualRidge:
-        """The equations solved for so many steps ahead; those of the last few horizons are kept."""
+        """The solution for a horizon; those of the last few horizons are stored."""
         self._require_fitted()
-        found = self.solutions_.get(horizon)
-        if found is None:
-            found = self._solve(horizon)
+        solution = self.solutions_.get(horizon)
+        if solution is None:
+            solution = self._solve(horizon)
             while len(self.solutions_) >= _MAX_KEPT_HORIZONS:
                 del self.solutions_[next(iter(self.solutions_))]
-            self.solutions_[horizon] = found
-        return found
+            self.solutions_[horizon] = solution
+        return solution
 
     def _solve(self, horizon: int) -> LinearSolution | DualRidge:
         self._refuse_short(self.lags_, horizon)
@@ -152,22 +152,22 @@ class Ridge(Baseline):
         rows = (self._input_columns(past.crop(-self.lags_)) - self.mean_) / self.scale_
         last = rows.reshape(len(past), self.lags_, -1)
         n_cells = self.cells_.n_cells
-        known = request.known_covariates
-        if known is not None:
-            known = (known - self.mean_[n_cells:]) / self.scale_[n_cells:]
-        asked = LaggedDesign(self.rows_, n_cells, self.lags_, request.horizon).join_inputs(last, known)
-        found = self.solution(request.horizon).predict(asked).reshape(len(past), request.horizon, n_cells)
-        return Futures(found * self.scale_[:n_cells] + self.mean_[:n_cells])
+        covariates = request.known_covariates
+        if covariates is not None:
+            covariates = (covariates - self.mean_[n_cells:]) / self.scale_[n_cells:]
+        queries = LaggedDesign(self.rows_, n_cells, self.lags_, request.horizon).join_inputs(last, covariates)
+        futures = self.solution(request.horizon).predict(queries).reshape(len(past), request.horizon, n_cells)
+        return Futures(futures * self.scale_[:n_cells] + self.mean_[:n_cells])
 
     def _forecast_rolling(
-        self, sequences: Sequences, windows: ForecastWindows, horizon: int, known: NDArray[Any] | None = None
+        self, sequences: Sequences, windows: ForecastWindows, horizon: int, known_futures: NDArray[Any] | None = None
     ) -> Matrix:
-        """Forecasts (window, horizon, cell) of every window by a model that is fitted again at each origin.
+        """Forecasts (window, horizon, cell) of all windows by a model that is refitted at each origin.
 
-        The window (item, origin) is answered as by a copy of this model fitted on the first `origin` steps of all of
-        `sequences` (of shorter ones on all their steps): the same cut in time for all. `known` (window, horizon,
-        channel) is what is known in advance. This model must be fitted, for its cells and its lags. Its penalty is
-        `alpha`, or where that is None the one that is chosen at the earliest origin and then kept. All this costs
-        one to two fits: windows are added to sums, and to one factorisation for many origins.
+        The forecast of a window (item, origin) equals that of a copy of this model fitted on the first `origin` steps
+        of all `sequences` (all steps of shorter ones). `known_futures` (window, horizon, channel) are the known
+        channels. This model must be fitted, because its cells and lags are used. The penalty is `alpha`; if that is
+        None, it is chosen at the earliest origin and kept. The cost is that of one to two fits: windows are added to
+        sums, and one factorisation serves many origins.
         """
-        return rolling_ridge.forecast_rolling(self, sequences, windows, horizon, known)
+        return rolling_ridge.forecast_rolling(self, sequences, windows, horizon, known_futures)

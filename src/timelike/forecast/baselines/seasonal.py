@@ -1,4 +1,4 @@
-"""SeasonalNaive: everything comes back after a period."""
+"""SeasonalNaive: the last period, repeated."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .base import Baseline
 
 
 class SeasonalNaive(Baseline):
-    """What was one period ago, again and again: x̂_{t+h} = x_{t+h−mP}, m = ⌈h/P⌉.
+    """The last period, repeated: x̂_{t+h} = x_{t+h−mP}, m = ⌈h/P⌉.
 
-    The baseline to beat where there is a day, a week or a year in the data. It also repeats the noise of the last
-    period: `Climatology` takes the mean of all periods, which is better where nothing drifts.
+    The baseline to beat for data with a daily, weekly or yearly cycle. It also repeats the noise of the last period:
+    `Climatology` uses the mean of all periods, which is better without drift.
 
     Parameters
     ----------
     period : int
-        How many steps a cycle has. A past must be at least as long.
+        Number of steps in a cycle. A past must be at least as long.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class SeasonalNaive(Baseline):
         return self.period
 
     def _fit_sequences(self, sequences: Sequences, source: SequenceSource | None = None) -> None:
-        """There is nothing to learn but the frame."""
+        """Nothing to learn but the frame shape."""
 
     def _predict_rows(self, past: Sequences, request: ForecastRequest) -> Futures:
         return Futures(self._last_rows(past, self.period)[:, np.arange(request.horizon) % self.period])

@@ -1,6 +1,6 @@
-"""Frames to codes and codes to frames: perceptrons for vectors, convolutions for images, sprites that move whole.
+"""Codecs between frames and codes: perceptrons for vectors, convolutions for images, sprites for rigid objects.
 
-Every codec is a frozen value with the sizes of its networks, for `Separation(codec=…)` and `SRVP(codec=…)`.
+A codec is a frozen value with the sizes of its networks, for `Separation(codec=…)` and `SRVP(codec=…)`.
 """
 
 from typing import TYPE_CHECKING

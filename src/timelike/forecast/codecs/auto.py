@@ -1,4 +1,4 @@
-"""`Auto`: the codec that the frames call for; and the option `codec` of estimators."""
+"""`Auto`, which chooses a codec by the frame shape, and the option `codec` of estimators."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Auto:
     Parameters
     ----------
     vectors : Codec
-        For rows of numbers.
+        The codec for rows of numbers.
     images : Codec
-        For images (channel, height, width).
+        The codec for images (channel, height, width).
 
     Examples
     --------
@@ -59,12 +59,12 @@ _CODECS: dict[str, type[Codec | Auto]] = {kind.word: kind for kind in (Auto, MLP
 
 
 def is_image(frame: tuple[int, ...]) -> bool:
-    """Whether frames are images that convolutions can halve."""
+    """Whether frames are images large enough for convolutions that halve them."""
     return len(frame) == 3 and min(frame[1:]) >= MIN_SIDE
 
 
 def codec_option(*words: str) -> options.Option[Any]:
-    """The option `codec` of an estimator that knows these words, and the values that they stand for."""
+    """The option `codec` of an estimator: one of these names, or a codec of one of these kinds."""
     kinds = {word: _CODECS[word] for word in words}
     option = options.word_or_value(tuple(kinds.values()), kinds, "forecast.codecs.DCGAN(filters=32)")
 

@@ -1,4 +1,4 @@
-"""`Codec`, the base of the networks between frames and codes; and `Content`, what they encode of a whole sequence."""
+"""`Codec`, the base class of codecs between frames and codes, and `Content`, the code of a whole sequence."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...models import options
 
 Initialization = Literal["torch", "thesis"]
 
-_THESIS_STD = 0.02  # of initial weights (C.5.2)
+_THESIS_STD = 0.02  # standard deviation of initial weights (C.5.2)
 
 
 class Codec(ABC):
     """Builds the networks that turn frames into codes and codes into frames; a frozen value with their sizes.
 
-    A network first builds all encoders and decoders, then hands them to `init_weights`.
+    A network first builds all encoders and decoders, then passes them to `init_weights`.
     """
 
     word: ClassVar[str]
-    """What stands for the value with its defaults: `codec="dcgan"` is `codec=codecs.DCGAN()`."""
+    """The name of the codec with its defaults: `codec="dcgan"` is `codec=codecs.DCGAN()`."""
     takes_images: ClassVar[bool] = True
     """Whether frames are images (channel, height, width), not rows of numbers."""
 
@@ -32,21 +32,21 @@ class Codec(ABC):
 
     @abstractmethod
     def encoder(self, frame: tuple[int, ...], n_code: int) -> nn.Module:
-        """A network from frames of this shape to codes; for images also what its stages saw."""
+        """Build a network from frames of this shape to codes; for images it also returns its feature maps."""
 
     @abstractmethod
     def decoder(self, frame: tuple[int, ...], n_code: int, *, n_content: int, use_sigmoid: bool) -> nn.Module:
-        """A network from codes, of which the first `n_content` numbers are the content, to frames of this shape.
+        """Build a network from codes, whose first `n_content` numbers are the content, to frames of this shape.
 
-        Frames come before any sigmoid; `use_sigmoid` says that one follows.
+        The network applies no sigmoid; `use_sigmoid` is True if one follows.
         """
 
     @abstractmethod
     def scale_widths(self, factor: float) -> Self:
-        """The same with so many times as many units and filters."""
+        """A copy with the numbers of units and filters multiplied by `factor`."""
 
     def init_weights(self, *modules: nn.Module | None) -> None:
-        """Initialize the weights of encoders and decoders, where that is not torch's way."""
+        """Initialize the weights of encoders and decoders, unless torch's defaults are used."""
         if self.initialization == "thesis":
             for module in modules:
                 if module is not None:
@@ -54,17 +54,17 @@ class Codec(ABC):
 
 
 def initialization_option() -> options.Option[Any]:
-    """How a codec declares its field `initialization`."""
+    """The option of the field `initialization` of codecs."""
     return options.choice("torch", "thesis")
 
 
 def scale_size(size: int, factor: float) -> int:
-    """So many times a number of units, at least one."""
+    """A number of units multiplied by `factor`, at least one."""
     return max(1, round(factor * size))
 
 
 def init_normal(module: nn.Module) -> nn.Module:
-    """Weights drawn normal with deviation 0.02, biases 0, normalizations around 1 (C.5.2, for codecs)."""
+    """Initialize weights from N(0, 0.02²), biases with 0, normalizations around 1 (C.5.2, for codecs)."""
     for layer in module.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d):
             nn.init.normal_(layer.weight, 0.0, _THESIS_STD)
@@ -77,7 +77,7 @@ def init_normal(module: nn.Module) -> nn.Module:
 
 
 class Content(NamedTuple):
-    """What stays: a code (batch, …), or None, and the feature maps of the encoder's stages, for a codec with skips."""
+    """The constant content: a code (batch, …) or None, and the encoder's feature maps for a codec with skips."""
 
     code: Tensor | None
     skips: list[Tensor]
@@ -89,7 +89,7 @@ class Content(NamedTuple):
 
 
 def repeat_over_time(code: Tensor, n_times: int) -> Tensor:
-    """A code of each item for all its times, (batch × time, …)."""
+    """Repeat the code of each item for all its times, (batch × time, …)."""
     if n_times == 1:
         return code
     shape = code.shape

@@ -1,4 +1,4 @@
-"""Images to codes and back by convolutions: `DCGAN`, `VGG` and `ResNet` stages, mirrored, optionally with skips."""
+"""Convolutional codecs of images: `DCGAN`, `VGG` and `ResNet`, with mirrored decoders and optional skips."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...train.torch_threads import torch_threads
 from .base import Codec, Initialization, initialization_option, scale_size
 
 ConvCodecName = Literal["dcgan", "vgg", "resnet"]
-_MAX_STAGES = 4  # that halve a picture, of 64 × 64 to 4 × 4
-MIN_SIDE = 4  # pixels of a side at the end, and at least
-_N_UNPOOLED_STAGES = 2  # stages without halving where codes are maps (C.5.2)
-_VGG_CONVOLUTIONS = (2, 2, 3, 3)  # convolutions of each stage
-# channels of a picture, up to which `DoublingConvTranspose2d` is quicker than the transposed convolution of torch
+_MAX_STAGES = 4  # halvings of an image, from 64 × 64 to 4 × 4
+MIN_SIDE = 4  # fewest pixels per side, of inputs and of the last stage
+_N_UNPOOLED_STAGES = 2  # stages without halving if codes are maps (C.5.2)
+_VGG_CONVOLUTIONS = (2, 2, 3, 3)  # convolutions per stage
+# most channels for which `DoublingConvTranspose2d` is faster than torch's transposed convolution
 _MAX_SPLIT_CHANNELS = 3
-_BLOCK_IMAGES = 32  # pictures, so that what comes between stays in the cache
+_BLOCK_IMAGES = 32  # images per block, so that intermediate results stay in the cache
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvCodec(Codec):
-    """What the codecs of convolutions have in common: sizes, and the networks that are built of them."""
+    """The base class of convolutional codecs: sizes, and the construction of the networks."""
 
     _kind: ClassVar[ConvCodecName]
 
@@ -45,34 +45,34 @@ class ConvCodec(Codec):
         )
 
     def encoder(self, frame: tuple[int, ...], n_code: int) -> ConvEncoder:
-        """Images to codes, and what each stage saw."""
+        """Build the encoder, which returns codes and the feature maps of its stages."""
         plan = DownsamplingPlan(*frame[1:], maps=self.maps)
         return ConvEncoder(self._kind, frame[0], plan, n_code, filters=self.filters, maps=self.maps)
 
     def decoder(self, frame: tuple[int, ...], n_code: int, *, n_content: int, use_sigmoid: bool) -> ConvDecoder:
-        """Codes to images; without a content there is no frame that skips could come from."""
+        """Build the decoder; without a content there are no skips, because they belong to it."""
         plan, skips = DownsamplingPlan(*frame[1:], maps=self.maps), self.skips and n_content > 0
         return ConvDecoder(self._kind, frame[0], plan, n_code, filters=self.filters, maps=self.maps, skips=skips)
 
     def scale_widths(self, factor: float) -> Self:
-        """With so many times as many filters."""
+        """A copy with the number of filters multiplied by `factor`."""
         return replace(self, filters=scale_size(self.filters, factor))
 
 
 @dataclass(frozen=True, kw_only=True)
 class DCGAN(ConvCodec):
-    """A convolution of stride 2 for every halving (Radford et al., 2016): `codec="dcgan"`.
+    """One convolution of stride 2 per halving (Radford et al., 2016): `codec="dcgan"`.
 
     Parameters
     ----------
     filters : int
-        Channels of the first stage; every further one has twice as many.
+        Channels of the first stage; each further stage has twice as many.
     skips : bool
-        Whether the decoder is also given what the stages of the encoder saw of one frame.
+        Whether the decoder also receives the encoder's feature maps of one frame.
     maps : bool
-        Whether codes are maps, which convolutions move, not vectors (C.6.2); for `Separation` only.
+        Whether codes are feature maps, moved by convolutions, instead of vectors (C.6.2); for `Separation` only.
     initialization : {"torch", "thesis"}
-        How weights are initialized: torch's way, or normal with deviation 0.02.
+        Initialization of the weights: torch's default, or normal with standard deviation 0.02.
 
     Examples
     --------
@@ -87,18 +87,18 @@ class DCGAN(ConvCodec):
 
 @dataclass(frozen=True, kw_only=True)
 class VGG(ConvCodec):
-    """Two or three convolutions and a maximum for every halving (Simonyan and Zisserman, 2015): `codec="vgg"`.
+    """Two or three convolutions and max pooling per halving (Simonyan and Zisserman, 2015): `codec="vgg"`.
 
     Parameters
     ----------
     filters : int
-        Channels of the first stage; every further one has twice as many.
+        Channels of the first stage; each further stage has twice as many.
     skips : bool
-        Whether the decoder is also given what the stages of the encoder saw of one frame.
+        Whether the decoder also receives the encoder's feature maps of one frame.
     maps : bool
-        Whether codes are maps, which convolutions move, not vectors (C.6.2); for `Separation` only.
+        Whether codes are feature maps, moved by convolutions, instead of vectors (C.6.2); for `Separation` only.
     initialization : {"torch", "thesis"}
-        How weights are initialized: torch's way, or normal with deviation 0.02.
+        Initialization of the weights: torch's default, or normal with standard deviation 0.02.
     """
 
     word: ClassVar[str] = "vgg"
@@ -107,18 +107,18 @@ class VGG(ConvCodec):
 
 @dataclass(frozen=True, kw_only=True)
 class ResNet(ConvCodec):
-    """Two residual blocks for every halving (He et al., 2016), and the decoder of `DCGAN`: `codec="resnet"`.
+    """Two residual blocks per halving (He et al., 2016), and the decoder of `DCGAN`: `codec="resnet"`.
 
     Parameters
     ----------
     filters : int
-        Channels of the first stage; every further one has twice as many.
+        Channels of the first stage; each further stage has twice as many.
     skips : bool
-        Whether the decoder is also given what the stages of the encoder saw of one frame.
+        Whether the decoder also receives the encoder's feature maps of one frame.
     maps : bool
-        Whether codes are maps, which convolutions move, not vectors (C.6.2); for `Separation` only.
+        Whether codes are feature maps, moved by convolutions, instead of vectors (C.6.2); for `Separation` only.
     initialization : {"torch", "thesis"}
-        How weights are initialized: torch's way, or normal with deviation 0.02.
+        Initialization of the weights: torch's default, or normal with standard deviation 0.02.
     """
 
     word: ClassVar[str] = "resnet"
@@ -126,7 +126,7 @@ class ResNet(ConvCodec):
 
 
 class DownsamplingPlan:
-    """How a picture is halved: stages, and how far it is padded first so that every half is whole."""
+    """The halvings of an image: number of stages, and the padding that makes every half a whole number."""
 
     def __init__(self, height: int, width: int, *, maps: bool) -> None:
         side = min(height, width)
@@ -137,17 +137,17 @@ class DownsamplingPlan:
         self.code_size = tuple(length // unit for length in self.padded_size)
 
     def pad(self, x: Tensor) -> Tensor:
-        """Zeros below and to the right."""
+        """Pad with zeros below and to the right."""
         extra = [after - before for before, after in zip(self.size, self.padded_size, strict=True)]
         return F.pad(x, (0, extra[1], 0, extra[0])) if any(extra) else x
 
     def crop(self, x: Tensor) -> Tensor:
-        """Without what was padded."""
+        """Remove the padding."""
         return x[..., : self.size[0], : self.size[1]]
 
 
 class ConvEncoder(nn.Module):
-    """Pictures (batch, channel, height, width) to codes, vectors or maps, and what each stage saw on the way."""
+    """Images (batch, channel, height, width) to codes, vectors or maps, and the feature maps of each stage."""
 
     def __init__(
         self,
@@ -172,31 +172,29 @@ class ConvEncoder(nn.Module):
             self.code_layer = nn.Linear(widths[-1] * shape.code_size[0] * shape.code_size[1], n_code)
 
     def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Codes, and the maps of the stages for skips."""
-        x, seen = self.shape.pad(x), []
-        if self.kind != "resnet":  # of whose convolutions of 1 × 1 torch 2.13 dies with 5 channels side by side
+        """Codes, and the feature maps of the stages for skips."""
+        x, stage_maps = self.shape.pad(x), []
+        if self.kind != "resnet":  # torch 2.13 crashes in its 1 × 1 convolutions with 5 channels last
             x = to_channels_last(x)
         for stage, layers in enumerate(self.stages):
             x = layers(x)
-            seen.append(x)
+            stage_maps.append(x)
             if self.kind == "vgg" and stage < self.shape.n_halvings:
                 x = F.max_pool2d(x, 2)
-        return self._project_code(x), seen
+        return self._project_code(x), stage_maps
 
     def _project_code(self, x: Tensor) -> Tensor:
         if self.maps or not _is_channels_last(x):
-            coded: Tensor = self.code_layer(x if self.maps else x.flatten(1))
-            return coded
-        weight, bias = (
-            self.code_layer.weight,
-            self.code_layer.bias,
-        )  # for numbers in the order in which they lie, not plane by plane
-        turned = weight.reshape(-1, *x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
-        return F.linear(x.permute(0, 2, 3, 1).flatten(1), turned, bias)
+            code: Tensor = self.code_layer(x if self.maps else x.flatten(1))
+            return code
+        # reorder the weights instead of the numbers, which lie pixel by pixel
+        weight, bias = self.code_layer.weight, self.code_layer.bias
+        pixelwise_weight = weight.reshape(-1, *x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
+        return F.linear(x.permute(0, 2, 3, 1).flatten(1), pixelwise_weight, bias)
 
 
 class ConvDecoder(nn.Module):
-    """Codes to pictures: the stages of `ConvEncoder` in reverse; ResNet's are drawn by DCGAN's (C.5.2)."""
+    """Codes to images: the stages of `ConvEncoder` in reverse; ResNet uses the decoder of DCGAN (C.5.2)."""
 
     def __init__(
         self,
@@ -231,15 +229,15 @@ class ConvDecoder(nn.Module):
             for stage in reversed(range(shape.n_stages))
         )
 
-    def forward(self, code: Tensor, seen: list[Tensor]) -> Tensor:
-        """Pictures, before any squashing; where no gradients are needed, as many at once whatever their number.
+    def forward(self, code: Tensor, stage_maps: list[Tensor]) -> Tensor:
+        """Images before any sigmoid; without gradients they are decoded in blocks of a fixed size.
 
-        In single precision a convolution of fewer pictures, or one that threads share, may round in another way, and a
-        picture would depend on the rest of the batch. So pieces are of one size and each has one thread.
+        In single precision the rounding of a convolution depends on the number of images and of threads, so an image
+        would depend on the rest of the batch. Therefore all blocks have one size and each uses one thread.
         """
         if torch.is_grad_enabled() or self.training:
-            return self._decode(code, seen)
-        rows = [_pad_block(one) for one in (code, *seen)]
+            return self._decode(code, stage_maps)
+        rows = [_pad_block(one) for one in (code, *stage_maps)]
         pieces = list(zip(*(torch.split(one, _BLOCK_IMAGES) for one in rows), strict=True))
         threads = min(len(pieces), torch.get_num_threads())
         if threads == 1:
@@ -248,15 +246,15 @@ class ConvDecoder(nn.Module):
             return torch.cat(list(pool.map(self._decode_block, pieces)))[: len(code)]
 
     def _decode_block(self, rows: tuple[Tensor, ...]) -> Tensor:
-        with torch_threads(1), torch.no_grad():  # both are a thread's own
+        with torch_threads(1), torch.no_grad():  # both settings are per thread
             return self._decode(rows[0], list(rows[1:]))
 
-    def _decode(self, code: Tensor, seen: list[Tensor]) -> Tensor:
+    def _decode(self, code: Tensor, stage_maps: list[Tensor]) -> Tensor:
         x = self.code_activation(to_channels_last(self.code_layer(code) if self.maps else self._project_code(code)))
         for stage, layers in zip(reversed(range(self.shape.n_stages)), self.stages, strict=True):
             if self.kind == "vgg" and stage < self.shape.n_halvings:
                 x = F.interpolate(x, scale_factor=2)
-            x = layers(torch.cat([x, seen[stage]], dim=1) if self.skips else x)
+            x = layers(torch.cat([x, stage_maps[stage]], dim=1) if self.skips else x)
         return self.shape.crop(x)
 
     def _project_code(self, code: Tensor) -> Tensor:
@@ -272,21 +270,21 @@ class ConvDecoder(nn.Module):
 
 
 def _pad_block(rows: Tensor) -> Tensor:
-    """With rows of zeros behind them, until there are as many as are drawn at once."""
+    """Pad with rows of zeros to a multiple of the block size."""
     missing = -len(rows) % _BLOCK_IMAGES if uses_channels_last(rows.dtype) else 0
     return torch.cat([rows, rows.new_zeros(missing, *rows.shape[1:])]) if missing else rows
 
 
 def uses_channels_last(dtype: torch.dtype) -> bool:
-    """Whether pictures of a precision lie pixel by pixel, with their channels side by side: in double ones do not.
+    """Whether images of this precision are stored in the channels-last format: all but double precision.
 
-    Convolutions in single and half precision are faster so.
+    Convolutions in single and half precision are faster in that format.
     """
     return dtype != torch.float64
 
 
 def to_channels_last(x: Tensor) -> Tensor:
-    """The same pictures in the order in which convolutions are fast."""
+    """Convert images to the memory format in which convolutions are fast."""
     return x.contiguous(memory_format=torch.channels_last) if uses_channels_last(x.dtype) else x
 
 
@@ -295,36 +293,36 @@ def _is_channels_last(x: Tensor) -> bool:
 
 
 class ChannelsLastConv2d(nn.Conv2d):
-    """A convolution that keeps the channels of a pixel side by side, also where there is only one.
+    """A convolution that keeps the channels-last format even for images of one channel.
 
-    Of pictures of one channel nobody can say in which order they lie, torch takes them for planes, and all that follow
-    are planes too. A second channel of zeros changes no number.
+    With one channel both formats are identical in memory, and torch falls back to channels first for this and all later
+    layers. A second channel of zeros prevents this and changes no result.
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The pictures convolved."""
+        """Convolve the images."""
         if self.in_channels > 1 or not _is_channels_last(input):
             return super().forward(input)
         kind = input.device.type
-        if torch.is_autocast_enabled(kind):  # before there are twice as many numbers to round
+        if torch.is_autocast_enabled(kind):  # cast before the padding doubles the numbers
             input = input.to(torch.get_autocast_dtype(kind))
         two, weight = (F.pad(one.permute(0, 2, 3, 1), (0, 1)).permute(0, 3, 1, 2) for one in (input, self.weight))
         return F.conv2d(two, weight, self.bias, self.stride, self.padding)
 
 
 class DoublingConvTranspose2d(nn.ConvTranspose2d):
-    """A transposed convolution of 4 × 4 with stride 2; where it ends in few channels, by a convolution of 2 × 2.
+    """A 4 × 4 transposed convolution with stride 2, computed as a 2 × 2 convolution if it has few output channels.
 
-    A pixel of the doubled picture is a sum over 2 × 2 pixels, by one of four kernels as its row and column are even or
-    odd: a convolution gives the four as channels, which are then put in their places. The weights are those of
-    `nn.ConvTranspose2d`.
+    A pixel of the doubled image is a sum over 2 × 2 pixels with one of four kernels, depending on whether its row and
+    column are even or odd. A convolution computes the four as channels, which are then interleaved. The weights are
+    those of `nn.ConvTranspose2d`.
     """
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__(before, after, 4, 2, 1)
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
-        """Pictures of twice the size."""
+        """Images of twice the size."""
         if not torch.is_grad_enabled() and not uses_channels_last(input.dtype):
             return self._forward_by_matmul(input)
         if self.out_channels > _MAX_SPLIT_CHANNELS or output_size is not None or not _is_channels_last(input):
@@ -334,9 +332,9 @@ class DoublingConvTranspose2d(nn.ConvTranspose2d):
         return _interleave_pixels(four).permute(0, 3, 1, 2)
 
     def _pixel_kernels(self) -> Tensor:
-        """Weights (before, i, j, row, column, after): of pixel (−i, −j) of a pair's four, for its row and column.
+        """Weights (before, i, j, row, column, after) of pixel (−i, −j) for the output pixel at (row, column) of four.
 
-        Row 2k + p, counted from one above the picture on, is w[p] x[k] + w[2 + p] x[k − 1], and so are columns.
+        Row 2k + p, counted from one above the image, is w[p] x[k] + w[2 + p] x[k − 1]; the same holds for columns.
         """
         return self.weight.reshape(self.in_channels, self.out_channels, 2, 2, 2, 2).permute(0, 2, 4, 3, 5, 1)
 
@@ -345,7 +343,7 @@ class DoublingConvTranspose2d(nn.ConvTranspose2d):
         return self.bias.repeat(4)
 
     def _forward_by_matmul(self, x: Tensor) -> Tensor:
-        """In double precision, which convolutions of torch are slow in: products of matrices."""
+        """Use matrix products in double precision, where torch's convolutions are slow."""
         (n, before, height, width), after = x.shape, self.out_channels
         maps = self._pixel_kernels().reshape(before, 4, 4 * after).unbind(1)
         rows = x.permute(0, 2, 3, 1).reshape(-1, before)
@@ -356,7 +354,7 @@ class DoublingConvTranspose2d(nn.ConvTranspose2d):
 
 
 def _interleave_pixels(four: Tensor) -> Tensor:
-    """Pixels in their places, of four for every pixel side by side, without the border that is one too many."""
+    """Interleave the four output pixels of each pixel and remove the extra border."""
     n, height, width, _ = four.shape
     pairs = four.reshape(n, height, width, 2, 2, -1).transpose(2, 3)
     return pairs.reshape(n, 2 * height, 2 * width, -1)[:, 1:-1, 1:-1]
@@ -377,7 +375,7 @@ def _encoder_stage(kind: ConvCodecName, before: int, after: int, stage: int, *, 
             ConvResidualBlock(before, after, halve=halve), ConvResidualBlock(after, after, halve=False)
         )
     inner = [_conv_block(before, after), *(_conv_block(after, after) for _ in range(_VGG_CONVOLUTIONS[stage] - 1))]
-    return nn.Sequential(*inner)  # pooled by `ConvEncoder`, after what a skip takes
+    return nn.Sequential(*inner)  # pooled by `ConvEncoder`, after the skip
 
 
 def _decoder_stage(kind: ConvCodecName, before: int, after: int, stage: int, *, double: bool, last: bool) -> nn.Module:
@@ -390,12 +388,12 @@ def _decoder_stage(kind: ConvCodecName, before: int, after: int, stage: int, *, 
         if not last:
             return nn.Sequential(*inner, *_conv_block(middle, after))
         return nn.Sequential(*inner, nn.Conv2d(middle, after, 3, 1, 1))
-    turned: nn.Module = DoublingConvTranspose2d(before, after) if double else nn.Conv2d(before, after, 3, 1, 1)
-    return turned if last else nn.Sequential(turned, nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True))
+    layer: nn.Module = DoublingConvTranspose2d(before, after) if double else nn.Conv2d(before, after, 3, 1, 1)
+    return layer if last else nn.Sequential(layer, nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True))
 
 
 class ConvResidualBlock(nn.Module):
-    """Two convolutions of 3 × 3 beside the picture itself (He et al., 2016)."""
+    """Two 3 × 3 convolutions with a shortcut (He et al., 2016)."""
 
     def __init__(self, before: int, after: int, *, halve: bool) -> None:
         super().__init__()
@@ -411,5 +409,5 @@ class ConvResidualBlock(nn.Module):
         self.shortcut = nn.Identity() if same else nn.Conv2d(before, after, 1, stride, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The sum of both."""
+        """The ReLU of residual plus shortcut."""
         return F.relu(self.residual(x) + self.shortcut(x))

@@ -1,4 +1,4 @@
-"""Perceptrons: `MLP`, the codec of vectors, and `MLPNetwork`, layers with a linear map beside them."""
+"""Perceptrons: `MLP`, the codec of vectors, and `MLPNetwork`, layers with an optional linear shortcut."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class MLP(Codec):
     Parameters
     ----------
     hidden, layers : int
-        Units of a hidden layer, and how many of these there are.
+        Units per hidden layer, and number of hidden layers.
     decoder_hidden, decoder_layers : int or None
-        Those of the decoder; None has as many as the encoder.
+        The same for the decoder; None uses the values of the encoder.
     shortcut : bool
-        Whether there is a linear map beside the layers, which is not in the thesis and learns faster.
+        Whether a linear map is added to the layers, which is not in the thesis and learns faster.
     initialization : {"torch", "thesis"}
-        How weights are initialized: torch's way, or normal with deviation 0.02.
+        Initialization of the weights: torch's default, or normal with standard deviation 0.02.
 
     Examples
     --------
@@ -55,25 +55,25 @@ class MLP(Codec):
         )
 
     def encoder(self, frame: tuple[int, ...], n_code: int) -> MLPNetwork:
-        """Rows (batch, number) to codes."""
+        """Build a network from rows (batch, number) to codes."""
         return MLPNetwork([frame[0], *[self.hidden] * self.layers, n_code], shortcut=self.shortcut)
 
     def decoder(self, frame: tuple[int, ...], n_code: int, *, n_content: int, use_sigmoid: bool) -> MLPNetwork:
-        """Codes to rows."""
+        """Build a network from codes to rows."""
         layers = self.layers if self.decoder_layers is None else self.decoder_layers
         middle = [self.decoder_hidden or self.hidden] * layers
         return MLPNetwork([n_code, *middle, frame[0]], shortcut=self.shortcut)
 
     def scale_widths(self, factor: float) -> Self:
-        """With so many times as many units."""
+        """A copy with the number of units multiplied by `factor`."""
         after = None if self.decoder_hidden is None else scale_size(self.decoder_hidden, factor)
         return replace(self, hidden=scale_size(self.hidden, factor), decoder_hidden=after)
 
 
 class MLPNetwork(nn.Module):
-    """Layers of ReLUs and a linear map; with `shortcut` also a linear map from the beginning to the end.
+    """Linear layers with ReLUs in between; `shortcut` adds a linear map from input to output.
 
-    The shortcut makes what is linear quick to learn, and leaves the layers what is not.
+    The shortcut learns the linear part quickly and leaves the nonlinear rest to the layers.
 
     >>> import torch
     >>> MLPNetwork([3, 8, 2])(torch.zeros(5, 3)).shape
@@ -90,12 +90,12 @@ class MLPNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Codes (..., size) of rows (..., number)."""
-        found: Tensor = self.layers(x)
-        return found if self.shortcut is None else found + self.shortcut(x)
+        output: Tensor = self.layers(x)
+        return output if self.shortcut is None else output + self.shortcut(x)
 
 
 def init_orthogonal(module: nn.Module, gain: float) -> nn.Module:
-    """Linear maps and convolutions drawn orthogonal with a gain, biases 0 (C.5.2, for what moves states)."""
+    """Initialize linear maps and convolutions orthogonally with a gain, biases with 0 (C.5.2, for dynamics)."""
     for layer in module.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d):
             nn.init.orthogonal_(layer.weight, gain)

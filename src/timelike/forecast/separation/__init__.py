@@ -1,1 +1,1 @@
-"""Separation of variables: a content that stays and a state that an equation moves."""
+"""Separation of variables: a constant content, and a state that evolves by a learned equation."""

@@ -1,4 +1,4 @@
-"""Separation: forecasts by a content that stays and a state that a learned equation moves."""
+"""Separation: forecasts from a constant content and a state that evolves by a learned equation."""
 
 from __future__ import annotations
 
@@ -35,79 +35,79 @@ from .objective import SeparationLoss, SeparationObjective
 from .presets import PRESETS
 from .rollout import Rollout, is_reencoding_better
 
-# steps over which a state may grow as much as a block's gain lets it: those of the usual chunk
+# steps of the default chunk, over which the gain of a block is not reduced
 _DEFAULT_CHUNK_STEPS = 24
-_REENCODING_TEST_STEPS = 4.0  # steps that take as long as forecasts with and without reencoded states
-_BLOCK_NUMBERS = 1 << 22  # numbers of the pasts that are encoded together
+_REENCODING_TEST_STEPS = 4.0  # cost of comparing forecasts with and without reencoding, in steps
+_BLOCK_NUMBERS = 1 << 22  # numbers in the pasts that are encoded together
 
 
 class Separation(LatentForecaster):
     """Forecasts by separation of variables: a constant content w, and a state y that evolves by an equation.
 
-    x̂_t = g(w, y_t), dy/dt = f(y), with w and y_0 read off a window of `conditioning` frames by two encoders. Learned by
-    the error of predictions over a chunk, of frames that are encoded and drawn again, by how little w changes between
-    the first and the last window of a chunk, and by a small y_0, so that what stays is left to w (Franceschi, 2022,
+    x̂_t = g(w, y_t), dy/dt = f(y), where two encoders infer w and y_0 from a window of `conditioning` frames. The loss
+    has four terms: the prediction error over a chunk, the autoencoding error of frames, the change of w between the
+    first and the last window of a chunk, and the size of y_0, which leaves everything constant to w (Franceschi, 2022,
     chapter 5; Donà et al., "PDE-driven spatiotemporal disentanglement", ICLR 2021).
 
-    For vectors, images and gridded fields whose cells may be masked (NaN at all times). As the state moves in
-    continuous time, timestamps may be irregular, and `frames_per_step` gives frames between two steps. It predicts one
-    future per past; call `calibrate` for intervals. For series that are mostly noise, or linear, first try
-    `Ridge`, `Analog` and `SeasonalNaive` in the same `backtest`.
+    For vectors, images and gridded fields whose cells may be masked (NaN at all times). Because the state evolves in
+    continuous time, timestamps may be irregular, and `frames_per_step` returns frames between two steps. It predicts
+    one future per past; call `calibrate` for intervals. For series that are mostly noise, or linear, first try `Ridge`,
+    `Analog` and `SeasonalNaive` in the same `backtest`.
 
     Parameters
     ----------
     conditioning : int
         Number of past frames that the encoders read.
     chunk : int or None
-        Frames shown at a time in training, conditioning ones included: 20 more than these unless given, or fewer where
-        sequences are short.
+        Frames per training chunk, including the conditioning ones. Default: `conditioning` + 20, or fewer if sequences
+        are short.
     n_content, n_state : int
-        Sizes of w and y; channels of maps where the codec has `maps`.
+        Sizes of w and y, or numbers of channels if the codec has `maps`.
     content : bool
-        False leaves w out, and y has both sizes (the thesis's ablation).
+        False omits w, and y has the size of both (an ablation of the thesis).
     combine : {"concatenate", "multiply"}
-        How w and y enter the decoder; "multiply" needs equal sizes and suits waves.
+        How the decoder combines w and y; "multiply" needs equal sizes and suits waves.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet"} or a value of `forecast.codecs`
-        Which networks are between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for
-        vectors and "dcgan" for images.
+        The networks between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for vectors
+        and "dcgan" for images.
     dynamics : str or StateDynamics
-        How the state moves: "residual", "gru" or another solver, or a value such as `StateDynamics(blocks=3)`.
+        The dynamics of the state: "residual", "gru" or another solver, or a value such as `StateDynamics(blocks=3)`.
     reencode : bool or None
-        Whether the state is read off the forecast's own last frames each time it has been moved as far as in training:
-        an equation says nothing about where no state has been, and longer forecasts may soon leave the data. None is
-        whichever is better on up to 64 windows of what is learned from, and True where sequences are too short to tell.
+        Whether to infer the state anew from the last forecast frames each time it has evolved as far as in training:
+        longer forecasts may leave the region in which the equation was learned. None chooses the better alternative on
+        up to 64 training windows, and True if sequences are too short to compare.
     offset : bool
-        Whether the state stands for the frame after the window instead of its first (C.5.4): for chaotic fields.
+        Whether the state represents the frame after the window instead of its first (C.5.4): for chaotic fields.
     output : {"auto", "linear", "sigmoid"}
-        "auto" squashes frames to (0, 1) if all that is learned from lies in [0, 1].
+        "auto" applies a sigmoid to frames if all training values lie in [0, 1].
     loss : SeparationLoss or None
         Weights of the four terms of the loss (`prediction_weight`, `autoencoding_weight`, `invariance_weight`,
-        `state_penalty`), and noise on what encoders see; None is `SeparationLoss()`.
+        `state_penalty`), and noise on the inputs of the encoders; None is `SeparationLoss()`.
     known_channels : list of int or str, or None
-        Channels known in advance, such as the hour or a planned input: they are not forecast, and `predict` asks for
-        their values over the horizon.
+        Channels known in advance, such as the hour or a planned input: they are not forecast, and `predict` needs their
+        values over the horizon.
     scale : float
         Factor of all sizes but those of w and y: `Separation.preset("waves-100", scale=0.1)` has a tenth of the units.
     max_steps, max_time : int, float or None
-        When to stop training, in steps and seconds: unless given after 20 passes, between 500 and 2000 steps, and at
-        most 120 s. A time alone is used to its end.
+        Limits of training, in steps and seconds. Default: 20 passes, between 500 and 2000 steps, and at most 120 s. If
+        only `max_time` is set, training uses all of it.
     trainer : Trainer or None
-        How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=3e-3`, `optimizer="adamw"`,
-        `betas=(0.9, 0.99)`, `schedule="one_cycle"`, `validation=0.0`. Sequences are held out only where there are 20
+        Training settings. Defaults: `batch_size=64` (chunks), `learning_rate=3e-3`, `optimizer="adamw"`,
+        `betas=(0.9, 0.99)`, `schedule="one_cycle"`, `validation=0.0`. Sequences are held out only if there are 20
         or more.
     standardize : bool
-        Whether channels are brought to mean 0 and deviation 1 for the network.
+        Whether channels are standardized to mean 0 and standard deviation 1 for the network.
     progress : bool or None
-        Whether to show a progress bar; None does so on a terminal.
+        Whether to show a progress bar; None shows it on a terminal.
     random_state : int, generator or None
-        Repeats a fit.
+        Seed of the fit.
 
     Attributes
     ----------
     network_ : SeparationNetwork
         The torch module.
     history_ : History
-        Losses of training, each term by its name.
+        Training losses, each term by name.
 
     Examples
     --------
@@ -176,11 +176,11 @@ class Separation(LatentForecaster):
                 "expected equal sizes"
             )
         if type(self).codec.check(self.codec, "codec").maps and self._state_dynamics().solver == "gru":
-            raise ValueError("maps=True needs convolutions to move maps, and solver='gru' moves vectors: choose one")
+            raise ValueError("maps=True needs convolutional dynamics, and solver='gru' moves vectors: choose one")
 
     def _state_dynamics(self) -> StateDynamics:
-        given: StateDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
-        return given
+        dynamics: StateDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
+        return dynamics
 
     def _ignores_times(self) -> bool:
         return self._state_dynamics().solver == "gru" or not getattr(self, "has_uneven_times_", True)
@@ -189,7 +189,7 @@ class Separation(LatentForecaster):
         super()._detect_value_range(sequences)
         if self.has_uneven_times_ and self.offset:
             raise ValueError(
-                "offset=True begins one step after the window, however long that is, and the timestamps of X are not "
+                "offset=True begins one step after the window, whatever its duration, and the timestamps of X are not "
                 "even: use offset=False, or resample() first"
             )
 
@@ -213,12 +213,12 @@ class Separation(LatentForecaster):
         )
 
     def _scaled_gain(self, gain: float) -> float:
-        """The gain of a block's three layers, such that a state grows no more over a long chunk than over a usual one.
+        """The gain of a block's three layers, reduced so that long chunks amplify a state no more than default ones.
 
-        Every step multiplies a state by about 1 + c gain³, which over two hundred steps is a number of 12 digits.
+        Each step multiplies a state by about 1 + c gain³, which over two hundred steps is a number of 12 digits.
         """
-        walked = self.chunk_ - 1 - (self.conditioning if self.offset else 0)
-        return float(gain * min(1.0, _DEFAULT_CHUNK_STEPS / max(walked, 1)) ** (1 / 3))
+        n_steps = self.chunk_ - 1 - (self.conditioning if self.offset else 0)
+        return float(gain * min(1.0, _DEFAULT_CHUNK_STEPS / max(n_steps, 1)) ** (1 / 3))
 
     def _make_chunk_objective(
         self,
@@ -255,15 +255,15 @@ class Separation(LatentForecaster):
         return Futures(self._forecast_blocks(past, past, request))
 
     def _forecast_blocks(self, contents: Sequences, dynamics: Sequences, request: ForecastRequest) -> NDArray[Any]:
-        """Futures in rows of cells, (item, frame, cell), of a few pasts at a time."""
-        found = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), forecast_dtype(dynamics))
+        """Futures in rows of cells, (item, frame, cell), computed a few pasts at a time."""
+        futures = np.empty((len(dynamics), request.n_frames, self.cells_.n_cells), forecast_dtype(dynamics))
         rollout = self._make_rollout()
-        for rows, moved in self._past_blocks(dynamics):
-            packed = self._pack_last_windows(moved)
-            stays = packed if contents is dynamics else self._pack_last_windows(contents[rows])
-            content = rollout.encode_content(stays, rollout.last_windows(stays))
-            rollout.forecast(content, packed, self._known_tensor(request, rows), request, found[rows])
-        return found
+        for rows, block in self._past_blocks(dynamics):
+            packed = self._pack_last_windows(block)
+            content_frames = packed if contents is dynamics else self._pack_last_windows(contents[rows])
+            content = rollout.encode_content(content_frames, rollout.last_windows(content_frames))
+            rollout.forecast(content, packed, self._known_tensor(request, rows), request, futures[rows])
+        return futures
 
     def swap(
         self,
@@ -277,9 +277,9 @@ class Separation(LatentForecaster):
         known_covariates: Any = None,
         random_state: RandomState = None,
     ) -> Forecast:
-        """Futures with the content of some pasts and the motion of others, one by one.
+        """Forecast with the content of some pasts and the motion of others, pair by pair.
 
-        Both are sequences like the pasts of `predict`, as many of the one as of the other.
+        Both are sequences like the pasts of `predict`, and equally many.
         """
         contents, dynamics = self._validate_swap_pair(content_of, dynamics_of)
         request = self._make_request(
@@ -288,7 +288,7 @@ class Separation(LatentForecaster):
         if request.n_samples > 1:
             raise ValueError(
                 f"n_samples={n_samples}: {type(self).__name__} has one future for a content and a motion, expected 1; "
-                "errors that `calibrate` finds are those of contents with their own motion"
+                "the errors measured by `calibrate` do not apply to swapped motions"
             )
         with torch_threads():
             center = self.cells_.to_frames(self._forecast_blocks(contents, dynamics, request))
@@ -304,44 +304,45 @@ class Separation(LatentForecaster):
     def states(self, X: Any) -> Sequences:
         """The state at every time, as sequences of (n_state,) or of maps.
 
-        Each is read off the window that begins there; those of the last times, where no whole window begins, are moved
-        on from the last one. With `offset` a state belongs to the time after its window, and sequences begin there.
+        Each state is inferred from the window that begins there; the last ones, where no whole window begins, evolve
+        from the last inferred state. With `offset` a state belongs to the time after its window, so sequences begin
+        after the first window.
         """
         sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
-        found = [rollout.infer_states(self._pack_double(sequences[i : i + 1])) for i in range(len(sequences))]
-        lengths = np.array([len(one) for one in found])
-        states = np.asarray(np.concatenate(found), np.float32)
+        state_arrays = [rollout.infer_states(self._pack_double(sequences[i : i + 1])) for i in range(len(sequences))]
+        lengths = np.array([len(one) for one in state_arrays])
+        states = np.asarray(np.concatenate(state_arrays), np.float32)
         return sequences._with_values(states, lengths, _last_timestamps(sequences, lengths))
 
     @torch_threads()
     def encode(self, X: Any) -> NDArray[np.float32]:
         """Content and last state of every sequence, (item, n_content + n_state)."""
         sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
-        found = []
+        encodings = []
         for _, some in self._past_blocks(sequences):
             packed = self._pack_last_windows(some)
             starts = rollout.last_windows(packed)
             content, state = rollout.encode_content(packed, starts), rollout.encode_state(packed, starts)
             last = rollout.advance_to_last(state, self._pack_frames(some, "X"))
             parts = [last] if content.code is None else [content.code, last]
-            found.append(torch.cat([part.flatten(1) for part in parts], dim=1).numpy())
-        return np.asarray(np.concatenate(found), np.float32)
+            encodings.append(torch.cat([part.flatten(1) for part in parts], dim=1).numpy())
+        return np.asarray(np.concatenate(encodings), np.float32)
 
     @torch_threads()
     def reconstruct(self, X: Any) -> Sequences:
-        """Every sequence again, decoded from the content of its first window and the state at each time.
+        """Reconstruct every sequence from the content of its first window and the state at each time.
 
         With `offset` it begins after the first window.
         """
         sequences, rollout = self._validate_min_length(X, self._min_sequence_length()), self._make_rollout()
-        found, dtype = [], forecast_dtype(sequences)
+        frames, dtype = [], forecast_dtype(sequences)
         for i in range(len(sequences)):
             packed = self._pack_double(sequences[i : i + 1])
             states, content = rollout.infer_states(packed), rollout.encode_content(packed, torch.tensor([0]))
-            known = None if packed.known is None else packed.known[None, -len(states) :]
-            found.append(rollout.decode(content, torch.from_numpy(states)[None], known, dtype)[0])
-        lengths = np.array([len(one) for one in found])
-        rows = self.cells_.to_frames(np.concatenate(found))
+            covariates = None if packed.known is None else packed.known[None, -len(states) :]
+            frames.append(rollout.decode(content, torch.from_numpy(states)[None], covariates, dtype)[0])
+        lengths = np.array([len(one) for one in frames])
+        rows = self.cells_.to_frames(np.concatenate(frames))
         return self.cells_.target_frames(sequences)._with_values(rows, lengths, _last_timestamps(sequences, lengths))
 
     def _make_rollout(self) -> Rollout:
@@ -355,11 +356,11 @@ class Separation(LatentForecaster):
         )
 
     def _min_sequence_length(self) -> int:
-        """Steps of a sequence that has a state within it."""
+        """The shortest sequence with a state."""
         return self._min_past_steps() + (1 if self.offset else 0)
 
     def _past_blocks(self, past: Sequences) -> Iterator[tuple[slice, Sequences]]:
-        """Pasts a few at a time; one by one where a solver's steps depend on the other items of the batch."""
+        """Pasts a few at a time; one by one if the solver's steps depend on the other items of the batch."""
         numbers = 4 * self.cells_.valid_mask.size * self._min_past_steps()
         size = 1 if self._state_dynamics().is_adaptive else max(1, _BLOCK_NUMBERS // numbers)
         for start in range(0, len(past), size):
@@ -367,23 +368,23 @@ class Separation(LatentForecaster):
             yield rows, past[rows]
 
     def _pack_double(self, sequences: Sequences) -> PackedFrames:
-        """Sequences as the network takes them, in double precision."""
-        found = self._pack_frames(sequences, "past")
-        known = None if found.known is None else found.known.double()
-        return found._replace(frames=found.frames.double(), known=known, spans=found.spans.double())
+        """Sequences as network inputs in double precision."""
+        packed = self._pack_frames(sequences, "past")
+        covariates = None if packed.known is None else packed.known.double()
+        return packed._replace(frames=packed.frames.double(), known=covariates, spans=packed.spans.double())
 
     def _pack_last_windows(self, past: Sequences) -> PackedFrames:
         return self._pack_double(past.crop(-self._min_past_steps()))
 
     def _standardize_decoded(self, frames: Tensor) -> Tensor:
-        """Frames as the encoders see them: those of a sigmoid are in the units of the data."""
+        """Decoded frames as encoder inputs: outputs of a sigmoid are in data units and must be standardized."""
         if not self.uses_sigmoid_:
             return frames
         mean, scale = (torch.from_numpy(np.asarray(moment, np.float64)) for moment in self.scaler_)
         return (frames - mean) / scale
 
     def _known_tensor(self, request: ForecastRequest, rows: slice) -> Tensor | None:
-        """What is known over the horizon, as the network takes it."""
+        """The standardized known channels over the horizon."""
         if request.known_covariates is None:
             return None
         assert self.known_scaler_ is not None

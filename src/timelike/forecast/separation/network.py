@@ -1,4 +1,4 @@
-"""SeparationNetwork: two encoders, what moves the state, and a decoder (Franceschi's thesis, 2022, chapter 5)."""
+"""SeparationNetwork: two encoders, the dynamics of the state, and a decoder (Franceschi's thesis, 2022, chapter 5)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CombineRule = Literal["concatenate", "multiply"]
 
 
 class SeparationNetwork(nn.Module):
-    """Windows of frames to a content w and a state y, states over time, and frames of both.
+    """Encodes windows of frames as a content w and a state y, advances states, and decodes frames.
 
     x̂_t = g(w, y_t), dy/dt = f(y), w = e_S(window), y_0 = e_T(window) (eq. 5.8–5.11). A window is (batch, conditioning,
     *frame).
@@ -27,25 +27,25 @@ class SeparationNetwork(nn.Module):
     frame : int or sequence of int
         The shape of a frame.
     conditioning : int
-        Frames of a window.
+        Frames per window.
     n_content, n_state : int
-        Sizes of w and y; channels of maps where the codec has `maps`.
+        Sizes of w and y, or numbers of channels if the codec has `maps`.
     content : bool
-        False leaves w out, and y has both sizes.
+        False omits w, and y has the size of both.
     combine : {"concatenate", "multiply"}
-        How w and y enter the decoder.
+        How the decoder combines w and y.
     codec : Codec or None
         Builds encoders and decoder; None is `codecs.MLP()`.
     dynamics : StateDynamics or None
-        Builds what moves the state; None is `StateDynamics()`.
+        Builds the dynamics of the state; None is `StateDynamics()`.
     offset : bool
-        Whether the state stands for the frame after the window instead of its first.
+        Whether the state represents the frame after the window instead of its first.
     use_sigmoid : bool
-        Whether frames are squashed to (0, 1).
+        Whether a sigmoid maps frames to (0, 1).
     n_known : int
-        Further channels that are known at every time and join what encoders, f and g see.
+        Number of known channels, which are additional inputs of the encoders, f and g.
     n_clock : int
-        Numbers that tell when the frames of a window were.
+        Number of time spans of a window, which are additional inputs of the encoders.
 
     Examples
     --------
@@ -80,9 +80,9 @@ class SeparationNetwork(nn.Module):
         self.has_content, self.skips = content, codec.skips and content
         self.n_state = n_state if content else n_state + n_content
         joined = (n_content + n_state if combine == "concatenate" else n_state) if content else self.n_state
-        seen = (self.conditioning * (self.frame[0] + n_known) + n_clock, *self.frame[1:])
-        self.content_encoder = codec.encoder(seen, n_content) if content else None
-        self.state_encoder = codec.encoder(seen, self.n_state)
+        input_shape = (self.conditioning * (self.frame[0] + n_known) + n_clock, *self.frame[1:])
+        self.content_encoder = codec.encoder(input_shape, n_content) if content else None
+        self.state_encoder = codec.encoder(input_shape, self.n_state)
         self.decoder = codec.decoder(
             self.frame, joined + n_known, n_content=n_content if content else 0, use_sigmoid=use_sigmoid
         )
@@ -92,22 +92,22 @@ class SeparationNetwork(nn.Module):
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def encode_content(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Content:
-        """What stays, of windows (batch, conditioning, *frame)."""
+        """The content of windows (batch, conditioning, *frame)."""
         if self.content_encoder is None:
             return Content(None, [])
-        found = self.content_encoder(self._encoder_input(window, known, clock))
+        output = self.content_encoder(self._encoder_input(window, known, clock))
         if not self.takes_images:
-            return Content(found, [])
-        return Content(found[0], found[1] if self.skips else [])
+            return Content(output, [])
+        return Content(output[0], output[1] if self.skips else [])
 
     def encode_state(self, window: Tensor, known: Tensor | None = None, clock: Tensor | None = None) -> Tensor:
         """The state at the first frame of windows, or with `offset` one step after their last."""
-        found = self.state_encoder(self._encoder_input(window, known, clock))
-        state: Tensor = found[0] if self.takes_images else found
+        output = self.state_encoder(self._encoder_input(window, known, clock))
+        state: Tensor = output[0] if self.takes_images else output
         return state
 
     def decode(self, content: Content, states: Tensor, known: Tensor | None = None) -> Tensor:
-        """Frames (batch, time, *frame) of states (batch, time, …); squashed to (0, 1) where the data lie there."""
+        """Frames (batch, time, *frame) of states (batch, time, …), in (0, 1) with `use_sigmoid`."""
         n_items, n_times = states.shape[:2]
         rows = states.flatten(0, 1)
         if content.code is not None:
@@ -125,20 +125,20 @@ class SeparationNetwork(nn.Module):
         return (torch.sigmoid(frames) if self.use_sigmoid else frames).reshape(n_items, n_times, *self.frame)
 
     def _encoder_input(self, window: Tensor, known: Tensor | None, clock: Tensor | None) -> Tensor:
-        """Frames side by side, in one row or in the channels of one picture (C.5.2)."""
-        seen = window.flatten(1, 2) if self.takes_images else window.flatten(1)
+        """Concatenate the frames in one row, or in the channels of one image (C.5.2)."""
+        inputs = window.flatten(1, 2) if self.takes_images else window.flatten(1)
         for more in (known, clock):
             if more is not None:
                 flat = more.flatten(1)
-                if seen.ndim > 2:
-                    flat = flat[:, :, None, None].expand(-1, -1, *seen.shape[2:])
-                seen = torch.cat([seen, flat], dim=1)
-        return seen
+                if inputs.ndim > 2:
+                    flat = flat[:, :, None, None].expand(-1, -1, *inputs.shape[2:])
+                inputs = torch.cat([inputs, flat], dim=1)
+        return inputs
 
     # --- whole -------------------------------------------------------------------------------------------------------
 
     def forward(self, window: Tensor, horizon: int) -> Tensor:
-        """What follows a window of an even clock, (batch, horizon, *frame)."""
+        """Forecast the frames after windows with even time steps, (batch, horizon, *frame)."""
         content, y = self.encode_content(window), self.encode_state(window)
         before = 0 if self.offset else self.conditioning - 1
         steps = before + horizon - (1 if self.offset else 0)

@@ -1,4 +1,4 @@
-"""The loss of separation of variables: prediction, autoencoding, invariance of the content, a small first state."""
+"""The loss of `Separation`: prediction, autoencoding, invariance of the content, and size of the first state."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from ..chunks import ChunkObjective, gather_windows, noise_generator
 from ..codecs.base import Content
 from .network import SeparationNetwork
 
-_MAX_JITTER, _MAX_JITTER_CHUNKS = 0.3, 300  # deviations, and the chunks up to which there is so much of it
+_MAX_JITTER, _MAX_JITTER_CHUNKS = 0.3, 300  # in standard deviations, and the number of chunks up to which it applies
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeparationLoss:
-    """The loss of `Separation`: what each of its terms counts (eq. 5.16), and noise on what encoders see.
+    """The loss of `Separation`: weights of its terms (eq. 5.16), and noise on the inputs of the encoders.
 
     Parameters
     ----------
     prediction_weight : float
-        Of the error of predictions over a chunk.
+        Weight of the prediction error over a chunk.
     autoencoding_weight : float
-        Of the error of frames that are encoded and decoded again; 0 leaves it out, as in the next two.
+        Weight of the error of encoded and decoded frames; 0 omits the term, as for the next two.
     invariance_weight : float
-        Of how much the content changes between windows of a chunk.
+        Weight of the change of the content between windows of a chunk.
     state_penalty : float
-        Of the size of the first state: half the sum of squares of a vector, the mean square of maps (C.5.3).
+        Weight of the size of the first state: half the sum of squares of a vector, or the mean square of maps (C.5.3).
     n_invariance_intervals : int
-        Into how many intervals a chunk is divided, over each of which the content is not to change (C.15).
+        Number of intervals of a chunk over which the change of the content is penalized (C.15).
     jitter : float or None
-        Noise on what encoders see in training, in deviations of the data, against learning few chunks by heart. None
-        is 0.3 for up to 300 chunks, and less the more there are: 90 divided by their number.
+        Noise on the inputs of the encoders in training, in standard deviations of the data, against overfitting. None
+        is 0.3 for up to 300 chunks, and 90 divided by the number of chunks for more.
     """
 
     prediction_weight: float = 45.0
@@ -58,7 +58,7 @@ class SeparationLoss:
         )
 
     def weights(self) -> dict[str, float]:
-        """What each term counts, by the name of the term."""
+        """The weight of each term, by name."""
         return {
             "prediction": self.prediction_weight,
             "autoencoding": self.autoencoding_weight,
@@ -74,18 +74,18 @@ class SeparationObjective(ChunkObjective):
 
     def __init__(
         self,
-        *given: Any,
+        *args: Any,
         loss: SeparationLoss,
         valid_mask: Tensor | None = None,
         scaler: tuple[Tensor, Tensor] | None = None,
-        **more: Any,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(*given, **more)
+        super().__init__(*args, **kwargs)
         self.terms, self.valid_mask, self.scaler = loss, valid_mask, scaler
         self.jitter = self._default_jitter() if loss.jitter is None else loss.jitter
 
     def _default_jitter(self) -> float:
-        """Less the more there is to learn from."""
+        """The default noise, which decreases with the number of chunks."""
         n_chunks = len(self.packed_frames.chunk_starts(self.length))
         return _MAX_JITTER * min(1, _MAX_JITTER_CHUNKS / n_chunks)
 
@@ -96,58 +96,58 @@ class SeparationObjective(ChunkObjective):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """The weighted sum, and each term for the history."""
-        found = self.loss_terms(batch, self.jitter if self.module.training else 0.0)
+        terms = self.loss_terms(batch, self.jitter if self.module.training else 0.0)
         weights = self.terms.weights()
-        total = torch.stack([weights[name] * term for name, term in found.items()]).sum()
-        return {"loss": total, **{name: term.detach() for name, term in found.items()}}
+        total = torch.stack([weights[name] * term for name, term in terms.items()]).sum()
+        return {"loss": total, **{name: term.detach() for name, term in terms.items()}}
 
     def validation_loss(self, batch: Batch) -> float:
-        """The error of predictions."""
+        """The prediction error."""
         return float(self.loss_terms(batch, 0.0)["prediction"])
 
     def loss_terms(self, batch: Batch, jitter: float) -> dict[str, Tensor]:
-        """The terms that count, by name."""
+        """The terms with a nonzero weight, by name."""
         network, x, spans = self.module, batch["x"], batch["spans"]
-        known = batch.tensors.get("known")
-        seen = _add_noise(x, jitter, noise_generator(batch)) if jitter else x
-        looks = _ChunkEncoder(network, seen, known, spans)
+        covariates = batch.tensors.get("known")
+        noisy = _add_noise(x, jitter, noise_generator(batch)) if jitter else x
+        looks = _ChunkEncoder(network, noisy, covariates, spans)
         at, window = batch["at"], network.conditioning
         content, first = looks.content_at(0), looks.state_at(torch.zeros_like(at))
         begin = window if network.offset else 0
-        states = _roll_out(network, first, spans, known, begin)
-        ahead = None if known is None else known[:, begin:]
-        found = {"prediction": self._error(network.decode(content, states, ahead), x[:, begin:])}
+        states = _roll_out(network, first, spans, covariates, begin)
+        ahead = None if covariates is None else covariates[:, begin:]
+        terms = {"prediction": self._error(network.decode(content, states, ahead), x[:, begin:])}
         if self.terms.autoencoding_weight:
-            found["autoencoding"] = self._autoencoding_error(looks, content, x, at, begin)
+            terms["autoencoding"] = self._autoencoding_error(looks, content, x, at, begin)
         if network.has_content and self.terms.invariance_weight:
-            found["invariance"] = self._content_change(looks, content, x.shape[1] - window)
+            terms["invariance"] = self._content_change(looks, content, x.shape[1] - window)
         if network.has_content and self.terms.state_penalty:
             squares = first.square().flatten(1)
-            found["state_penalty"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
-        return found
+            terms["state_penalty"] = squares.mean() if network.maps else squares.sum(1).mean() / 2
+        return terms
 
-    def _error(self, drawn: Tensor, truth: Tensor) -> Tensor:
-        """The mean square of what is there.
+    def _error(self, decoded: Tensor, truth: Tensor) -> Tensor:
+        """The mean squared error over valid cells.
 
-        Squashed frames are in the units of the data, and compared in deviations of all of it: a cell that hardly ever
-        changes has a tiny deviation of its own, in which a squashed number is never right.
+        Outputs of a sigmoid are in data units and are compared in units of the overall standard deviation: a nearly
+        constant cell has a tiny deviation of its own, relative to which a sigmoid is never accurate.
         """
         if self.scaler is not None:
             mean, scale = (moment.to(truth) for moment in self.scaler)
-            changing = scale[scale != 1]  # what never changes has the scale 1, more than any number in [0, 1] deviates
+            changing = scale[scale != 1]  # constant cells have scale 1, more than any deviation in [0, 1]
             unit = changing.square().mean().sqrt() if len(changing) else 1.0
-            drawn, truth = drawn / unit, (truth * scale + mean) / unit
-        squares = (drawn - truth).square()
+            decoded, truth = decoded / unit, (truth * scale + mean) / unit
+        squares = (decoded - truth).square()
         return squares.mean() if self.valid_mask is None else squares[..., self.valid_mask].mean()
 
     def _autoencoding_error(self, looks: _ChunkEncoder, content: Content, x: Tensor, at: Tensor, begin: int) -> Tensor:
-        """A drawn window's state with the content of the first one is to give the frame it stands for (eq. 5.12)."""
+        """The error of the frame decoded from a random window's state and the content of the first one (eq. 5.12)."""
         state, places = looks.state_at(at), at + begin
-        known = None if looks.known is None else gather_windows(looks.known, places, 1)
-        return self._error(looks.network.decode(content, state[:, None], known), gather_windows(x, places, 1))
+        covariates = None if looks.known is None else gather_windows(looks.known, places, 1)
+        return self._error(looks.network.decode(content, state[:, None], covariates), gather_windows(x, places, 1))
 
     def _content_change(self, looks: _ChunkEncoder, content: Content, last: int) -> Tensor:
-        """How the content changes from window to window, over intervals that share the chunk (eq. 5.14, C.15)."""
+        """The change of the content between windows, summed over intervals of the chunk (eq. 5.14, C.15)."""
         places = np.unique(np.linspace(0, last, self.terms.n_invariance_intervals + 1).round().astype(int))
         before, total = content, torch.zeros(())
         for start, end in zip(places[:-1].tolist(), places[1:].tolist(), strict=True):
@@ -158,7 +158,7 @@ class SeparationObjective(ChunkObjective):
 
 
 class _ChunkEncoder(NamedTuple):
-    """Windows of chunks, as the encoders see them."""
+    """Encodes windows of chunks."""
 
     network: SeparationNetwork
     x: Tensor
@@ -174,9 +174,9 @@ class _ChunkEncoder(NamedTuple):
 
     def _window(self, at: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         size = self.network.conditioning
-        known = None if self.known is None else gather_windows(self.known, at, size)
+        covariates = None if self.known is None else gather_windows(self.known, at, size)
         clock = gather_windows(self.spans, at, size)[:, 1:] if self.network.n_clock else None
-        return gather_windows(self.x, at, size), known, clock
+        return gather_windows(self.x, at, size), covariates, clock
 
 
 def _add_noise(x: Tensor, deviation: float, generator: torch.Generator | None) -> Tensor:
@@ -184,9 +184,11 @@ def _add_noise(x: Tensor, deviation: float, generator: torch.Generator | None) -
     return x + deviation * torch.randn(x.shape, dtype=x.dtype, device=x.device, generator=generator)
 
 
-def _roll_out(network: SeparationNetwork, first: Tensor, spans: Tensor, known: Tensor | None, begin: int) -> Tensor:
-    """States at all frames from `begin` on, the first among them."""
-    ahead = None if known is None else known[:, begin + 1 :]
+def _roll_out(
+    network: SeparationNetwork, first: Tensor, spans: Tensor, covariates: Tensor | None, begin: int
+) -> Tensor:
+    """States at all frames from `begin` on, including the first."""
+    ahead = None if covariates is None else covariates[:, begin + 1 :]
     return torch.cat([first[:, None], network.dynamics(first, spans[:, begin + 1 :], ahead)], dim=1)
 
 

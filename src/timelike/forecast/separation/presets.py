@@ -110,7 +110,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         ),
     },
 }
-"""Budgets are steps: 250 epochs of waves are 18 750; those of data sets that are not here are left at the default.
+"""Budgets are steps: 250 epochs of waves are 18 750; data sets that are not available here keep the default budget.
 
-Learning rates fall at the same shares of all steps as in the thesis, however many there are.
+Learning rates drop at the same fractions of the training as in the thesis, whatever the number of steps.
 """

@@ -1,6 +1,6 @@
-"""Rollout: a fitted separation network in double precision that encodes windows, moves states and decodes frames.
+"""Rollout: a fitted separation network in double precision that encodes windows, advances states and decodes frames.
 
-States may be read off the forecast's own last frames on the way; whether that improves forecasts is measured here too.
+States may be reencoded from forecast frames on the way; `is_reencoding_better` measures whether that helps.
 """
 
 from __future__ import annotations
@@ -28,29 +28,31 @@ _N_WINDOWS = 64  # windows on which forecasts with and without reencoded states 
 
 
 class RecentFrames(NamedTuple):
-    """The last frames of every item, (item, time, …), as encoders see them, with what is known."""
+    """The last frames of each item, (item, time, …), as encoder inputs, with the known channels."""
 
     frames: Tensor
     known: Tensor | None
 
     @classmethod
     def from_packed(cls, material: PackedFrames, n_items: int, size: int) -> RecentFrames:
-        """Those of sequences of `size` steps."""
-        known = None if material.known is None else material.known.reshape(n_items, size, -1)
-        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), known)
+        """The frames of sequences of `size` steps."""
+        covariates = None if material.known is None else material.known.reshape(n_items, size, -1)
+        return cls(material.frames.reshape(n_items, size, *material.frames.shape[1:]), covariates)
 
-    def append_frames(self, frames: Tensor, known: Tensor | None, size: int) -> RecentFrames:
-        """The last ones when these have come."""
-        both = None if known is None or self.known is None else torch.cat([self.known, known], dim=1)[:, -size:]
-        return RecentFrames(torch.cat([self.frames, frames], dim=1)[:, -size:], both)
+    def append_frames(self, frames: Tensor, covariates: Tensor | None, size: int) -> RecentFrames:
+        """The last `size` frames after these have been appended."""
+        all_covariates = (
+            None if covariates is None or self.known is None else torch.cat([self.known, covariates], dim=1)[:, -size:]
+        )
+        return RecentFrames(torch.cat([self.frames, frames], dim=1)[:, -size:], all_covariates)
 
 
 class Rollout(NamedTuple):
-    """Everything that `Separation` needs of its fitted network, in double precision.
+    """The operations of a fitted `Separation` network, in double precision.
 
-    `n_numbers` is the size of a frame, masked cells included. `to_rows` turns decoded frames into rows of cells in the
-    units of the data, in a dtype; `to_inputs` standardizes them as the encoders see frames. `reencode_steps` is after
-    how many steps a state is encoded anew from the forecast itself, None for never.
+    `n_numbers` is the size of a frame, including masked cells. `to_rows` converts decoded frames to rows of cells in
+    data units, of a given dtype; `to_inputs` standardizes them as encoder inputs. `reencode_steps` is the number of
+    steps after which a state is reencoded from the forecast itself, None for never.
     """
 
     network: SeparationNetwork
@@ -73,54 +75,54 @@ class Rollout(NamedTuple):
 
     def _gather_windows(self, packed: PackedFrames, starts: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         rows = starts[:, None] + torch.arange(self.network.conditioning)
-        known = None if packed.known is None else packed.known[rows]
+        covariates = None if packed.known is None else packed.known[rows]
         clock = packed.spans[rows][:, 1:] if self.network.n_clock else None
-        return packed.frames[rows], known, clock
+        return packed.frames[rows], covariates, clock
 
     def last_windows(self, packed: PackedFrames) -> Tensor:
-        """Where the last window of every sequence begins, in packed steps."""
+        """The packed step at which the last window of each sequence begins."""
         return torch.from_numpy(np.cumsum(packed.lengths)) - self.network.conditioning
 
     def infer_states(self, packed: PackedFrames) -> NDArray[np.float64]:
-        """The states of one sequence, (time, …), read off some windows at a time.
+        """The states of one sequence, (time, …), inferred from a few windows at a time.
 
-        Where no whole window begins any more, states are moved on from the last one.
+        The last states, where no whole window begins, evolve from the last inferred one.
         """
         network, size = self.network, self.network.conditioning
         starts = torch.arange(len(packed.frames) - size + (0 if network.offset else 1))
         some = max(1, _DECODE_NUMBERS // (size * self.n_numbers))
         with torch.no_grad():
-            read = torch.cat([self.encode_state(packed, at) for at in torch.split(starts, some)])
+            states = torch.cat([self.encode_state(packed, at) for at in torch.split(starts, some)])
             if network.offset or size == 1:
-                return np.asarray(read.numpy())
+                return np.asarray(states.numpy())
             forcing = None if packed.known is None else packed.known[None, 1 - size :]
-            rest = network.dynamics(read[-1:], packed.spans[None, 1 - size :], forcing)
-        return np.asarray(torch.cat([read, rest[0]]).numpy())
+            rest = network.dynamics(states[-1:], packed.spans[None, 1 - size :], forcing)
+        return np.asarray(torch.cat([states, rest[0]]).numpy())
 
     def advance_to_last(self, state: Tensor, packed: PackedFrames) -> Tensor:
         """The state at the last frame of each sequence, from that at the first frame of its last window."""
         network, size = self.network, self.network.conditioning
-        if network.offset:  # the state stands for the frame that comes next
+        if network.offset:  # the state represents the next frame
             return state
         ends = torch.from_numpy(np.cumsum(packed.lengths))
         rows = ends[:, None] + torch.arange(1 - size, 0) if size > 1 else ends[:, None][:, :0]
         forcing = None if packed.known is None else packed.known[rows].double()
         with torch.no_grad():
-            moved = network.dynamics(state, packed.spans[rows].double(), forcing)
-        return moved[:, -1] if size > 1 else state
+            states = network.dynamics(state, packed.spans[rows].double(), forcing)
+        return states[:, -1] if size > 1 else state
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
-    def decode(self, content: Content, states: Tensor, known: Tensor | None, dtype: Any) -> NDArray[Any]:
-        """Frames of states (batch, time, …) in rows of cells, some times at a time."""
+    def decode(self, content: Content, states: Tensor, covariates: Tensor | None, dtype: Any) -> NDArray[Any]:
+        """Decode states (batch, time, …) to rows of cells, a few times at a time."""
         size = max(1, _DECODE_NUMBERS // self.n_numbers)
-        found = []
+        blocks = []
         with torch.no_grad():
             for start in range(0, states.shape[1], size):
                 rows = slice(start, start + size)
-                some = None if known is None else known[:, rows]
-                found.append(self.to_rows(self.network.decode(content, states[:, rows], some).numpy(), dtype))
-        return np.concatenate(found, axis=1)
+                some = None if covariates is None else covariates[:, rows]
+                blocks.append(self.to_rows(self.network.decode(content, states[:, rows], some).numpy(), dtype))
+        return np.concatenate(blocks, axis=1)
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
@@ -128,54 +130,56 @@ class Rollout(NamedTuple):
         self,
         content: Content,
         packed: PackedFrames,
-        known: Tensor | None,
+        covariates: Tensor | None,
         request: ForecastRequest,
-        found: NDArray[Any],
+        out: NDArray[Any],
     ) -> None:
-        """Futures of windows in rows of cells into `found` (item, frame, cell), a few steps at a time.
+        """Forecast windows and write rows of cells to `out` (item, frame, cell), a few steps at a time.
 
-        `packed` has one window of every item, `known` (item, horizon, channel) the known covariates.
+        `packed` holds one window per item, `covariates` (item, horizon, channel) the known channels.
         """
         network, n_items, per_step = self.network, len(packed.lengths), request.frames_per_step
         state = self.advance_to_last(self.encode_state(packed, self.last_windows(packed)), packed)
         recent, step = RecentFrames.from_packed(packed, n_items, network.conditioning), 0
         at_once = max(1, _DECODE_NUMBERS // (n_items * per_step * self.n_numbers))
-        given = {"frames": per_step, "parts": request.substeps}
+        step_options = {"frames": per_step, "parts": request.substeps}
         reach = self.reencode_steps or request.horizon
         while step < request.horizon:
-            new, left = step % reach == 0, reach - step % reach
+            new, remaining = step % reach == 0, reach - step % reach
             if new and step:
                 state = self._reencode_state(recent)
-            steps = min(at_once, request.horizon - step, left)
-            ahead = None if known is None else known[:, step : step + steps]
+            steps = min(at_once, request.horizon - step, remaining)
+            ahead = None if covariates is None else covariates[:, step : step + steps]
             with torch.no_grad():
-                states = self._next_states(state, ahead, steps, first=new, given=given)
+                states = self._next_states(state, ahead, steps, first=new, step_options=step_options)
                 forcing = None if ahead is None else ahead.repeat_interleave(per_step, dim=1)
                 frames = network.decode(content, states, forcing)
             _refuse_divergence(frames, step + steps)
-            found[:, step * per_step : (step + steps) * per_step] = self.to_rows(frames.numpy(), found.dtype)
+            out[:, step * per_step : (step + steps) * per_step] = self.to_rows(frames.numpy(), out.dtype)
             last = self.to_inputs(frames[:, per_step - 1 :: per_step])
             recent = recent.append_frames(last, ahead, network.conditioning)
             state, step = states[:, -1], step + steps
 
     def _reencode_state(self, recent: RecentFrames) -> Tensor:
-        """The state at the last of the recent frames, which are forecasts themselves, and evenly apart."""
+        """The state at the last recent frame; recent frames are forecasts with even time steps."""
         network, spans = self.network, recent.frames.new_ones(recent.frames.shape[:2])
         clock = spans[:, 1:] if network.n_clock else None
         with torch.no_grad():
             state = network.encode_state(recent.frames, recent.known, clock)
             if network.offset or spans.shape[1] == 1:
                 return state
-            moved: Tensor = network.dynamics(state, spans[:, 1:], None if recent.known is None else recent.known[:, 1:])
-        return moved[:, -1]
+            states: Tensor = network.dynamics(
+                state, spans[:, 1:], None if recent.known is None else recent.known[:, 1:]
+            )
+        return states[:, -1]
 
-    def _next_states(self, state: Tensor, ahead: Tensor | None, steps: int, first: bool, given: Any) -> Tensor:
-        """States at the next frames; with `offset` the first state is that of the first step already."""
+    def _next_states(self, state: Tensor, ahead: Tensor | None, steps: int, first: bool, step_options: Any) -> Tensor:
+        """States at the next frames; with `offset` the first state already belongs to the first step."""
         network = self.network
         if not (network.offset and first):
-            moved: Tensor = network.dynamics(state, state.new_ones(len(state), steps), ahead, **given)
-            return moved
-        frames = given["frames"]
+            states: Tensor = network.dynamics(state, state.new_ones(len(state), steps), ahead, **step_options)
+            return states
+        frames = step_options["frames"]
         if frames > 1:
             raise ValueError(
                 f"frames_per_step={frames}: with offset=True the state begins one step after the past, and there is "
@@ -183,15 +187,15 @@ class Rollout(NamedTuple):
             )
         forcing = None if ahead is None else ahead[:, 1:]
         return torch.cat(
-            [state[:, None], network.dynamics(state, state.new_ones(len(state), steps - 1), forcing, **given)], 1
+            [state[:, None], network.dynamics(state, state.new_ones(len(state), steps - 1), forcing, **step_options)], 1
         )
 
 
 def is_reencoding_better(model: Separation, sequences: Sequences) -> bool:
-    """Whether forecasts of twice the trained length are nearer to these sequences if states are reencoded on the way.
+    """Whether reencoding states improves forecasts of twice the trained length on these sequences.
 
-    True where they are too short to tell: a forecast that leaves the data is worse than one that is a little off. The
-    model is asked in both ways, and is left to answer in the second.
+    True if the sequences are too short to compare: a forecast that leaves the data is worse than a slightly inaccurate
+    one. The model is evaluated both ways and is left with `reencode_=False`.
     """
     need, reach = model._min_past_steps(), model.chunk_ - model._min_past_steps()
     horizon = min(2 * reach, int(sequences.lengths.max()) - need)
@@ -199,13 +203,13 @@ def is_reencoding_better(model: Separation, sequences: Sequences) -> bool:
         return True
     windows = select_windows(sequences, need, horizon, _N_WINDOWS)
     truth = futures_after(model.cells_.target_frames(sequences), windows, horizon)[:, reach:]
-    known = known_futures_after(model.cells_, sequences, windows, horizon)
+    covariates = known_futures_after(model.cells_, sequences, windows, horizon)
     errors = []
     for model.reencode_ in (True, False):
         try:
-            found = model.predict(windows.pasts, horizon, known_covariates=known).mean[:, reach:]
-            errors.append(float(np.nanmean(np.square(found - truth))))
-        except ArithmeticError:  # it has blown up
+            forecast = model.predict(windows.pasts, horizon, known_covariates=covariates).mean[:, reach:]
+            errors.append(float(np.nanmean(np.square(forecast - truth))))
+        except ArithmeticError:  # the forecast has diverged
             errors.append(np.inf)
     return errors[0] <= errors[1]
 
@@ -216,5 +220,5 @@ def _refuse_divergence(frames: Tensor, step: int) -> None:
         item = int((~fine).flatten(1).any(1).nonzero()[0])
         raise ArithmeticError(
             f"the forecast of sequence {item} is not finite before step {step}: the learned equation has blown up "
-            "there; ask for a shorter horizon, or train for longer or on longer chunks"
+            "there; use a shorter horizon, or train for longer or on longer chunks"
         )

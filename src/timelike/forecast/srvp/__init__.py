@@ -1,1 +1,1 @@
-"""SRVP: stochastic futures by a state that residual steps move, drawn with a content that stays."""
+"""SRVP: stochastic futures from a constant content and a state with random residual steps."""

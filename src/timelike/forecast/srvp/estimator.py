@@ -1,4 +1,4 @@
-"""`SRVP`: probabilistic forecasts of series and images, by random residual steps of a latent state."""
+"""`SRVP`: probabilistic forecasts of series and images, from random residual steps of a latent state."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from .rollout import BLOCK_NUMBERS, SRVPRollout
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Elbo:
-    """The evidence lower bound of every sequence and its parts, each (item,), in nats: a bound of log p(x | w).
+    """The evidence lower bound of each sequence and its parts, each (item,), in nats: a lower bound of log p(x | w).
 
-    `likelihood` − `first_kl` − `random_kl` = `elbo`: of the frames given the states, and what the first state and the
-    random steps cost, with `drift` those of the content too. In the units of the data. The content w is a function of
-    some frames that costs nothing, as in the thesis, so that this can lie above log p(x); only with n_content=0 it is a
-    bound of log p(x) that can be compared with that of other models.
+    `elbo` = `likelihood` − `first_kl` − `random_kl`: the log-likelihood of the frames given the states, and the
+    divergences of the first state and of the random steps, which include those of the content with `drift`. Densities
+    are in data units. The content w is a function of some frames and has no cost, as in the thesis, so the bound may
+    exceed log p(x); only with n_content=0 is it a bound of log p(x), comparable with other models.
     """
 
     elbo: NDArray[np.float64]
@@ -58,72 +58,72 @@ class Elbo:
 
 
 class SRVP(LatentForecaster):
-    """Many futures: a state that random residual steps move, drawn together with a content that stays.
+    """Samples of futures from a constant content and a state that evolves by random residual steps.
 
-    y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+1} = y_t + f(y_t, z_{t+1}), x_t ~ N(g(y_t, w), ν), learned by the
-    evidence lower bound with an LSTM that infers z and a penalty on ‖f‖ (Franceschi, Delasalles, Chen, Lamprier and
-    Gallinari, "Stochastic latent residual video prediction", ICML 2020; thesis, 2022, chapter 4). As a step is one of
-    Euler's method, it can be divided: `predict(…, frames_per_step=2, substeps=2)` gives frames in between.
+    y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+1} = y_t + f(y_t, z_{t+1}), x_t ~ N(g(y_t, w), ν), trained by
+    the evidence lower bound with an LSTM that infers z and a penalty on ‖f‖ (Franceschi, Delasalles, Chen, Lamprier and
+    Gallinari, "Stochastic latent residual video prediction", ICML 2020; thesis, 2022, chapter 4). Because a
+    step is one of Euler's method, it can be divided: `predict(…, frames_per_step=2, substeps=2)` returns frames in
+    between.
 
-    For pictures and series whose future is uncertain: `predict(past, horizon, n_samples=100)` draws whole futures.
-    Where one future is enough `Separation` is quicker to train. Pictures take long to learn on a processor: begin
-    small, and look at `Persistence` and `Analog` in the same `backtest`.
+    For images and series with an uncertain future: `predict(past, horizon, n_samples=100)` samples whole futures. If
+    one future is enough, `Separation` trains faster. Training on images is slow on a CPU: start small, and compare with
+    `Persistence` and `Analog` in the same `backtest`.
 
     Parameters
     ----------
     conditioning : int
         Number of past frames that the encoders read.
     chunk : int or None
-        Frames shown at a time in training: 20 more than the conditioning ones unless given, or fewer where sequences
-        are short.
+        Frames per training chunk. Default: `conditioning` + 20, or fewer if sequences are short.
     n_state, n_random, n_content : int
-        Sizes of y, z and w; n_random=0 leaves z out, so that futures differ by their first state alone, and n_content=0
-        leaves w out.
+        Sizes of y, z and w; n_random=0 omits z, so that futures differ only by their first state, and n_content=0 omits
+        w.
     inference : Inference or None
-        Size of the code of a frame, and how states and content are inferred from codes; None is `Inference()`.
+        Size of the frame codes, and inference of states and content from them; None is `Inference()`.
     codec : {"auto", "perceptron", "dcgan", "vgg", "resnet", "sprites"} or a value of `forecast.codecs`
-        Which networks are between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for
-        vectors and "dcgan" for images. "sprites" draws things that keep their look at the places that the state gives,
-        added to a background: quicker to learn where pictures are of things that move whole.
+        The networks between frames and codes, such as `codecs.DCGAN(filters=32)`; "auto" is the perceptron for vectors
+        and "dcgan" for images. "sprites" places objects of constant appearance on a background at positions given by
+        the state: it learns faster for images of rigid objects that move.
     dynamics : {"residual", "perceptron", "gru"} or RandomDynamics
-        How the state moves, such as `RandomDynamics(substeps=2)`.
+        The dynamics of the state, such as `RandomDynamics(substeps=2)`.
     observation_std : float or None
-        √ν, the deviation of frames from what is drawn, in the units that are compared: of the data if all of it lies in
-        [0, 1], otherwise standardized. None is learned, at least 0.001. The thesis has 1 for digits: then a frame tells
-        the states little, and a short training leaves them where the prior has them.
+        √ν, the standard deviation of frames around their decoded mean: in data units if all data lie in [0, 1],
+        otherwise in standardized units. None learns it, with a minimum of 0.001. The thesis uses 1 for digits, with
+        which a frame says little about the states, and a short training leaves them at the prior.
     beta : float
         Weight of the divergences of z.
     motion_penalty : float
-        Weight of how far the state moves (λ).
+        Weight λ of the path length of the state.
     experimental : Experimental or None
-        Parts of the thesis's outlook, such as `Experimental(delays=True)`; None has none of them.
+        Extensions from the outlook of the thesis, such as `Experimental(delays=True)`; None uses none of them.
     output : {"auto", "linear", "sigmoid"}
-        "auto" squashes frames to (0, 1) if all that is learned from lies in [0, 1].
+        "auto" applies a sigmoid to frames if all training values lie in [0, 1].
     scale : float
-        Factor of all sizes but those of y, z, w and of codes: `SRVP.preset("digits", scale=0.1)` has a tenth of the
+        Factor of all sizes except those of y, z, w and codes: `SRVP.preset("digits", scale=0.1)` has a tenth of the
         units.
     max_steps, max_time : int, float or None
-        When to stop training, in steps and seconds: unless given after 20 passes, between 500 and 2000 steps, and at
-        most 120 s. A time alone is used to its end.
+        Limits of training, in steps and seconds. Default: 20 passes, between 500 and 2000 steps, and at most 120 s. If
+        only `max_time` is set, training uses all of it.
     trainer : Trainer or None
-        How to train. Its own choices: `batch_size=64` (chunks), `learning_rate=5e-3`, `optimizer="adamw"`,
-        `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held out only where there are 20 or
-        more. The precision "auto" mixes in bfloat16 for pictures where the processor multiplies such numbers, which is
-        faster; elsewhere it is single (`benchmarks.speed.forecast` compares times and losses of both). Each precision
-        ends in different weights, so use "32-true" for results that must be reproducible anywhere.
+        Training settings. Defaults: `batch_size=64` (chunks), `learning_rate=5e-3`, `optimizer="adamw"`,
+        `schedule="one_cycle"`, `validation=0.0`, `precision="auto"`. Sequences are held out only if there are 20 or
+        more. The precision "auto" uses mixed bfloat16 for images on processors that support it, which is faster, and
+        single precision otherwise (`benchmarks.speed.forecast` compares times and losses of both). Weights depend on
+        the precision, so use "32-true" for results that must be reproducible on any machine.
     standardize : bool
-        Whether channels are brought to mean 0 and deviation 1 for the network.
+        Whether channels are standardized to mean 0 and standard deviation 1 for the network.
     progress : bool or None
-        Whether to show a progress bar; None does so on a terminal.
+        Whether to show a progress bar; None shows it on a terminal.
     random_state : int, generator or None
-        Repeats a fit, and what is drawn of futures.
+        Seed of the fit and of sampled futures.
 
     Attributes
     ----------
     network_ : SRVPNetwork
         The torch module.
     history_ : History
-        Losses of training, each part of the bound by its name.
+        Training losses, each part of the bound by name.
 
     Examples
     --------
@@ -198,8 +198,8 @@ class SRVP(LatentForecaster):
         return Inference() if self.inference is None else self.inference
 
     def _random_dynamics(self) -> RandomDynamics:
-        given: RandomDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
-        return given
+        dynamics: RandomDynamics = type(self).dynamics.check(self.dynamics, "dynamics")
+        return dynamics
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ class SRVP(LatentForecaster):
         if self.observation_std is None or self.observation_std >= MIN_OBSERVATION_STD:
             return ""
         return (
-            f"observation_std={self.observation_std:g} is so small that squares divided by its own are huge, "
+            f"observation_std={self.observation_std:g} is so small that squared errors relative to it are huge, "
             "leave it out; else "
         )
 
@@ -262,18 +262,18 @@ class SRVP(LatentForecaster):
         return Futures(None, self._sample_futures(past, past, request))
 
     def _sample_futures(self, contents: Sequences, dynamics: Sequences, request: ForecastRequest) -> NDArray[Any]:
-        """Samples in rows of cells, (sample, item, frame, cell), a few items at a time."""
+        """Samples in rows of cells, (sample, item, frame, cell), computed a few items at a time."""
         size, rollout = self._min_past_steps(), self._make_rollout()
         rngs = self._past_generators(dynamics, request)
         shape = request.n_samples, len(dynamics), request.n_frames, self.cells_.n_cells
-        found = np.empty(shape, forecast_dtype(dynamics))
+        samples = np.empty(shape, forecast_dtype(dynamics))
         n_items = max(1, BLOCK_NUMBERS // (size * self.cells_.valid_mask.size))
         for start in range(0, len(dynamics), n_items):
             rows = slice(start, start + n_items)
-            moved = self._double_frames(dynamics[rows].crop(-size))
-            looked = moved if contents is dynamics else self._double_frames(contents[rows].crop(-size))
-            rollout.forecast(looked, moved, rngs[rows], request, found[:, rows])
-        return found
+            state_frames = self._double_frames(dynamics[rows].crop(-size))
+            content_frames = state_frames if contents is dynamics else self._double_frames(contents[rows].crop(-size))
+            rollout.forecast(content_frames, state_frames, rngs[rows], request, samples[:, rows])
+        return samples
 
     def _validate_request(self, request: ForecastRequest) -> None:
         super()._validate_request(request)
@@ -304,13 +304,13 @@ class SRVP(LatentForecaster):
         substeps: int | None = None,
         random_state: RandomState = None,
     ) -> Forecast:
-        """Futures with the content of some pasts and the motion of others, one by one.
+        """Forecast with the content of some pasts and the motion of others, pair by pair.
 
-        Both are sequences like the pasts of `predict`, as many of the one as of the other.
+        Both are sequences like the pasts of `predict`, and equally many.
         """
         self._require_fitted()
         if self.n_content == 0:
-            raise ValueError("swap is about the content, and n_content=0 leaves it out: fit with n_content=50, say")
+            raise ValueError("swap needs a content, and n_content=0 leaves it out: fit with n_content=50, for example")
         contents, dynamics = self._validate_swap_pair(content_of, dynamics_of)
         request = self._make_request(dynamics, horizon, n_samples, frames_per_step, substeps, None, random_state)
         with torch_threads():
@@ -321,23 +321,23 @@ class SRVP(LatentForecaster):
 
     @torch_threads()
     def elbo(self, X: Any, *, n_samples: int = 1, random_state: RandomState = None) -> Elbo:
-        """The evidence lower bound of whole sequences, by the mean of `n_samples` draws from the posterior."""
+        """The evidence lower bound of whole sequences, averaged over `n_samples` draws from the posterior."""
         sequences, count = self._validate_min_length(X), check_int(n_samples, "n_samples", 1)
         seed = int(self._resolve_generator(random_state).integers(2**62))
-        rollout, found = self._make_rollout(), []
+        rollout, rows = self._make_rollout(), []
         units = 0.0 if self.uses_sigmoid_ else float(np.log(self._cell_scales()).sum())
         scaler = self._scaler_tensors() if self.uses_sigmoid_ else None
         for i in range(len(sequences)):
             x = self._double_frames(sequences[i : i + 1])
             codes, content = rollout.encode_frames(x)
-            # a generator of its own: threads share torch's, and what the caller draws is not moved
+            # a separate generator: torch's global one is shared by threads and with the caller
             generator = torch.Generator().manual_seed(seed ^ window_checksum(x[0].numpy()))
-            known = self._valid_mask(), scaler, 1.0, generator
+            bound_arguments = self._valid_mask(), scaler, 1.0, generator
             with torch.no_grad():
-                draws = [compute_bound(rollout.network, x, codes, content, *known)[0] for _ in range(count)]
+                draws = [compute_bound(rollout.network, x, codes, content, *bound_arguments)[0] for _ in range(count)]
             parts = [torch.stack([getattr(draw, name) for draw in draws]).mean() for name in Elbo.__annotations__]
-            found.append([float(part) for part in parts] + [x.shape[1] * units])
-        table = np.array(found)
+            rows.append([float(part) for part in parts] + [x.shape[1] * units])
+        table = np.array(rows)
         return Elbo(
             elbo=table[:, 0] - table[:, 4],
             likelihood=table[:, 1] - table[:, 4],
@@ -351,16 +351,16 @@ class SRVP(LatentForecaster):
 
     @torch_threads()
     def states(self, X: Any) -> Sequences:
-        """The state at every time, as sequences of (n_state,): the means of what is inferred from the frames."""
+        """The posterior mean of the state at every time, as sequences of (n_state,)."""
         sequences, rollout = self._validate_min_length(X), self._make_rollout()
-        found = [rollout.mean_states(codes)[0].numpy() for codes, _ in self._encode_items(sequences, rollout)]
-        return sequences._with_values(np.concatenate(found).astype(np.float32))
+        state_arrays = [rollout.mean_states(codes)[0].numpy() for codes, _ in self._encode_items(sequences, rollout)]
+        return sequences._with_values(np.concatenate(state_arrays).astype(np.float32))
 
     @torch_threads()
     def events(self, X: Any) -> list[NDArray[np.float64]]:
-        """When z was drawn anew in each sequence, in frames since its first, by the means of what is inferred.
+        """The times at which z changes in each sequence, in frames since its first, from posterior means.
 
-        Only with `Experimental(delays=True)`: otherwise it is drawn at every frame.
+        Useful with `Experimental(delays=True)` only; otherwise z changes at every frame.
         """
         sequences, rollout = self._validate_min_length(X), self._make_rollout()
         return [rollout.event_times(codes) for codes, _ in self._encode_items(sequences, rollout)]
@@ -368,29 +368,29 @@ class SRVP(LatentForecaster):
     @torch_threads()
     def encode(self, X: Any) -> NDArray[np.float32]:
         """Content and last state of every sequence, (item, n_content + n_state)."""
-        sequences, rollout, found = self._validate_min_length(X), self._make_rollout(), []
+        sequences, rollout, encodings = self._validate_min_length(X), self._make_rollout(), []
         for codes, content in self._encode_items(sequences, rollout):
             code, parts = rollout.content_over_time(content, codes).code, [rollout.mean_states(codes)[:, -1]]
             if code is not None:
                 parts.insert(0, code if code.ndim == 2 else code[:, -1])
-            found.append(torch.cat(parts, dim=1).numpy())
-        return np.asarray(np.concatenate(found), np.float32)
+            encodings.append(torch.cat(parts, dim=1).numpy())
+        return np.asarray(np.concatenate(encodings), np.float32)
 
     @torch_threads()
     def reconstruct(self, X: Any) -> Sequences:
-        """Every sequence again, drawn from its content and the states that are inferred from its frames."""
-        sequences, rollout, found = self._validate_min_length(X), self._make_rollout(), []
+        """Reconstruct every sequence from its content and the posterior means of its states."""
+        sequences, rollout, frames = self._validate_min_length(X), self._make_rollout(), []
         for codes, content in self._encode_items(sequences, rollout):
             content, states = rollout.content_over_time(content, codes), rollout.mean_states(codes)
-            found.append(rollout.decode(content, states, forecast_dtype(sequences))[0])
-        return self.cells_.target_frames(sequences)._with_values(self.cells_.to_frames(np.concatenate(found)))
+            frames.append(rollout.decode(content, states, forecast_dtype(sequences))[0])
+        return self.cells_.target_frames(sequences)._with_values(self.cells_.to_frames(np.concatenate(frames)))
 
     @torch_threads()
     def interpolate(self, a: Any, b: Any, steps: int = 8) -> Sequences:
-        """`steps` sequences from a to b: contents, first states and random steps on straight lines between theirs.
+        """Return `steps` sequences from a to b, with contents, first states and random steps interpolated linearly.
 
-        a and b are single sequences of one length, such as `X[0]` or `X[:1]`; the first and the last of what comes
-        are their reconstructions (fig. 4.10 of the thesis).
+        a and b are single sequences of one length, such as `X[0]` or `X[:1]`; the first and last results are their
+        reconstructions (fig. 4.10 of the thesis).
         """
         self._require_fitted()
         count, rollout = check_int(steps, "steps", 2), self._make_rollout()
@@ -419,7 +419,7 @@ class SRVP(LatentForecaster):
         return frames.reshape(len(sequences), -1, *frames.shape[1:])
 
     def _encode_items(self, sequences: Sequences, rollout: SRVPRollout) -> Iterator[tuple[Tensor, Content]]:
-        """Codes and content of one sequence after the other."""
+        """Codes and content of each sequence, one at a time."""
         for i in range(len(sequences)):
             yield rollout.encode_frames(self._double_frames(sequences[i : i + 1]))
 

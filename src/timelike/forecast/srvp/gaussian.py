@@ -1,4 +1,4 @@
-"""Independent normal distributions, their divergences and draws, and standard normal noise."""
+"""Independent normal distributions, their divergences and samples, and standard normal noise."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-_MIN_STD = 1e-8  # deviation
+_MIN_STD = 1e-8  # keeps divergences finite
 
 
 class DiagonalGaussian(NamedTuple):
-    """Independent normal distributions: means and deviations, of one shape."""
+    """Independent normal distributions: means and standard deviations of equal shape."""
 
     mean: Tensor
     scale: Tensor
 
     @classmethod
     def from_parameters(cls, numbers: Tensor) -> DiagonalGaussian:
-        """The first half of the last axis are means, softplus of the second deviations."""
+        """Means from the first half of the last axis, standard deviations from the softplus of the second."""
         mean, raw = numbers.chunk(2, dim=-1)
         return cls(mean, F.softplus(raw) + _MIN_STD)
 
     def sample(self, noise: Tensor) -> Tensor:
-        """A draw with standard normal noise, through which gradients pass."""
+        """A reparameterized sample, from standard normal noise."""
         return self.mean + self.scale * noise
 
     def kl_divergence(self, prior: DiagonalGaussian) -> Tensor:

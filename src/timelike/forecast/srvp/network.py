@@ -1,4 +1,4 @@
-"""SRVPNetwork: frames to a content and a state, random steps of the state, and frames of both (thesis, chapter 4)."""
+"""SRVPNetwork: inference of content and state, random steps of the state, and a decoder (thesis, chapter 4)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..dynamics import RandomDynamics, can_unroll, unroll_states
 from .experimental import ContentDrift, DelayNetwork, Experimental
 from .gaussian import DiagonalGaussian
 
-MIN_OBSERVATION_STD = 1e-3  # that is learned: of what can be drawn without error the likelihood has no greatest value
-# the deviation of observations that is learned: at 1 the states would have nothing to explain
+MIN_OBSERVATION_STD = 1e-3  # minimum if learned: the likelihood of perfectly decoded data is unbounded
+# initial value if learned: at 1 the states would have nothing to explain
 _INITIAL_OBSERVATION_STD = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inference:
-    """How `SRVP` infers a content and states from the codes of frames.
+    """The inference of content and states from frame codes in `SRVP`.
 
     Parameters
     ----------
@@ -34,9 +34,10 @@ class Inference:
     hidden : int
         Units of the LSTM that infers z, and of the layers that infer the first state and the content.
     shortcut : bool
-        Whether the layers that infer the first state have a linear map beside them, which is not in the thesis.
+        Whether a linear shortcut is added to the layers that infer the first state, which is not in the thesis.
     n_content_frames : int
-        How many frames the content is made of, drawn from the chunk in training, the last of the past afterwards.
+        Number of frames that determine the content: random frames of the chunk in training, the last ones of the past
+        in forecasts.
     """
 
     n_code: int = 64
@@ -54,7 +55,7 @@ class Inference:
         )
 
     def scale_widths(self, factor: float) -> Self:
-        """With so many times as many units."""
+        """A copy with the number of units multiplied by `factor`."""
         return replace(self, hidden=scale_size(self.hidden, factor))
 
 
@@ -63,30 +64,30 @@ class SRVPNetwork(nn.Module):
 
     y_1 ~ N(0, I), z_{t+1} ~ N(μ(y_t), σ(y_t)), y_{t+Δ} = y_t + Δ f(y_t, z_{⌊t⌋+1}), x_t ~ N(g(y_t, w), ν), eq. 4.1–4.4.
     Frames are encoded one by one; y_1 is inferred from the first `conditioning` codes, z_t by an LSTM over the codes up
-    to t, and w is a function of the sum of some codes, whatever their order.
+    to t, and w is a permutation-invariant function of some codes.
 
     Parameters
     ----------
     frame : int or sequence of int
         The shape of a frame.
     conditioning : int
-        Frames that the first state is inferred from.
+        Number of frames from which the first state is inferred.
     n_state, n_random, n_content : int
-        Sizes of y, z and w; 0 leaves z or w out.
+        Sizes of y, z and w; 0 omits z or w.
     inference : Inference or None
-        Sizes of what infers states and content; None has those of the thesis.
+        Sizes of the inference networks; None uses those of the thesis.
     codec : Codec or None
         Builds encoder and decoder; None is `codecs.MLP(hidden=256)`.
     dynamics : RandomDynamics or None
-        Builds what moves the state; None is that of the thesis, `RandomDynamics(hidden=512, gain=1.41)`.
+        Builds the dynamics of the state; None is that of the thesis, `RandomDynamics(hidden=512, gain=1.41)`.
     experimental : Experimental or None
-        Whether steps have delays, and by how much the content drifts.
+        Enables delays of steps and drift of the content.
     max_delay : float
         The longest delay, in frames.
     use_sigmoid : bool
-        Whether frames are squashed to (0, 1).
+        Whether a sigmoid maps frames to (0, 1).
     observation_std : float or None
-        √ν; None is learned.
+        √ν; None learns it.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class SRVPNetwork(nn.Module):
         self.content_drift: ContentDrift | None = None
         if experimental is not None and experimental.delays:
             self.delays = DelayNetwork(n_state, n_random, hidden, dynamics.hidden, max_delay)
-            self.random_head = None  # q knows the state too, and is in the delays
+            self.random_head = None  # with delays q also depends on the state, see `DelayNetwork`
         if experimental is not None and experimental.drift:
             self.content_drift = ContentDrift(n_code, n_content, hidden, experimental.drift)
         self.min_std = MIN_OBSERVATION_STD if observation_std is None else 0.0
@@ -139,16 +140,16 @@ class SRVPNetwork(nn.Module):
     # --- inference ---------------------------------------------------------------------------------------------------
 
     def encode_frames(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Codes (batch, time, size) of all frames at once, and what stages saw (batch × time, …)."""
-        rows, seen = x.flatten(0, 1), []
+        """Codes (batch, time, size) of all frames, and the feature maps of the stages (batch × time, …)."""
+        rows, stage_maps = x.flatten(0, 1), []
         if self.takes_images:
-            codes, seen = self.encoder(rows.contiguous(memory_format=torch.channels_last))
+            codes, stage_maps = self.encoder(rows.contiguous(memory_format=torch.channels_last))
         else:
             codes = self.encoder(rows)
-        return codes.reshape(*x.shape[:2], -1), seen
+        return codes.reshape(*x.shape[:2], -1), stage_maps
 
     def encode_content(self, codes: Tensor, chosen: Tensor, seen: list[Tensor], skip: Tensor) -> Content:
-        """The content of the chosen frames (batch, k), in any order, with the skips of one frame each (batch,)."""
+        """The content of the chosen frames (batch, k), with the skips of one frame per item (batch,)."""
         if self.content_frame_layer is None or self.content_layer is None:
             return Content(None, [])
         rows = torch.arange(len(codes), device=codes.device)
@@ -158,58 +159,58 @@ class SRVPNetwork(nn.Module):
         return Content(code, [stage[at] for stage in seen] if self.skips else [])
 
     def first_state_posterior(self, codes: Tensor) -> DiagonalGaussian:
-        """The first state, given codes of which the first `conditioning` are looked at."""
+        """The posterior of the first state, given the first `conditioning` codes."""
         return DiagonalGaussian.from_parameters(self.state_head(codes[:, : self.conditioning].flatten(1)))
 
     def random_posterior(self, codes: Tensor) -> DiagonalGaussian | None:
-        """What is random in every step but the first, given all frames up to it: (batch, time − 1, size)."""
+        """The posterior of z at every frame but the first, given all frames up to it: (batch, time − 1, size)."""
         if self.lstm is None or self.random_head is None:
             return None
         return DiagonalGaussian.from_parameters(self.random_head(self.lstm(codes)[0][:, 1:]))
 
     def lstm_states(self, codes: Tensor) -> Tensor | None:
-        """What the LSTM has heard up to every frame (batch, time, size), where steps have delays."""
+        """The LSTM states at every frame (batch, time, size), or None without delays."""
         if self.delays is None or self.lstm is None:
             return None
-        heard: Tensor = self.lstm(codes)[0]
-        return heard
+        states: Tensor = self.lstm(codes)[0]
+        return states
 
     def random_prior(self, y: Tensor) -> DiagonalGaussian | None:
-        """What is random in the step after a state."""
+        """The prior of z in the step after a state."""
         return None if self.prior is None else DiagonalGaussian.from_parameters(self.prior(y))
 
     # --- generation --------------------------------------------------------------------------------------------------
 
     def advance_step(self, y: Tensor, z: Tensor | None, parts: int, frames: int = 1) -> tuple[list[Tensor], Tensor]:
-        """The states at `frames` places of a step, moved in `parts`, and the sum of norms of the moves (batch,)."""
-        found, length = [], y.new_zeros(len(y))
+        """The states at `frames` times of a step of `parts` substeps, and the path length (batch,)."""
+        states, length = [], y.new_zeros(len(y))
         for part in range(parts):
             before, y = y, self._advance_substep(y, z, parts)
             length = length + (y - before).norm(dim=1)
             if (part + 1) % (parts // frames) == 0:
-                found.append(y)
-        return found, length
+                states.append(y)
+        return states, length
 
     def advance_steps(self, y: Tensor, z: Tensor | None, n_steps: int) -> Tensor:
-        """The states after every part of steps with given z (batch, step, size): (batch, step × substeps, size)."""
+        """The states after every substep, given z (batch, step, size): (batch, step × substeps, size)."""
         if n_steps and self.motion == "residual" and can_unroll([self.dynamics], y):
             spans, parts = y.new_ones(len(y), n_steps), self.substeps
             return unroll_states([self.dynamics], y, spans, z, parts, 1, parts)
-        found: list[Tensor] = []
+        states: list[Tensor] = []
         for step in range(n_steps):
             inner = self.advance_step(y, None if z is None else z[:, step], self.substeps, self.substeps)[0]
-            found, y = found + inner, inner[-1]
-        return torch.stack(found, dim=1) if found else y[:, None][:, :0]
+            states, y = states + inner, inner[-1]
+        return torch.stack(states, dim=1) if states else y[:, None][:, :0]
 
     def _advance_substep(self, y: Tensor, z: Tensor | None, parts: int) -> Tensor:
         if self.motion == "gru":
-            moved: Tensor = self.dynamics(y.new_zeros(len(y), 1) if z is None else z, y)
-            return moved
+            next_state: Tensor = self.dynamics(y.new_zeros(len(y), 1) if z is None else z, y)
+            return next_state
         update: Tensor = self.dynamics(y if z is None else torch.cat([y, z], dim=1))
         return update if self.motion == "perceptron" else y + update / parts
 
     def decode(self, content: Content, states: Tensor) -> Tensor:
-        """Frames (batch, time, *frame) of states (batch, time, size); a content that drifts is of that shape too."""
+        """Frames (batch, time, *frame) of states (batch, time, size); a drifting content has that shape too."""
         n_items, n_times = states.shape[:2]
         rows = states.flatten(0, 1)
         if content.code is not None:
@@ -222,11 +223,11 @@ class SRVPNetwork(nn.Module):
         else:
             frames = self.decoder(rows)
         if self.use_sigmoid:
-            # the last numbers of a loop are computed one by one, and in single precision rounded in another way
+            # vectorized and scalar sigmoids round differently in single precision, which would depend on the batch
             frames = torch.sigmoid(frames if torch.is_grad_enabled() else frames.double())
         return frames.reshape(n_items, n_times, *self.frame)
 
     @property
     def observation_std(self) -> Tensor:
-        """The deviation of a frame from what is drawn, √ν."""
+        """The standard deviation of a frame around its decoded mean, √ν."""
         return self.min_std + self.log_std.exp()

@@ -19,7 +19,7 @@ _THESIS: dict[str, Any] = {
 
 
 def _training(batch_size: int, level: int, falling: int) -> dict[str, Any]:
-    """So many steps at the full learning rate, and so many more in which it falls to 0."""
+    """`level` steps at the full learning rate, then `falling` steps in which it decreases to 0."""
     schedule = LinearDecay(share=falling / (level + falling))
     trainer = Trainer(batch_size=batch_size, learning_rate=3e-4, betas=(0.9, 0.999), schedule=schedule)
     return {"max_steps": level + falling, "trainer": trainer}

@@ -1,4 +1,4 @@
-"""SRVPRollout: a fitted SRVP network that infers contents and states, draws futures and decodes frames."""
+"""SRVPRollout: a fitted SRVP network that infers contents and states, samples futures and decodes frames."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..codecs.convolutions import ConvDecoder
 from .gaussian import DiagonalGaussian
 from .network import SRVPNetwork
 
-BLOCK_NUMBERS = 1 << 22  # of a piece that is drawn at once
+BLOCK_NUMBERS = 1 << 22  # numbers decoded at once
 
 
 class InferredPast(NamedTuple):
-    """What is inferred from the last frames of pasts, before anything is drawn."""
+    """The quantities inferred from the last frames of pasts, before sampling."""
 
     content: Content
     first: DiagonalGaussian
@@ -30,11 +30,11 @@ class InferredPast(NamedTuple):
 
 
 class SRVPRollout(NamedTuple):
-    """Everything that `SRVP` needs of its fitted network.
+    """The operations of a fitted `SRVP` network.
 
-    `network` is in double precision, `single` the same in single precision. `n_content_frames` is how many frames a
-    content is made of, `n_numbers` the size of a frame, masked cells included. `to_rows` turns decoded frames into rows
-    of cells in the units of the data, in a dtype.
+    `network` is in double precision, `single` the same in single precision. `n_content_frames` is the number of frames
+    that determine the content, `n_numbers` the size of a frame, including masked cells. `to_rows` converts decoded
+    frames to rows of cells in data units, of a given dtype.
     """
 
     network: SRVPNetwork
@@ -46,16 +46,16 @@ class SRVPRollout(NamedTuple):
     # --- inference ---------------------------------------------------------------------------------------------------
 
     def encode_frames(self, x: Tensor) -> tuple[Tensor, Content]:
-        """Codes of all frames, and the content of the last of them; of the first, where it drifts from there."""
+        """Codes of all frames, and the content of the last frames, or of the first frames with drift."""
         network, count = self.network, self.n_content_frames
         with torch.no_grad():
-            codes, seen = network.encode_frames(x)
+            codes, stage_maps = network.encode_frames(x)
             begin = x.shape[1] - count if network.content_drift is None else 0
-            chosen = torch.arange(begin, begin + count).expand(len(x), -1)
-            return codes, network.encode_content(codes, chosen, seen, torch.full((len(x),), x.shape[1] - 1))
+            frame_ids = torch.arange(begin, begin + count).expand(len(x), -1)
+            return codes, network.encode_content(codes, frame_ids, stage_maps, torch.full((len(x),), x.shape[1] - 1))
 
     def content_over_time(self, content: Content, codes: Tensor) -> Content:
-        """The content of every frame where it drifts, by the means of what is inferred; otherwise as it is."""
+        """With drift, the content of every frame, from posterior means; otherwise the content itself."""
         drift = self.network.content_drift
         if drift is None:
             return content
@@ -63,19 +63,19 @@ class SRVPRollout(NamedTuple):
             return drift.content_path(content, drift.posterior(codes).mean)
 
     def mean_states(self, codes: Tensor) -> Tensor:
-        """States at all frames, by the means of what is inferred."""
+        """States at all frames, from posterior means."""
         network = self.network
         with torch.no_grad():
             y, random = network.first_state_posterior(codes).mean, network.random_posterior(codes)
             z = None if random is None else random.mean
             return self._advance_states(y, z, network.lstm_states(codes), codes.shape[1])
 
-    def _advance_states(self, y: Tensor, z: Tensor | None, heard: Tensor | None, n_frames: int) -> Tensor:
-        """States from the first on, at the step of training: with given random steps, or by what the LSTM heard."""
+    def _advance_states(self, y: Tensor, z: Tensor | None, lstm_states: Tensor | None, n_frames: int) -> Tensor:
+        """States from the first, with the substeps of training: from given z, or from LSTM states with delays."""
         network = self.network
-        if network.delays is not None and heard is not None:
-            times = torch.arange(heard.shape[1], dtype=y.dtype)
-            return network.delays.sample_path(network, y, heard, times, None).states
+        if network.delays is not None and lstm_states is not None:
+            times = torch.arange(lstm_states.shape[1], dtype=y.dtype)
+            return network.delays.sample_path(network, y, lstm_states, times, None).states
         states = [y]
         for step in range(n_frames - 1):
             y = network.advance_step(y, None if z is None else z[:, step], network.substeps)[0][-1]
@@ -83,81 +83,83 @@ class SRVPRollout(NamedTuple):
         return torch.stack(states, dim=1)
 
     def event_times(self, codes: Tensor) -> NDArray[np.float64]:
-        """When z is drawn in one sequence, by means: at the end of every delay, or at every frame."""
+        """The times at which z changes in one sequence, from posterior means: after each delay, or at every frame."""
         network = self.network
         with torch.no_grad():
-            heard = network.lstm_states(codes)
-            if network.delays is None or heard is None:
+            lstm_states = network.lstm_states(codes)
+            if network.delays is None or lstm_states is None:
                 return np.arange(codes.shape[1] - 1 if network.n_random else 0, dtype=np.float64)
-            times = torch.arange(heard.shape[1], dtype=heard.dtype)
-            path = network.delays.sample_path(network, network.first_state_posterior(codes).mean, heard, times, None)
+            times = torch.arange(lstm_states.shape[1], dtype=lstm_states.dtype)
+            path = network.delays.sample_path(
+                network, network.first_state_posterior(codes).mean, lstm_states, times, None
+            )
         return np.asarray(path.starts[0].numpy(), np.float64)
 
     def interpolate(self, ends: list[Tensor], count: int) -> tuple[Content, Tensor]:
-        """Contents and states of `count` sequences from one to another, given the frames of both.
+        """Contents and states of `count` sequences between two others, given the frames of both.
 
-        Contents, first states, and what is random or was heard lie on the lines between the two.
+        Contents, first states, z and LSTM states are interpolated linearly.
         """
-        network, share = self.network, torch.linspace(0, 1, count, dtype=torch.float64)
+        network, fractions = self.network, torch.linspace(0, 1, count, dtype=torch.float64)
         with torch.no_grad():
             sides = [self.encode_frames(x) for x in ends]
             codes = [side[0] for side in sides]
             one, other = (self.content_over_time(content, code) for code, content in sides)
             content = Content(
-                _interpolate(one.code, other.code, share),
-                [_interpolate(a, b, share) for a, b in zip(one.skips, other.skips, strict=True)],
+                _interpolate(one.code, other.code, fractions),
+                [_interpolate(a, b, fractions) for a, b in zip(one.skips, other.skips, strict=True)],
             )
             first, last = (network.first_state_posterior(side).mean for side in codes)
-            heard, heard_last = (network.lstm_states(side) for side in codes)
+            lstm, lstm_last = (network.lstm_states(side) for side in codes)
             random, random_last = (network.random_posterior(side) for side in codes)
             z = None
             if random is not None and random_last is not None:
-                z = _interpolate(random.mean, random_last.mean, share)
-            y, heard = _interpolate(first, last, share), _interpolate(heard, heard_last, share)
-            return content, self._advance_states(y, z, heard, codes[0].shape[1])
+                z = _interpolate(random.mean, random_last.mean, fractions)
+            y, lstm = _interpolate(first, last, fractions), _interpolate(lstm, lstm_last, fractions)
+            return content, self._advance_states(y, z, lstm, codes[0].shape[1])
 
     # --- decoding ----------------------------------------------------------------------------------------------------
 
     def decode(self, content: Content, states: Tensor, dtype: Any) -> NDArray[Any]:
-        """Frames in rows of cells, (row, time, cell), in a dtype, some times at once.
+        """Decode states to rows of cells, (row, time, cell), of the given dtype, a few times at a time.
 
-        Convolutions draw in single precision what is to be given in it: half of the time, and independent of the batch,
-        as `ConvDecoder` has equally many pictures at once. What comes before and adds up over time stays in double.
+        Convolutions run in single precision if that is the output dtype: this halves the time and stays independent of
+        the batch, because `ConvDecoder` uses blocks of one size. States, whose errors accumulate, stay in double.
         """
         network = self.network
         if isinstance(network.decoder, ConvDecoder) and dtype == np.float32:
             network = self.single
             content, states = content.to(torch.float32), states.float()
         size = max(1, BLOCK_NUMBERS // (len(states) * self.n_numbers))
-        found = []
+        blocks = []
         with torch.no_grad():
             for start in range(0, states.shape[1], size):
                 frames = network.decode(_slice_content(content, start, start + size), states[:, start : start + size])
                 if not bool(torch.isfinite(frames).all()):
                     raise ArithmeticError(
                         f"a forecast is not finite before step {start + size}: the learned steps have blown up there; "
-                        "ask for a shorter horizon, or train for longer or on longer chunks"
+                        "use a shorter horizon, or train for longer or on longer chunks"
                     )
-                found.append(self.to_rows(frames.numpy(), dtype))
-        return np.concatenate(found, axis=1)
+                blocks.append(self.to_rows(frames.numpy(), dtype))
+        return np.concatenate(blocks, axis=1)
 
     # --- forecasting -------------------------------------------------------------------------------------------------
 
     def forecast(
         self,
-        looked: Tensor,
-        moved: Tensor,
+        content_frames: Tensor,
+        state_frames: Tensor,
         rngs: list[np.random.Generator],
         request: ForecastRequest,
-        found: NDArray[Any],
+        out: NDArray[Any],
     ) -> None:
-        """Samples of a few items into `found` (sample, item, frame, cell): what is encoded serves all of an item.
+        """Write samples of a few items to `out` (sample, item, frame, cell), with one encoding per item.
 
-        `looked` has the frames of the content, `moved` those of the states, (item, time, *frame) each; `rngs` draw for
-        each item.
+        `content_frames` and `state_frames`, (item, time, *frame) each, determine content and states; `rngs` holds one
+        generator per item.
         """
-        network, n_items = self.network, found.shape[1]
-        inferred, past = self._infer_past(looked, moved), network.conditioning - 1
+        network, n_items = self.network, out.shape[1]
+        inferred, past = self._infer_past(content_frames, state_frames), network.conditioning - 1
         at_once = max(1, BLOCK_NUMBERS // (n_items * request.n_frames * self.n_numbers))
         steps = past + request.horizon
         events = steps if network.delays is None else network.delays.max_events(steps)
@@ -171,16 +173,16 @@ class SRVPRollout(NamedTuple):
             if inferred.drift_posterior is not None:
                 walk = slow.reshape(len(first), steps, -1)
                 content = sample_content_drift(network, content, inferred.drift_posterior, walk, request)
-            frames = self.decode(content, states, found.dtype)
-            found[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
+            frames = self.decode(content, states, out.dtype)
+            out[begin : begin + count] = frames.reshape(count, n_items, request.n_frames, -1)
 
-    def _infer_past(self, looked: Tensor, moved: Tensor) -> InferredPast:
+    def _infer_past(self, content_frames: Tensor, state_frames: Tensor) -> InferredPast:
         network = self.network
-        codes, content = self.encode_frames(looked)
+        codes, content = self.encode_frames(content_frames)
         with torch.no_grad():
             drift = None if network.content_drift is None else network.content_drift.posterior(codes)
-            if moved is not looked:
-                codes = network.encode_frames(moved)[0]
+            if state_frames is not content_frames:
+                codes = network.encode_frames(state_frames)[0]
             return InferredPast(
                 content,
                 network.first_state_posterior(codes),
@@ -192,7 +194,7 @@ class SRVPRollout(NamedTuple):
     def _sample_states(
         self, inferred: InferredPast, first: Tensor, later: Tensor | None, request: ForecastRequest
     ) -> Tensor:
-        """States (sample × item, frame, size): through the past at the step of training, then by the prior."""
+        """States (sample × item, frame, size): through the past with the substeps of training, then from the prior."""
         network, count = self.network, len(first) // len(inferred.first.mean)
         past, parts = network.conditioning - 1, request.substeps or network.substeps
         with torch.no_grad():
@@ -218,7 +220,7 @@ class SRVPRollout(NamedTuple):
 
 
 def repeat_content(content: Content, count: int) -> Content:
-    """A content (batch, …) for `count` samples, (sample × batch, …)."""
+    """Repeat a content (batch, …) for `count` samples, (sample × batch, …)."""
     code = None if content.code is None else content.code.repeat(count, 1)
     return Content(code, [one.repeat(count, 1, 1, 1) for one in content.skips])
 
@@ -226,26 +228,26 @@ def repeat_content(content: Content, count: int) -> Content:
 def sample_content_drift(
     network: SRVPNetwork, content: Content, drift: DiagonalGaussian, noise: Tensor, request: ForecastRequest
 ) -> Content:
-    """Contents of the frames ahead, for samples: through the past as inferred, then by the prior.
+    """Sampled contents of the future frames: through the past as inferred, then from the prior.
 
-    `content` (sample × item, size) is that of the first frame, `noise` (sample × item, step, size) of all steps.
+    `content` (sample × item, size) is that of the first frame, `noise` (sample × item, step, size) that of all steps.
     """
     assert network.content_drift is not None
     past = drift.mean.shape[1]
     count = len(noise) // len(drift.mean)
-    seen = DiagonalGaussian(*(part.repeat(count, 1, 1) for part in drift)).sample(noise[:, :past])
-    path = network.content_drift.content_path(content, seen)
+    past_drift = DiagonalGaussian(*(part.repeat(count, 1, 1) for part in drift)).sample(noise[:, :past])
+    path = network.content_drift.content_path(content, past_drift)
     return network.content_drift.extend_path(path, noise[:, past:], request.frames_per_step)
 
 
 def sample_delayed_states(
-    network: SRVPNetwork, y: Tensor, heard: Tensor, noise: Tensor, request: ForecastRequest
+    network: SRVPNetwork, y: Tensor, lstm_states: Tensor, noise: Tensor, request: ForecastRequest
 ) -> Tensor:
-    """States of the frames ahead (sample × item, frame, size): z is inferred while frames are known, then drawn."""
+    """States of the future frames (sample × item, frame, size): z is inferred in the past, then sampled."""
     assert network.delays is not None
-    count, past = len(y) // len(heard), heard.shape[1] - 1
+    count, past = len(y) // len(lstm_states), lstm_states.shape[1] - 1
     times = past + torch.arange(1, request.n_frames + 1, dtype=y.dtype) / request.frames_per_step
-    return network.delays.sample_path(network, y, heard.repeat(count, 1, 1), times, noise).states
+    return network.delays.sample_path(network, y, lstm_states.repeat(count, 1, 1), times, noise).states
 
 
 def _slice_content(content: Content, begin: int, end: int) -> Content:
@@ -258,22 +260,22 @@ def _slice_content(content: Content, begin: int, end: int) -> Content:
 def _sample_noise(draws: list[np.random.Generator], count: int, sizes: list[int]) -> tuple[Tensor, ...]:
     """Noise of `count` samples of each item, (sample × item, size) for each size.
 
-    Every sample has generators of its own, one for each size: neither how many are drawn at once nor a longer horizon
-    changes what was drawn before.
+    Every sample has one generator per size, so that neither the block size nor a longer horizon changes earlier
+    noise.
     """
     seeds = np.stack([draw.integers(2**63, size=count) for draw in draws], axis=1).ravel()
-    found = [np.empty((len(seeds), size)) for size in sizes]
+    noise_arrays = [np.empty((len(seeds), size)) for size in sizes]
     for row, seed in enumerate(seeds):
-        for kind, noise in enumerate(found):
+        for kind, noise in enumerate(noise_arrays):
             if noise.shape[1]:
                 bits = np.random.Philox(key=np.array([seed, kind], np.uint64))
                 np.random.Generator(bits).standard_normal(out=noise[row])
-    return tuple(torch.from_numpy(noise) for noise in found)
+    return tuple(torch.from_numpy(noise) for noise in noise_arrays)
 
 
-def _interpolate(one: Any, other: Any, share: Tensor) -> Any:
-    """Tensors on the line between two, a row for each share; None where there are none."""
+def _interpolate(one: Any, other: Any, fractions: Tensor) -> Any:
+    """Linear interpolation between two tensors, one row per fraction; None if either is None."""
     if one is None or other is None:
         return None
-    weight = share.reshape(-1, *[1] * (one.ndim - 1))
+    weight = fractions.reshape(-1, *[1] * (one.ndim - 1))
     return one * (1 - weight) + other * weight
