@@ -205,12 +205,12 @@ class LearnedMetric(Trained, FittedMetric):
         with torch_threads(threads):
             return feature_batches(double_precision_copy(self.network_), self._standardize(sequences))
 
-    def _select_items(self, known: list[FeatureBatch], items: NDArray[np.int64] | slice) -> list[FeatureBatch]:
-        return select_features(known, np.arange(items.start, items.stop) if isinstance(items, slice) else items)
+    def _select_items(self, batches: list[FeatureBatch], items: NDArray[np.int64] | slice) -> list[FeatureBatch]:
+        return select_features(batches, np.arange(items.start, items.stop) if isinstance(items, slice) else items)
 
-    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+    def _compare_precomputed(self, queries: Any, references: Any, out: NDArray[Any], threads: int) -> None:
         with torch_threads(threads):
-            compare_batches(self.network_, asked, known, out)
+            compare_batches(self.network_, queries, references, out)
 
     def _fill_matrix(
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback

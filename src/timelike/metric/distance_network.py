@@ -154,8 +154,8 @@ class AlignmentNetwork(DistanceNetwork):
 
     def plan(self, x: Features, y: Features) -> Tensor:
         """The alignment T (item, n, m), whose entries sum to 1."""
-        found = self.align_pairs(x, y)[1]
-        return found / found.sum((1, 2), keepdim=True)
+        alignments = self.align_pairs(x, y)[1]
+        return alignments / alignments.sum((1, 2), keepdim=True)
 
     def pool_frames(self, x: Features) -> Tensor:
         """The mean of the frames of each sequence after h, (item, output): the vector of a linear probe (TAP, A.9)."""
@@ -185,24 +185,24 @@ def feature_batches(
 ) -> list[FeatureBatch]:
     """The sequences, sorted by length and cut so that there is little padding: their features, rounded."""
     like = next(network.parameters(), torch.empty(0))
-    found = []
+    batches = []
     for ids in similar_length_batches(sequences.lengths, _BATCH_STEPS):
         values, own = sequences[ids].to_tensor()
-        made = network.features(values.to(like.device, like.dtype), own)
-        found.append(FeatureBatch(ids, replace(made, values=made.values.to(dtype))))
-    return found
+        features = network.features(values.to(like.device, like.dtype), own)
+        batches.append(FeatureBatch(ids, replace(features, values=features.values.to(dtype))))
+    return batches
 
 
-def select_features(known: list[FeatureBatch], wanted: NDArray[np.int64]) -> list[FeatureBatch]:
+def select_features(batches: list[FeatureBatch], wanted: NDArray[np.int64]) -> list[FeatureBatch]:
     """Those of the known features whose positions are wanted, with their place among the wanted as their position."""
     order = np.argsort(wanted)
-    found = []
-    for part in known:
+    selected = []
+    for part in batches:
         place = np.searchsorted(wanted, part.ids, sorter=order).clip(max=len(wanted) - 1)
         own = np.flatnonzero(wanted[order[place]] == part.ids)
         if len(own):
-            found.append(FeatureBatch(order[place[own]], part.features.take(torch.from_numpy(own))))
-    return found
+            selected.append(FeatureBatch(order[place[own]], part.features.take(torch.from_numpy(own))))
+    return selected
 
 
 def fill_distances(
@@ -242,12 +242,12 @@ def compare_batches(
     """
     measure, done = measure or network.distance_matrix, 0
     for a, b in _iterate_blocks(network, rows, columns, symmetric):
-        found = to_full_precision(measure(a.features, b.features)).cpu().numpy()
-        out[np.ix_(a.ids, b.ids)] = found
-        done += found.size
+        block = to_full_precision(measure(a.features, b.features)).cpu().numpy()
+        out[np.ix_(a.ids, b.ids)] = block
+        done += block.size
         if symmetric and a.ids[0] != b.ids[0]:
-            out[np.ix_(b.ids, a.ids)] = found.T
-            done += found.size
+            out[np.ix_(b.ids, a.ids)] = block.T
+            done += block.size
         if report is not None:
             report(done, out.size)
 
@@ -308,5 +308,5 @@ def _checkpoint_tile(tile: TileFunction, x: Features, y: Features) -> Tensor:
     def recompute_tile(x_values: Tensor, y_values: Tensor) -> Tensor:
         return tile(replace(x, values=x_values), replace(y, values=y_values))
 
-    found: Tensor = checkpoint(recompute_tile, x.values, y.values, use_reentrant=False)
-    return found
+    distances: Tensor = checkpoint(recompute_tile, x.values, y.values, use_reentrant=False)
+    return distances

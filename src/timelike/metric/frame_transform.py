@@ -135,8 +135,8 @@ class FrameTransform(nn.Module):
         if self.front is not None:
             n_channels = self.front.n_outputs
         check_int(hidden, "hidden", 1)
-        for name, given in (("normalize", normalize), ("transform", transform), ("self_attention", self_attention)):
-            check_bool(given, name)
+        for name, flag in (("normalize", normalize), ("transform", transform), ("self_attention", self_attention)):
+            check_bool(flag, name)
         if n_outputs is not None and not transform and n_outputs != n_channels:
             raise ValueError(f"n_outputs={n_outputs} with transform=False: the frames keep their {n_channels} channels")
         least = 2 if normalize and transform else 1
@@ -157,15 +157,15 @@ class FrameTransform(nn.Module):
         if self.front is not None:
             x, lengths = self.front(x, lengths)
         steps = valid_mask(lengths, x.shape[1], x.device)
-        found = x.masked_fill(~steps[..., None], 0.0)  # a nan in the padding would reach the gradients of the weights
+        frames = x.masked_fill(~steps[..., None], 0.0)  # a nan in the padding would reach the gradients of the weights
         if self.perceptron is not None:
-            found = self.perceptron(found)
+            frames = self.perceptron(frames)
         if self.attention is not None:
-            found = self.attention(found, steps)
+            frames = self.attention(frames, steps)
         if self.normalize:
-            large = found.detach().abs().amax(-1, keepdim=True).clamp(min=1.0)  # whose squares would overflow
-            found = F.normalize(found / large, dim=-1, eps=1e-6)
-        return found.masked_fill(~steps[..., None], 0.0)
+            large = frames.detach().abs().amax(-1, keepdim=True).clamp(min=1.0)  # whose squares would overflow
+            frames = F.normalize(frames / large, dim=-1, eps=1e-6)
+        return frames.masked_fill(~steps[..., None], 0.0)
 
 
 def make_mlp(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
@@ -197,8 +197,8 @@ class SelfAttention(nn.Module):
     def forward(self, x: Tensor, steps: Tensor) -> Tensor:
         """(item, time, feature) and where there are steps (item, time) → (item, time, feature)."""
         x = x + self.scale * sinusoidal_positions(x.shape[1], x.shape[2]).to(x)
-        found = F.scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), steps[:, None, :])
-        normed: Tensor = self.norm(found + x)
+        attended = F.scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), steps[:, None, :])
+        normed: Tensor = self.norm(attended + x)
         return normed
 
 

@@ -63,14 +63,14 @@ def label_signal(sequences: Sequences, codes: NDArray[np.int64]) -> LabelSignal 
 
 def describe_missing_signal(sequences: Sequences, codes: NDArray[np.int64]) -> str | None:
     """A sentence for a warning where labels look like shuffled ones; None where they do not."""
-    found = label_signal(sequences, codes)
-    if found is None or found.p_value <= _LEVEL:
+    signal = label_signal(sequences, codes)
+    if signal is None or signal.p_value <= _LEVEL:
         return None
     return (
         "nothing was held out, and there is no sign that the labels can be predicted from the sequences: leave-one-out "
-        f"ridge regression on simple features is right for {found.accuracy:.0%} (the largest class is "
-        f"{found.majority:.0%}), no better than with shuffled labels (p = {found.p_value:.2g}); what it tells apart it "
-        "may have memorized: check the labels, or compare with tl.compare"
+        f"ridge regression on simple features is right for {signal.accuracy:.0%} (the largest class is "
+        f"{signal.majority:.0%}), no better than with shuffled labels (p = {signal.p_value:.2g}); the network may have "
+        "memorized the training labels: check the labels, or compare with tl.compare"
     )
 
 

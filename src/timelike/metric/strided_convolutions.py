@@ -68,10 +68,10 @@ class StridedConvolutions(nn.Module):
             ahead = layer.taps - 1 if self.causal else layer.taps // 2
             # as many to the right as the last step of the longest needs
             behind = -(-steps.shape[2] // layer.stride) * layer.stride + layer.taps - layer.stride - ahead
-            found = convolution(F.pad(steps, (ahead, behind - steps.shape[2])))
+            outputs = convolution(F.pad(steps, (ahead, behind - steps.shape[2])))
             lengths = (lengths + layer.stride - 1) // layer.stride
-            inside = valid_mask(lengths, found.shape[2], x.device)
-            steps = torch.where(inside[:, None], F.gelu(norm(found, inside)), 0)
+            inside = valid_mask(lengths, outputs.shape[2], x.device)
+            steps = torch.where(inside[:, None], F.gelu(norm(outputs, inside)), 0)
         return steps.transpose(1, 2), lengths
 
 

@@ -181,9 +181,9 @@ class SelfSupervision(Supervision):
     @property
     def augmentation(self) -> Augmentation:
         """What sequences are compared with."""
-        found = _resolve_augmentation(self.augment)
-        assert found is not None
-        return found
+        augmentation = _resolve_augmentation(self.augment)
+        assert augmentation is not None
+        return augmentation
 
 
 SUPERVISIONS: dict[str, Callable[[], Supervision]] = {

@@ -79,8 +79,8 @@ class AlignedFramesNetwork(AlignmentNetwork):
                 f"aligner={aligner!r}: expected a module or one of {', '.join(map(repr, ALIGNERS_BY_NAME))}"
             )
         if not isinstance(aligner, (str, nn.Module, *ALIGNER_LAYERS)):
-            known = ", ".join(kind.__name__ for kind in ALIGNER_LAYERS)
-            raise TypeError(f"aligner={aligner!r}: expected a module, a word, or one of {known}, which have gradients")
+            names = ", ".join(kind.__name__ for kind in ALIGNER_LAYERS)
+            raise TypeError(f"aligner={aligner!r}: expected a module, a word, or one of {names}, which have gradients")
         self.transformation = FrameTransform(
             n_channels,
             hidden=hidden,
@@ -109,8 +109,8 @@ class AlignedFramesNetwork(AlignmentNetwork):
         """The aligner's distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
         if isinstance(self.aligner, DistanceNetwork):
             return self.aligner.pair_distances(x, y)
-        found = self.aligner(x.values, y.values, x.lengths, y.lengths)
-        distances: Tensor = found if isinstance(found, Tensor) else found.cost
+        output = self.aligner(x.values, y.values, x.lengths, y.lengths)
+        distances: Tensor = output if isinstance(output, Tensor) else output.cost
         return distances
 
     def distance_tile(self, x: Features, y: Features) -> Tensor:
@@ -134,13 +134,13 @@ class AlignedFramesNetwork(AlignmentNetwork):
         """
         if isinstance(self.aligner, AlignmentNetwork):
             return self.aligner.align_pairs(x, y)
-        given = x.values, y.values, x.lengths, y.lengths
+        padded_pair = x.values, y.values, x.lengths, y.lengths
         if isinstance(self.aligner, SoftDTW):
-            return self.aligner(*given), self.aligner.alignment(*given)
-        found = self.aligner(*given)
-        if not isinstance(found, TransportOutput):
+            return self.aligner(*padded_pair), self.aligner.alignment(*padded_pair)
+        output = self.aligner(*padded_pair)
+        if not isinstance(output, TransportOutput):
             raise TypeError(f"{type(self.aligner).__name__} gives distances only: it has no alignment to look at")
-        return found.cost, found.plan * x.lengths[:, None, None]
+        return output.cost, output.plan * x.lengths[:, None, None]
 
     def plan(self, x: Features, y: Features) -> Tensor:
         """The alignment (item, n, m), whose entries sum to 1."""
@@ -150,8 +150,8 @@ class AlignedFramesNetwork(AlignmentNetwork):
 def _aligner_layer(aligner: Any) -> nn.Module:
     kind = ALIGNER_LAYERS.get(type(aligner))
     if kind is None:
-        found: nn.Module = aligner
-        return found
+        module: nn.Module = aligner
+        return module
     return kind(**{field.name: getattr(aligner, field.name) for field in fields(aligner) if field.init})
 
 

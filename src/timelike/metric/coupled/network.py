@@ -91,8 +91,8 @@ class CoupledNetwork(DistanceNetwork):
         def uniform(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape).uniform_(-within, within))
 
-        seen = n_channels if self.front is None else self.front.n_outputs
-        self.weight_ih, self.weight_hh = uniform(3 * hidden, seen), uniform(3 * hidden, hidden)
+        n_inputs = n_channels if self.front is None else self.front.n_outputs
+        self.weight_ih, self.weight_hh = uniform(3 * hidden, n_inputs), uniform(3 * hidden, hidden)
         self.bias_ih, self.bias_hh = uniform(3 * hidden), uniform(3 * hidden)
         self.weight_hc = nn.Parameter(0.1 * torch.randn(hidden, hidden))
         self.bias_hc = nn.Parameter(torch.full((hidden,), check_float(coupling_bias, "coupling_bias")))
@@ -143,10 +143,12 @@ class CoupledNetwork(DistanceNetwork):
 
     def training_distances(self, x: Features, y: Features, *, pairs_only: bool = False) -> DistanceOutput:
         """The distances with `coupling_penalty` · the mean gate, so that coupling is used only where it pays."""
-        found = self._roll_out(x, y, rows=pairs_only)
-        gate = found.gates.mean() if len(found.gates) else found.gates.sum()  # a sequence alone is coupled to nothing
+        rollout = self._roll_out(x, y, rows=pairs_only)
+        gate = (
+            rollout.gates.mean() if len(rollout.gates) else rollout.gates.sum()
+        )  # a sequence alone is coupled to nothing
         penalty = self.coupling_penalty * gate if self.penalty_term == "gate" else self.penalty()
-        return DistanceOutput(found.distances, penalty, {"coupling": gate.detach(), **self.logged_values()})
+        return DistanceOutput(rollout.distances, penalty, {"coupling": gate.detach(), **self.logged_values()})
 
     def penalty(self) -> Tensor | float:
         """`coupling_penalty` · ‖W_hc‖ for `penalty_term="norm"`; the mean gate needs pairs (`training_distances`)."""

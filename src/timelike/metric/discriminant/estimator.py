@@ -112,12 +112,12 @@ class Discriminant(ProjectedEncoder):
             codes = self._class_codes(sequences, y)
             basis, along = self._fit_axes(sequences)
             rng = check_random_state(self.random_state)
-            found = (
+            selected = (
                 select_options(along, codes, _OPTION_GRIDS[self.classes], self.n_features, rng)
                 or _DEFAULT_OPTIONS[self.classes]
             )
             centred = basis.shift_origin(class_center(along, codes))
-            self._fit_projections(centred, along, class_scatter(along, codes), found)
+            self._fit_projections(centred, along, class_scatter(along, codes), selected)
         return self
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
@@ -128,16 +128,16 @@ class Discriminant(ProjectedEncoder):
         """
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
-            given, alike = validate_pair_labels(pairs, same, len(sequences))
+            positions, alike = validate_pair_labels(pairs, same, len(sequences))
             self.classes_ = np.empty(0, np.int64)
             basis, along = self._fit_axes(sequences)
-            self._fit_projections(basis, along, pair_scatter(along, given, alike), _DEFAULT_OPTIONS[self.classes])
+            self._fit_projections(basis, along, pair_scatter(along, positions, alike), _DEFAULT_OPTIONS[self.classes])
         return self
 
     def _fit_projections(
-        self, basis: PrincipalBasis, along: Floats, scatter: Scatter, found: DiscriminantOptions
+        self, basis: PrincipalBasis, along: Floats, scatter: Scatter, selected: DiscriminantOptions
     ) -> None:
-        self.share_, self.shrinkage_ = found
+        self.share_, self.shrinkage_ = selected
         if not np.abs(scatter.means).sum() > 0:  # pairs that are not alike differ no more than those that are
             self.share_ = 0.0
         variances = (along**2).mean(axis=0)

@@ -38,12 +38,16 @@ def select_options(
 
     By the area under the ROC curve, the mean over rounds in each of which a third of the classes are held out.
     """
-    every, judged = list(choices), []
+    every, round_scores = list(choices), []
     if len(every) == 1:
         return every[0]
-    for held in _held_out_masks(codes, rng):
-        judged.append(_score_options(coordinates[~held], codes[~held], coordinates[held], codes[held], every, most))
-    return every[int(np.argmax(np.mean(judged, axis=0)))] if judged else None
+    for held_out in _held_out_masks(codes, rng):
+        round_scores.append(
+            _score_options(
+                coordinates[~held_out], codes[~held_out], coordinates[held_out], codes[held_out], every, most
+            )
+        )
+    return every[int(np.argmax(np.mean(round_scores, axis=0)))] if round_scores else None
 
 
 def option_grid(shares: Iterable[float], shrinkages: Iterable[float]) -> list[DiscriminantOptions]:
@@ -68,36 +72,36 @@ def _held_out_masks(codes: NDArray[np.int64], rng: np.random.Generator) -> Itera
 
 
 def _score_options(
-    known: Floats,
+    training: Floats,
     codes: NDArray[np.int64],
-    held: Floats,
+    held_out: Floats,
     held_codes: NDArray[np.int64],
     every: list[DiscriminantOptions],
     most: int,
 ) -> list[float]:
     """The area under the curve of each choice, learned from known classes, in pairs of the others."""
-    keep, ask = (balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
-    along, asked = _project_principal(known[keep], held[ask])
-    kept_codes = np.unique(codes[keep], return_inverse=True)[1]
-    scatter = class_scatter(along, kept_codes)
-    asked = asked - class_center(along, kept_codes)
-    first, second = np.triu_indices(len(ask), 1)
-    same = held_codes[ask][first] == held_codes[ask][second]
+    training_subset, query_subset = (balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
+    along, queries = _project_principal(training[training_subset], held_out[query_subset])
+    training_codes = np.unique(codes[training_subset], return_inverse=True)[1]
+    scatter = class_scatter(along, training_codes)
+    queries = queries - class_center(along, training_codes)
+    first, second = np.triu_indices(len(query_subset), 1)
+    same = held_codes[query_subset][first] == held_codes[query_subset][second]
     variances = (along**2).mean(axis=0)
-    by_class = pdist(normalize_rows(asked @ class_directions(variances, scatter)), "sqeuclidean")
+    by_class = pdist(normalize_rows(queries @ class_directions(variances, scatter)), "sqeuclidean")
     by_all = {}
     for shrinkage in {choice.shrinkage for choice in every}:
         directions = all_directions(variances, scatter, shrinkage, most)
-        by_all[shrinkage] = pdist(normalize_rows(asked[:, : len(directions)] @ directions), "sqeuclidean")
+        by_all[shrinkage] = pdist(normalize_rows(queries[:, : len(directions)] @ directions), "sqeuclidean")
     return [pair_auc(c.share * by_class + (1 - c.share) * by_all[c.shrinkage], same) for c in every]
 
 
-def _project_principal(known: Floats, others: Floats) -> tuple[Floats, Floats]:
+def _project_principal(training: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Both along the principal axes of the known ones: held-out items must not influence them."""
-    mean = known.mean(axis=0)
-    left, sizes, right = np.linalg.svd(known - mean, full_matrices=False)
-    kept = sizes > 1e-5 * sizes[0]
-    return left[:, kept] * sizes[kept], (others - mean) @ right[kept].T
+    mean = training.mean(axis=0)
+    left, sizes, right = np.linalg.svd(training - mean, full_matrices=False)
+    significant = sizes > 1e-5 * sizes[0]
+    return left[:, significant] * sizes[significant], (others - mean) @ right[significant].T
 
 
 def pair_auc(distances: Floats, same: NDArray[np.bool_]) -> float:

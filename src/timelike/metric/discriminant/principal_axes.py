@@ -82,8 +82,8 @@ def _axes_from_covariance(
     if p <= MAX_LANDMARKS:
         axes = np.eye(p)
     else:
-        drawn = vectors[np.sort(rng.permutation(n)[:MAX_LANDMARKS])]
-        axes = _axes_from_gram(whole._replace(mean=drawn.mean(axis=0, dtype=np.float64)), drawn)[0].axes
+        landmarks = vectors[np.sort(rng.permutation(n)[:MAX_LANDMARKS])]
+        axes = _axes_from_gram(whole._replace(mean=landmarks.mean(axis=0, dtype=np.float64)), landmarks)[0].axes
     along = whole._replace(axes=axes).coordinates(vectors)
     turn = _leading_eigenvectors(along.T @ along / n)[1]
     return whole._replace(axes=axes @ turn), along @ turn

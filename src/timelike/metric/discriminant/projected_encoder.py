@@ -22,10 +22,10 @@ _BLOCK_SEQUENCES = (
 
 
 def _check_encoder(value: Any, name: str) -> Encoder | None:
-    given = components.unfreeze(value)
-    if given is not None and not isinstance(given, Encoder):
+    encoder = components.unfreeze(value)
+    if encoder is not None and not isinstance(encoder, Encoder):
         raise TypeError(f"{name}={value!r:.80}: expected an encoder such as timelike.Rocket(), or None")
-    return given
+    return encoder
 
 
 def _default_encoder(word: Any) -> Any:
@@ -60,15 +60,15 @@ class ProjectedEncoder(Encoder):
         return {"encoder": Rocket(n_features=60, random_state=0)}
 
     def _takes_missing(self) -> bool:
-        found = getattr(self, "encoder_", None) or components.unfreeze(_default_encoder(self.encoder))
-        return isinstance(found, Encoder) and found._takes_missing()
+        encoder = getattr(self, "encoder_", None) or components.unfreeze(_default_encoder(self.encoder))
+        return isinstance(encoder, Encoder) and encoder._takes_missing()
 
     def _fit_axes(self, sequences: Sequences) -> tuple[PrincipalBasis, Floats]:
         """Take the encoder as it is, or fit a copy; the axes of its vectors, and the vectors along them."""
-        given = components.unfreeze(self.encoder)
-        if given is None:
-            given = _default_encoder(None).set_params(random_state=self.random_state)
-        self.encoder_ = components.fitted_copy(given, sequences)
+        encoder = components.unfreeze(self.encoder)
+        if encoder is None:
+            encoder = _default_encoder(None).set_params(random_state=self.random_state)
+        self.encoder_ = components.fitted_copy(encoder, sequences)
         self.encoder_._refuse_frame(sequences.frame, "X")
         if len(sequences) < 2:
             raise ValueError("X holds one sequence (n_samples=1): expected at least two, which can differ")
@@ -78,9 +78,9 @@ class ProjectedEncoder(Encoder):
     def _set_projections(self, basis: PrincipalBasis, maps: list[tuple[float, Floats]]) -> None:
         """What answers need, in single precision on disk; parts without a share are left out."""
         self.mean_, self.weight_ = basis.mean, basis.weight
-        kept = [(share, basis.axes[:, : len(some)] @ some) for share, some in maps if share > 0]
-        self.shares_ = [float(share) for share, _ in kept]
-        self.projections_ = [_scale_projection(projection).astype(np.float32) for _, projection in kept]
+        weighted_parts = [(share, basis.axes[:, : len(some)] @ some) for share, some in maps if share > 0]
+        self.shares_ = [float(share) for share, _ in weighted_parts]
+        self.projections_ = [_scale_projection(projection).astype(np.float32) for _, projection in weighted_parts]
         self._derive_attributes()
 
     def _derive_attributes(self) -> None:
@@ -95,11 +95,11 @@ class ProjectedEncoder(Encoder):
     def _project_vectors(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
         """In double precision, then rounded, so that no bit depends on the other items in the batch."""
         centred = vectors.astype(np.float64) - self.mean_
-        found = [
+        parts = [
             np.sqrt(share) * normalize_rows(centred @ some)
             for share, some in zip(self.shares_, self.weighted_projections_, strict=True)
         ]
-        return np.asarray(np.concatenate(found, axis=1), np.float32)
+        return np.asarray(np.concatenate(parts, axis=1), np.float32)
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
         """In single precision: lengths are 1, and products of a few digits less are as good."""

@@ -51,8 +51,8 @@ def class_center(coordinates: Floats, codes: NDArray[np.int64]) -> Floats:
     array([0.5])
     """
     means, counts = class_means(coordinates, codes)
-    found: Floats = np.average(means, axis=0, weights=counts / (counts + _HALF_WEIGHT_MEMBERS))
-    return found
+    center: Floats = np.average(means, axis=0, weights=counts / (counts + _HALF_WEIGHT_MEMBERS))
+    return center
 
 
 def pair_scatter(coordinates: Floats, pairs: NDArray[np.int64], same: NDArray[np.bool_]) -> Scatter:
@@ -60,14 +60,14 @@ def pair_scatter(coordinates: Floats, pairs: NDArray[np.int64], same: NDArray[np
     apart = coordinates[pairs[:, 0]] - coordinates[pairs[:, 1]]
     within, total = (half.T @ half / (2 * len(half)) for half in (apart[same], apart[~same]))
     values, vectors = np.linalg.eigh(total - within)
-    kept = values > 1e-10 * max(values[-1], np.finfo(np.float64).tiny)
-    return Scatter(within, (vectors[:, kept] * np.sqrt(values[kept])).T)
+    positive = values > 1e-10 * max(values[-1], np.finfo(np.float64).tiny)
+    return Scatter(within, (vectors[:, positive] * np.sqrt(values[positive])).T)
 
 
 def whitening_scales(variances: Floats, floor: float) -> Floats:
     """1/√(v_k + floor · mean v), (axis,): axes of small variance are mostly noise, and the floor keeps them small."""
-    found: Floats = 1 / np.sqrt(variances + floor * variances.mean())
-    return found
+    scales: Floats = 1 / np.sqrt(variances + floor * variances.mean())
+    return scales
 
 
 def inverse_square_root(scatter: Floats, shrinkage: float) -> Floats:
@@ -76,15 +76,15 @@ def inverse_square_root(scatter: Floats, shrinkage: float) -> Floats:
     values = np.maximum(values, 0.0)
     if values.mean() <= np.finfo(np.float64).tiny:  # members of a class are all the same
         return np.eye(len(values))
-    found: Floats = vectors / np.sqrt((1 - shrinkage) * values + shrinkage * values.mean())
-    return found
+    root: Floats = vectors / np.sqrt((1 - shrinkage) * values + shrinkage * values.mean())
+    return root
 
 
 def class_directions(variances: Floats, scatter: Scatter) -> Floats:
     """z ↦ M A Aᵀ z, (axis, class): whitened, whitened within classes, then the product with each class's mean."""
     root = _within_class_whitening(variances, scatter.within, CLASS_FLOOR, _WITHIN_SHRINKAGE)
-    found: Floats = root @ (scatter.means @ root).T
-    return found
+    directions: Floats = root @ (scatter.means @ root).T
+    return directions
 
 
 def all_directions(variances: Floats, scatter: Scatter, shrinkage: float, most: int) -> Floats:
@@ -95,11 +95,11 @@ def all_directions(variances: Floats, scatter: Scatter, shrinkage: float, most: 
 def _within_class_whitening(variances: Floats, within: Floats, floor: float, shrinkage: float) -> Floats:
     """A = W R: first as variances say, then as classes do."""
     white = whitening_scales(variances, floor)
-    found: Floats = white[:, None] * inverse_square_root(white[:, None] * within * white, shrinkage)
-    return found
+    whitening: Floats = white[:, None] * inverse_square_root(white[:, None] * within * white, shrinkage)
+    return whitening
 
 
 def normalize_rows(rows: Floats) -> Floats:
     """Each of length 1; one at the very centre stays there."""
-    found: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    return found
+    normalized: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return normalized

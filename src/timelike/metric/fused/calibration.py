@@ -74,5 +74,5 @@ def _fit_logistic(
 
     n = terms.shape[1]
     start = np.concatenate([[np.median(terms.mean(axis=1))], np.full(n, 1 / n)])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None)] + [(0, None)] * n).x
-    return float(found[0]), found[1:]
+    solution = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None)] + [(0, None)] * n).x
+    return float(solution[0]), solution[1:]

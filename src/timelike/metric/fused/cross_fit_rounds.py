@@ -46,8 +46,8 @@ def _class_splits(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, I
         two for _ in range(N_CLASS_ROUNDS) for two in rng.permutation(several)[: len(several) // 2 * 2].reshape(-1, 2)
     ]
     for two in pairs[:N_CLASS_ROUNDS]:
-        held = np.isin(codes, two)
-        yield np.flatnonzero(~held), limit_held_out(np.flatnonzero(held), codes)
+        is_held_out = np.isin(codes, two)
+        yield np.flatnonzero(~is_held_out), limit_held_out(np.flatnonzero(is_held_out), codes)
 
 
 def _member_splits(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids]]:
@@ -58,16 +58,16 @@ def _member_splits(codes: Ids, rng: np.random.Generator) -> Iterator[tuple[Ids, 
             np.arange(len(own)) // 2 + rng.integers(N_MEMBER_ROUNDS)
         ) % N_MEMBER_ROUNDS  # two by two: a pair of each
     for number in range(N_MEMBER_ROUNDS):
-        known, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        left = np.bincount(codes[known]) if len(known) else np.zeros(1, np.int64)
-        counts = np.bincount(codes[held]) if len(held) else np.zeros(1, np.int64)
+        train_positions, held_out = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        left = np.bincount(codes[train_positions]) if len(train_positions) else np.zeros(1, np.int64)
+        counts = np.bincount(codes[held_out]) if len(held_out) else np.zeros(1, np.int64)
         if (left > 0).sum() > 1 and left.max() > 1 and (counts > 0).sum() > 1 and counts.max() > 1:
-            yield known, limit_held_out(held, codes)
+            yield train_positions, limit_held_out(held_out, codes)
 
 
-def limit_held_out(held: Ids, codes: Ids) -> Ids:
+def limit_held_out(positions: Ids, codes: Ids) -> Ids:
     """At most as many of them, in order, as all pairs can be compared between."""
-    return held[balanced_subset(codes[held], _MAX_HELD_OUT)]
+    return positions[balanced_subset(codes[positions], _MAX_HELD_OUT)]
 
 
 def pair_rounds(pairs: Ids, same: NDArray[np.bool_], rng: np.random.Generator) -> list[tuple[Ids, Ids]]:
@@ -79,15 +79,15 @@ def pair_rounds(pairs: Ids, same: NDArray[np.bool_], rng: np.random.Generator) -
     fold = rng.permutation(group.max() + 1)[group] % N_MEMBER_ROUNDS
     first, second = fold[pairs[:, 0]], fold[pairs[:, 1]]
     whole = [((first != k) & (second != k), (first == k) & (second == k)) for k in range(N_MEMBER_ROUNDS)]
-    dealt = rng.permutation(len(pairs)) % N_MEMBER_ROUNDS
-    for rounds in (whole, [(dealt != k, dealt == k) for k in range(N_MEMBER_ROUNDS)]):
-        found = [
-            (np.flatnonzero(known), np.flatnonzero(held))
-            for known, held in rounds
-            if all(some.any() and not some.all() for some in (same[known], same[held]))
+    random_fold = rng.permutation(len(pairs)) % N_MEMBER_ROUNDS
+    for rounds in (whole, [(random_fold != k, random_fold == k) for k in range(N_MEMBER_ROUNDS)]):
+        splits = [
+            (np.flatnonzero(is_training), np.flatnonzero(is_held_out))
+            for is_training, is_held_out in rounds
+            if all(some.any() and not some.all() for some in (same[is_training], same[is_held_out]))
         ]
-        if found:
-            return found
+        if splits:
+            return splits
     return []
 
 

@@ -112,12 +112,15 @@ class Fused(FittedMetric):
                     f"y has {len(np.unique(codes))} classes of at most {np.bincount(codes).max()} members: too few to "
                     "hold pairs out; expected two classes of four members or four of two, or fit the best metric alone"
                 )
-            found = []
-            for known, held, repeats in rounds:
-                made = [_fit_metric(one, sequences[known], labels[known]) for one in self._resolve_metrics()]
-                found += [_held_out_distances(made, sequences[held], codes[held])] * repeats
+            held_out_pairs = []
+            for train_positions, held_out, repeats in rounds:
+                fitted_metrics = [
+                    _fit_metric(one, sequences[train_positions], labels[train_positions])
+                    for one in self._resolve_metrics()
+                ]
+                held_out_pairs += [_held_out_distances(fitted_metrics, sequences[held_out], codes[held_out])] * repeats
             self._set_fitted(
-                fit_fusion_weights(found, int(codes.max()) + 1),
+                fit_fusion_weights(held_out_pairs, int(codes.max()) + 1),
                 [metric_names.fit_metric_copy(one, sequences, labels) for one in self._resolve_metrics()],
             )
         return self
@@ -130,34 +133,39 @@ class Fused(FittedMetric):
         """
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
-            given, alike = validate_pair_labels(pairs, same, len(sequences))
-            found = []
-            for known, held in pair_rounds(given, alike, check_random_state(self.random_state)):
-                made = [
-                    _fit_metric_on_pairs(one, sequences, given[known], alike[known]) for one in self._resolve_metrics()
+            positions, alike = validate_pair_labels(pairs, same, len(sequences))
+            held_out_pairs = []
+            for train_pairs, held_out in pair_rounds(positions, alike, check_random_state(self.random_state)):
+                fitted_metrics = [
+                    _fit_metric_on_pairs(one, sequences, positions[train_pairs], alike[train_pairs])
+                    for one in self._resolve_metrics()
                 ]
-                found.append(_held_out_pair_distances(made, sequences, given[held], alike[held]))
-            if not found:
-                raise ValueError(f"{len(given)} pairs are too few to hold some out: expected several of either kind")
+                held_out_pairs.append(
+                    _held_out_pair_distances(fitted_metrics, sequences, positions[held_out], alike[held_out])
+                )
+            if not held_out_pairs:
+                raise ValueError(
+                    f"{len(positions)} pairs are too few to hold some out: expected several of either kind"
+                )
             self._set_fitted(
-                fit_fusion_weights(found, count_groups(given, alike)),
-                [_fit_metric_on_pairs(one, sequences, given, alike) for one in self._resolve_metrics()],
+                fit_fusion_weights(held_out_pairs, count_groups(positions, alike)),
+                [_fit_metric_on_pairs(one, sequences, positions, alike) for one in self._resolve_metrics()],
             )
         return self
 
     def _resolve_metrics(self) -> list[Metric]:
         return _check_metrics(self.metrics, "metrics")
 
-    def _set_fitted(self, found: FusionWeights, metrics: list[Metric]) -> None:
-        self.scales_, self.weights_, self.offset_ = found
+    def _set_fitted(self, fusion: FusionWeights, metrics: list[Metric]) -> None:
+        self.scales_, self.weights_, self.offset_ = fusion
         self.metrics_ = metrics
         for one in metrics:
             if isinstance(one, Model):
                 one._refuse_frame(self.frame_, "X")
 
     def _takes_missing(self) -> bool:
-        made = getattr(self, "metrics_", None) or (self.metrics if isinstance(self.metrics, list | tuple) else [])
-        return bool(made) and all(getattr(components.unfreeze(one), "_takes_missing", bool)() for one in made)
+        metrics = getattr(self, "metrics_", None) or (self.metrics if isinstance(self.metrics, list | tuple) else [])
+        return bool(metrics) and all(getattr(components.unfreeze(one), "_takes_missing", bool)() for one in metrics)
 
     # --- comparing -----------------------------------------------------------------------------------------------
 
@@ -176,46 +184,46 @@ class Fused(FittedMetric):
         out[...] = total
 
     def _precompute_items(self, sequences: Sequences, threads: int) -> PrecomputedItems:
-        found = [metric._precompute_items(sequences, threads) for metric in self.metrics_]
-        return PrecomputedItems(found, len(sequences), pair_dtype(sequences, sequences))
+        parts = [metric._precompute_items(sequences, threads) for metric in self.metrics_]
+        return PrecomputedItems(parts, len(sequences), pair_dtype(sequences, sequences))
 
-    def _select_items(self, known: PrecomputedItems, items: Ids | slice) -> PrecomputedItems:
-        found = [metric._select_items(one, items) for metric, one in zip(self.metrics_, known.parts, strict=True)]
-        return PrecomputedItems(found, len(np.arange(known.size)[items]), known.dtype)
+    def _select_items(self, precomputed: PrecomputedItems, items: Ids | slice) -> PrecomputedItems:
+        parts = [metric._select_items(one, items) for metric, one in zip(self.metrics_, precomputed.parts, strict=True)]
+        return PrecomputedItems(parts, len(np.arange(precomputed.size)[items]), precomputed.dtype)
 
-    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
+    def _compare_precomputed(self, queries: Any, references: Any, out: NDArray[Any], threads: int) -> None:
         total = np.zeros(out.shape)
         for number in range(len(self.metrics_)):
-            total += self._metric_term(number, asked, known, out.shape, out.dtype, threads)
+            total += self._metric_term(number, queries, references, out.shape, out.dtype, threads)
         out[...] = total
 
     def _metric_term(
         self,
         number: int,
-        asked: PrecomputedItems,
-        known: PrecomputedItems,
+        queries: PrecomputedItems,
+        references: PrecomputedItems,
         shape: tuple[int, ...],
         dtype: Any,
         threads: int,
     ) -> Floats:
         """What one metric adds to distances, from what it knows of both sides."""
         own = np.empty(shape, dtype)
-        self.metrics_[number]._compare_precomputed(asked.parts[number], known.parts[number], own, threads)
+        self.metrics_[number]._compare_precomputed(queries.parts[number], references.parts[number], own, threads)
         return self._log_term(number, own)
 
     def _search_nearest(
-        self, asked: Sequences, known: PrecomputedItems, k: int, threads: int, report: ProgressCallback
+        self, queries: Sequences, references: PrecomputedItems, k: int, threads: int, report: ProgressCallback
     ) -> Matches | None:
         """Vectors are compared with all, and the rest only where what vectors say leaves a chance: exact."""
         cheap = [number for number, one in enumerate(self.metrics_) if isinstance(one, Encoder)]
         if not cheap or len(cheap) == len(self.metrics_):
             return None
-        pieces = (asked[begin : begin + _QUERY_BLOCK] for begin in range(0, len(asked), _QUERY_BLOCK))
-        found = [
-            nearest_by_bounds(self, self._precompute_items(piece, threads), known, k, cheap, threads)
+        pieces = (queries[begin : begin + _QUERY_BLOCK] for begin in range(0, len(queries), _QUERY_BLOCK))
+        matches = [
+            nearest_by_bounds(self, self._precompute_items(piece, threads), references, k, cheap, threads)
             for piece in pieces
         ]
-        return Matches(*map(np.concatenate, zip(*found, strict=True)))
+        return Matches(*map(np.concatenate, zip(*matches, strict=True)))
 
 
 def _class_codes(labels: NDArray[Any]) -> Ids:
@@ -236,8 +244,8 @@ def _fit_metric_on_pairs(metric: Metric, sequences: Sequences, pairs: Ids, same:
     """One that learns from pairs does, in a copy; another that learns does so from the sequences."""
     if not isinstance(metric, Model) or components.is_fitted(metric) or not hasattr(metric, "fit_pairs"):
         return metric_names.fit_metric_copy(metric, sequences)
-    made: Metric = components.unfitted_copy(metric).fit_pairs(sequences, pairs, same)
-    return made
+    fitted_copy: Metric = components.unfitted_copy(metric).fit_pairs(sequences, pairs, same)
+    return fitted_copy
 
 
 def _held_out_distances(metrics: list[Metric], sequences: Sequences, codes: Ids) -> HeldOutPairs:
@@ -258,12 +266,12 @@ def _held_out_pair_distances(
 
 def _pair_distances(metric: Metric, sequences: Sequences, first: Ids, second: Ids) -> NDArray[Any]:
     """The distances of pairs, from what is known of each sequence once."""
-    known, out = metric._precompute_items(sequences, 1), np.empty(len(first), pair_dtype(sequences, sequences))
+    precomputed, out = metric._precompute_items(sequences, 1), np.empty(len(first), pair_dtype(sequences, sequences))
     for begin in np.unique(first):
         own = np.flatnonzero(first == begin)
         row = np.empty((1, len(own)), out.dtype)
         metric._compare_precomputed(
-            metric._select_items(known, np.array([begin])), metric._select_items(known, second[own]), row, 1
+            metric._select_items(precomputed, np.array([begin])), metric._select_items(precomputed, second[own]), row, 1
         )
         out[own] = row[0]
     return out

@@ -43,10 +43,10 @@ class GroundMetric(Trained, FittedMetric):
 
     def _refuse_options(self) -> None:
         super()._refuse_options()
-        given = {} if self.trainer is None else self.trainer.given_fields()
+        trainer_fields = {} if self.trainer is None else self.trainer.given_fields()
         for name in self._unused_trainer_fields:
-            if name in given:
-                raise ValueError(f"trainer.{name}={given[name]!r}: {type(self).__name__} has no use for it")
+            if name in trainer_fields:
+                raise ValueError(f"trainer.{name}={trainer_fields[name]!r}: {type(self).__name__} has no use for it")
 
     def _validate_targets(self, sequences: Sequences, y: Any) -> NDArray[np.int64]:
         """The class of every sequence, as a number."""
@@ -85,8 +85,8 @@ class GroundMetric(Trained, FittedMetric):
 
     def _resolve_aligner(self) -> Aligner:
         """The aligner that the word stands for with which it was fitted."""
-        given = getattr(self, "_fitted_parameters", {}).get("aligner", self.aligner)
-        return _check_aligner(given, "aligner")
+        aligner = getattr(self, "_fitted_parameters", {}).get("aligner", self.aligner)
+        return _check_aligner(aligner, "aligner")
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -106,8 +106,8 @@ class GroundMetric(Trained, FittedMetric):
     def _precompute_items(self, sequences: Sequences, threads: int) -> Sequences:
         return self._transform_frames(sequences, threads)
 
-    def _compare_precomputed(self, asked: Any, known: Any, out: NDArray[Any], threads: int) -> None:
-        self._resolve_aligner()._fill_matrix(asked, known, out, threads, None)
+    def _compare_precomputed(self, queries: Any, references: Any, out: NDArray[Any], threads: int) -> None:
+        self._resolve_aligner()._fill_matrix(queries, references, out, threads, None)
 
     def _fill_matrix(
         self, x: Sequences, y: Sequences | None, out: NDArray[Any], threads: int, report: ProgressCallback

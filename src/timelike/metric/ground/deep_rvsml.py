@@ -114,8 +114,8 @@ class _VirtualRegressionObjective(Objective):
 
     def loss(self, batch: Batch) -> Tensor:
         """Σ_j T_ij ‖f(x_i) − v_j‖², averaged over frames."""
-        found = self.module(batch["x"])
-        squares = batch["total"] * (1 + found.square().sum(-1)) - 2 * (found * batch["targets"]).sum(-1)
+        outputs = self.module(batch["x"])
+        squares = batch["total"] * (1 + outputs.square().sum(-1)) - 2 * (outputs * batch["targets"]).sum(-1)
         mean: Tensor = squares.mean()
         return mean
 

@@ -52,16 +52,16 @@ class VirtualSequences:
         weights = np.zeros_like(self.weights)  # those before stay until all are there
         for begin, end, kind in zip(self.offsets[:-1], self.offsets[1:], self.classes.tolist(), strict=True):
             try:
-                found = aligner.align(mapped[begin:end], self.class_frames(kind))
+                alignment = aligner.align(mapped[begin:end], self.class_frames(kind))
             except ValueError as error:
                 raise ValueError(
                     f"aligner={aligner!r} cannot align a sequence of {end - begin} steps with the virtual one of its "
                     f"class, which has n_virtual_frames={self.size} steps: {error}"
                 ) from None
-            if found.path is None:
-                weights[begin:end] = found.plan
+            if alignment.path is None:
+                weights[begin:end] = alignment.plan
             else:
-                weights[begin:end][tuple(found.path.T)] = 1.0
+                weights[begin:end][tuple(alignment.path.T)] = 1.0
         self.weights = weights
 
     def error(self, mapped: Floats) -> float:
@@ -194,14 +194,14 @@ class _AlternatingObjective(Objective):
         An aligner that minimises something else than the error, as OPW does, may pass its least.
         """
         self.virtual.align(self.frames @ self.projection, self.aligner)
-        found = _solve_regression(self.frames, self.virtual, self.ridge)
-        error = self.virtual.error(self.frames @ found) + self.ridge * float((found**2).sum())
+        projection = _solve_regression(self.frames, self.virtual, self.ridge)
+        error = self.virtual.error(self.frames @ projection) + self.ridge * float((projection**2).sum())
         optimizer_step.step()
-        kept = error <= self.last
-        if kept:
-            self.projection, self.last = found, error
+        is_better = error <= self.last
+        if is_better:
+            self.projection, self.last = projection, error
             self.copy_to(self.module)
-        return {"loss": self.last, "kept": float(kept)}
+        return {"loss": self.last, "kept": float(is_better)}
 
     def state(self) -> dict[str, Any]:
         """The map in double precision, and its error."""

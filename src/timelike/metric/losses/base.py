@@ -39,8 +39,9 @@ class Loss(abc.ABC):
         pairs = make_pairs(distances, labels, gallery_labels, valid=valid)
         if not pairs.distances.numel():
             return pairs.distances.sum()  # 0 on the graph: nothing has no extremes
-        lost = torch.where(pairs.distances.detach().isnan(), torch.nan, 0.0).sum()  # a comparison with nan is False
-        return masked_mean(self.query_losses(pairs), self.valid_queries(pairs)) + lost
+        # passes nan on: comparisons with nan are False, so the loss alone would ignore it
+        nan_or_zero = torch.where(pairs.distances.detach().isnan(), torch.nan, 0.0).sum()
+        return masked_mean(self.query_losses(pairs), self.valid_queries(pairs)) + nan_or_zero
 
     def pair_loss(self, distances: Tensor, same: Tensor) -> Tensor:
         """The loss of single pairs: distances (item,) and whether the two are of the same class, bool (item,).
@@ -217,9 +218,9 @@ def _validate_batch(distances: Tensor, labels: Tensor, gallery_labels: Tensor, v
         )
 
 
-def refuse_non_tensors(**given: object) -> None:
+def refuse_non_tensors(**arguments: object) -> None:
     """A loss is there for its gradient, which arrays and lists have none of."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if not (value is None or isinstance(value, Tensor)):
             raise TypeError(f"{name} is a {type(value).__name__}: expected a tensor, such as torch.as_tensor({name})")
 

@@ -29,10 +29,10 @@ class AdaptedLoss(Loss):
     @classmethod
     def from_loss(cls, loss: Any, miner: Any = None) -> AdaptedLoss:
         """Copies whose distance is looked up."""
-        known = _lookup_distance_class()
+        lookup_class = _lookup_distance_class()
         _check_supported(loss, miner)
         loss, miner = copy.deepcopy(loss), copy.deepcopy(miner)
-        loss.distance = known()
+        loss.distance = lookup_class()
         if miner is not None:
             miner.distance = loss.distance
         return cls(loss, miner)
@@ -51,18 +51,18 @@ class AdaptedLoss(Loss):
         if gallery_labels is not None:
             gallery_labels = gallery_labels.to(distances.device)
             reference = {"ref_emb": _index_embeddings(pairs.distances, 1), "ref_labels": gallery_labels}
-        looked_up, queries = self.loss.distance, _index_embeddings(pairs.distances, 0)
-        looked_up.distances, looked_up.is_queried = pairs.distances, False
+        lookup, queries = self.loss.distance, _index_embeddings(pairs.distances, 0)
+        lookup.distances, lookup.is_queried = pairs.distances, False
         try:
             chosen = self._select_pairs(queries, labels, reference, pairs if valid is not None else None)
-            looked_up.is_queried = False
-            found: Tensor = self.loss(queries, labels, chosen, **reference)
+            lookup.is_queried = False
+            loss: Tensor = self.loss(queries, labels, chosen, **reference)
         finally:
-            looked_up.distances = None
-        if not looked_up.is_queried and bool(found != 0):
+            lookup.distances = None
+        if not lookup.is_queried and bool(loss != 0):
             raise TypeError(_embedding_error(self.loss))
         nothing: Tensor = pairs.distances.sum() * 0  # a loss without pairs is a constant there
-        return nothing + found
+        return nothing + loss
 
     def query_losses(self, pairs: BatchPairs) -> Tensor:
         """Not to be had: the loss averages by itself."""

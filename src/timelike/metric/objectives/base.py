@@ -85,9 +85,9 @@ class MetricObjective(Objective):
     def failure_reason(self) -> str | None:
         """Distances that are all the same, of a network that has collapsed or is saturated."""
         some = self._checked_sequences()
-        found = np.empty((len(some), len(some)))
-        fill_distances(self.module, some, None, found)
-        apart = found[~np.eye(len(some), dtype=bool)]
+        distances = np.empty((len(some), len(some)))
+        fill_distances(self.module, some, None, distances)
+        apart = distances[~np.eye(len(some), dtype=bool)]
         if not len(apart) or apart.std() > _MIN_RELATIVE_DEVIATION * np.abs(apart).mean():
             return None
         return (
@@ -98,16 +98,16 @@ class MetricObjective(Objective):
     def _parameters(self) -> list[nn.Parameter]:
         return list(self.module.parameters())
 
-    def _make_batch(self, ids: NDArray[np.int64], **known: Any) -> Batch:
-        return Batch(self.source_positions[ids], **Batch.from_sequences(self.sequences, ids, **known).tensors)
+    def _make_batch(self, ids: NDArray[np.int64], **tensors: Any) -> Batch:
+        return Batch(self.source_positions[ids], **Batch.from_sequences(self.sequences, ids, **tensors).tensors)
 
     def _batch_features(self, batch: Batch, name: str = "x") -> Features:
         return self.module.features(batch[name], batch["lengths" if name == "x" else f"{name}_lengths"])
 
 
-def weighted_mean(found: list[tuple[float, int]]) -> float:
+def weighted_mean(counted_values: list[tuple[float, int]]) -> float:
     """The mean of numbers that count as often as there are items behind them."""
-    mean = sum(value * count for value, count in found) / sum(count for _, count in found)
+    mean = sum(value * count for value, count in counted_values) / sum(count for _, count in counted_values)
     if not np.isfinite(mean):
         raise NotFiniteError("the loss of a validation is not finite")
     return mean

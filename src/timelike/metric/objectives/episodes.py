@@ -89,15 +89,17 @@ class EpisodeObjective(MetricObjective):
 
     def loss(self, batch: Batch) -> Tensor:
         """Equation 9."""
-        found, penalty = self._task_loss(batch, self.n_way)
-        return found + penalty
+        task_loss, penalty = self._task_loss(batch, self.n_way)
+        return task_loss + penalty
 
     def _task_loss(self, batch: Batch, n_way: int) -> tuple[Tensor, Tensor | float]:
         """Of a task with so many classes, and the network's penalty beside it."""
         queries, support = self._batch_features(batch), self._batch_features(batch, "support")
         there = self.module.training_distances(queries, support)
-        known = batch["support_labels"]
-        scores = _scores_from_distances(self.module, there.distances, queries, support, known, n_way, dual=self.dual)
+        support_labels = batch["support_labels"]
+        scores = _scores_from_distances(
+            self.module, there.distances, queries, support, support_labels, n_way, dual=self.dual
+        )
         return F.cross_entropy(scores, batch["labels"]), there.penalty
 
     def process_share(self, batch: Batch, rank: int, world: int) -> Batch:
@@ -139,12 +141,12 @@ class ValidatedEpisodeObjective(EpisodeObjective):
             for pool, most in ((self.held_out, self.n_query), (self.source_positions, self.k_shot))
         )
         batch = Batch.from_sequences(sequences, np.concatenate(queries))
-        known = Batch.from_sequences(sequences, np.concatenate(support))
+        support_batch = Batch.from_sequences(sequences, np.concatenate(support))
         codes = {
             "labels": np.repeat(np.arange(len(kinds)), [len(some) for some in queries]),
             "support_labels": np.repeat(np.arange(len(kinds)), [len(some) for some in support]),
         }
-        sides = {"support": known["x"], "support_lengths": known["lengths"]}
+        sides = {"support": support_batch["x"], "support_lengths": support_batch["lengths"]}
         return Batch(batch.ids, **batch.tensors, **sides, **codes), len(kinds)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterator[Batch]:
@@ -153,8 +155,8 @@ class ValidatedEpisodeObjective(EpisodeObjective):
             yield Batch(self.source_positions[batch.ids], **batch.tensors)
 
     def _extra_identity(self) -> dict[str, str | int]:
-        known = {"labels": fingerprint(self.all_labels), "held-out sequences": fingerprint(self.held_out)}
-        return super()._extra_identity() | known
+        fingerprints = {"labels": fingerprint(self.all_labels), "held-out sequences": fingerprint(self.held_out)}
+        return super()._extra_identity() | fingerprints
 
     def validation_steps(self) -> float:
         """A task is about a batch."""
@@ -165,11 +167,11 @@ class ValidatedEpisodeObjective(EpisodeObjective):
 
         Not their accuracy: of a few queries it is soon 1, and what is learned after that would be thrown away.
         """
-        found = []
+        task_losses = []
         for task, n_way in self.validation_tasks:
             batch = task.match_module(self.module)
-            found.append((float(self._task_loss(batch, n_way)[0]), len(batch)))
-        return weighted_mean(found)
+            task_losses.append((float(self._task_loss(batch, n_way)[0]), len(batch)))
+        return weighted_mean(task_losses)
 
 
 def class_scores(

@@ -41,9 +41,9 @@ class PairObjective(MetricObjective):
 
     def _extra_identity(self) -> dict[str, str | int]:
         # an estimator says it in the words of its options
-        known = self.perturbation is None or "perturb" in self.checkpoint_settings
-        changed = {} if known else {"perturbation": repr(self.perturbation)}
-        return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **changed}
+        is_recorded = self.perturbation is None or "perturb" in self.checkpoint_settings
+        perturbation = {} if is_recorded else {"perturbation": repr(self.perturbation)}
+        return {"pairs": fingerprint(self.pairs, self.same), "loss": describe_loss(self.metric_loss), **perturbation}
 
     def n_batches(self) -> float:
         """About how many batches show every pair once."""
@@ -73,8 +73,8 @@ class PairObjective(MetricObjective):
 
     def loss(self, batch: Batch) -> Mapping[str, Tensor | float]:
         """The loss of the pairs of the batch."""
-        found = self.module.training_distances(
+        output = self.module.training_distances(
             self._batch_features(batch), self._batch_features(batch, "other"), pairs_only=True
         )
-        metric = self.metric_loss.pair_loss(found.distances, batch["same"])
-        return {"loss": metric + found.penalty, **found.logged_values}
+        metric = self.metric_loss.pair_loss(output.distances, batch["same"])
+        return {"loss": metric + output.penalty, **output.logged_values}

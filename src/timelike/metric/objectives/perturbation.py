@@ -39,25 +39,25 @@ class Perturbation:
 
     def __call__(self, x: Tensor, lengths: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
         """New sequences for x (item, time, channel) with lengths (item,), as long as they were."""
-        drawn = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
         n, longest, channels = x.shape
         inside = valid_mask(lengths, longest)
-        found = self._crop_and_stretch(x, lengths, drawn)
+        changed = self._crop_and_stretch(x, lengths, generator)
         if self.scaling:
-            found = found * (1 + self.scaling * torch.randn(n, 1, channels, generator=drawn))
+            changed = changed * (1 + self.scaling * torch.randn(n, 1, channels, generator=generator))
         if self.jitter:
-            found = found + self.jitter * torch.randn(x.shape, generator=drawn)
-        return torch.where(inside[..., None], found, 0).to(x.dtype), lengths
+            changed = changed + self.jitter * torch.randn(x.shape, generator=generator)
+        return torch.where(inside[..., None], changed, 0).to(x.dtype), lengths
 
-    def _crop_and_stretch(self, x: Tensor, lengths: Tensor, drawn: torch.Generator) -> Tensor:
-        width = self.crop + (1 - self.crop) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
-        start = (1 - width) * torch.rand(len(x), 1, generator=drawn, dtype=torch.float64)
+    def _crop_and_stretch(self, x: Tensor, lengths: Tensor, generator: torch.Generator) -> Tensor:
+        width = self.crop + (1 - self.crop) * torch.rand(len(x), 1, generator=generator, dtype=torch.float64)
+        start = (1 - width) * torch.rand(len(x), 1, generator=generator, dtype=torch.float64)
         last = (lengths - 1)[:, None]
         positions = torch.minimum(start * last + width * torch.arange(x.shape[1]), last)
         before = positions.long()
-        share = (positions - before)[..., None].to(x.dtype)
+        fraction = (positions - before)[..., None].to(x.dtype)
         items = torch.arange(len(x))[:, None]
-        return x[items, before] * (1 - share) + x[items, torch.minimum(before + 1, last)] * share
+        return x[items, before] * (1 - fraction) + x[items, torch.minimum(before + 1, last)] * fraction
 
 
 @dataclass(frozen=True)

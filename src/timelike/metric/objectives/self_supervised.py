@@ -98,8 +98,8 @@ class ValidatedSelfSupervisedObjective(SelfSupervisedObjective):
         used = np.setdiff1d(np.arange(len(sequences)), held_out)
         super().__init__(module, sequences[used], **options)
         self.source_positions, self.held_out = used, held_out
-        judged = sample_positions(held_out, VALIDATION_SIZES[0], rng)
-        parts = np.array_split(judged, -(-len(judged) // self.batch_size))
+        positions = sample_positions(held_out, VALIDATION_SIZES[0], rng)
+        parts = np.array_split(positions, -(-len(positions) // self.batch_size))
         whole = (Batch.from_sequences(sequences, part) for part in parts)
         self.validation_batches = [add_augmentation(batch, self.augmentation, rng) for batch in whole]
 
@@ -112,8 +112,10 @@ class ValidatedSelfSupervisedObjective(SelfSupervisedObjective):
 
     def validate(self) -> float:
         """What is minimised, of augmentations that were made once and for all."""
-        found = [(float(self.loss(batch.match_module(self.module))), len(batch)) for batch in self.validation_batches]
-        return weighted_mean(found)
+        batch_losses = [
+            (float(self.loss(batch.match_module(self.module))), len(batch)) for batch in self.validation_batches
+        ]
+        return weighted_mean(batch_losses)
 
 
 class AugmentedBatch(NamedTuple):
@@ -142,17 +144,17 @@ def augment_batch(
     steps = x.detach().cpu().numpy()
     old = [one[:length] for one, length in zip(steps, lengths.tolist(), strict=True)]
     if np.isfinite(steps).all():  # checked together, which is many times faster than one by one
-        made = [augmentation._apply(one, rng) for one in old]
+        augmented = [augmentation._apply(one, rng) for one in old]
     else:
-        made = [augmentation(one, random_state=rng) for one in old]
-    longest = max((len(new.values) for new in made), default=0)
-    values = np.zeros((len(made), longest, *steps.shape[2:]), steps.dtype)
-    alignments = np.zeros((len(made), longest, steps.shape[1]), steps.dtype)
-    for item, new in enumerate(made):
+        augmented = [augmentation(one, random_state=rng) for one in old]
+    longest = max((len(new.values) for new in augmented), default=0)
+    values = np.zeros((len(augmented), longest, *steps.shape[2:]), steps.dtype)
+    alignments = np.zeros((len(augmented), longest, steps.shape[1]), steps.dtype)
+    for item, new in enumerate(augmented):
         values[item, : len(new.values)] = new.values
         alignments[item, : len(new.values), : new.alignment.shape[1]] = new.alignment
-    found = torch.tensor([len(new.values) for new in made], dtype=torch.int64)
-    return AugmentedBatch(*(torch.as_tensor(part).to(x.device) for part in (values, found, alignments)))
+    new_lengths = torch.tensor([len(new.values) for new in augmented], dtype=torch.int64)
+    return AugmentedBatch(*(torch.as_tensor(part).to(x.device) for part in (values, new_lengths, alignments)))
 
 
 def add_augmentation(batch: Batch, augmentation: Augmentation, rng: np.random.Generator) -> Batch:
@@ -202,9 +204,9 @@ def _one_way_loss(
         return distance * network.pair_distances(x, y)
     if not isinstance(network, AlignmentNetwork):
         raise TypeError(f"{type(network).__name__} predicts no alignment: use alignment=0")
-    found, attention = network.align_pairs(x, y)
+    distances, attention = network.align_pairs(x, y)
     error = alignment * alignment_error(attention, truth, x.lengths, y.lengths)
-    return error if distance == 0 else distance * found + error
+    return error if distance == 0 else distance * distances + error
 
 
 def pool_alignment(alignment: Tensor, steps: int) -> Tensor:
@@ -219,8 +221,8 @@ def pool_alignment(alignment: Tensor, steps: int) -> Tensor:
     sizes = len(padded), padded.shape[1] // steps, steps
     blocks = padded.reshape(*sizes, padded.shape[2] // steps, steps).sum((2, 4))
     rows = padded.sum(2).reshape(sizes).round().sum(2)  # each sums to 1, and those of padding to 0
-    found: Tensor = blocks / rows.clamp(min=1)[..., None]
-    return found
+    pooled: Tensor = blocks / rows.clamp(min=1)[..., None]
+    return pooled
 
 
 def alignment_error(attention: Tensor, truth: Tensor, x_lengths: Tensor, y_lengths: Tensor) -> Tensor:

@@ -117,11 +117,14 @@ class SupervisedObjective(MetricObjective):
         size = {} if self.n_per_class is None else {"n_per_class": self.n_per_class}
         augmented = {"augmentation": repr(self.augmentation), "consistency": repr(self.consistency)}
         # an estimator says it in the words of its options
-        known_by_owner = self.perturbation is None or "perturb" in self.checkpoint_settings
-        augmented |= {} if known_by_owner else {"perturbation": repr(self.perturbation)}
+        is_recorded = self.perturbation is None or "perturb" in self.checkpoint_settings
+        augmented |= {} if is_recorded else {"perturbation": repr(self.perturbation)}
         augmented |= {"dual": repr(self.terms["dual"]), "loss": describe_loss(self.metric_loss)}
-        known = {"labels": fingerprint(self.labels.astype(np.int64)), "held-out sequences": fingerprint(self.held_out)}
-        return {**known, **augmented, **size}
+        fingerprints = {
+            "labels": fingerprint(self.labels.astype(np.int64)),
+            "held-out sequences": fingerprint(self.held_out),
+        }
+        return {**fingerprints, **augmented, **size}
 
     def _batch_positions(self, rng: np.random.Generator) -> Iterator[Any]:
         if self.n_per_class is None:
@@ -145,16 +148,16 @@ class SupervisedObjective(MetricObjective):
             valid = ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
         else:
             queries = self._batch_features(batch, "new")
-        found = self.module.training_distances(queries, gallery)
-        metric = self.metric_loss(found.distances, labels, labels, valid=valid)
+        output = self.module.training_distances(queries, gallery)
+        metric = self.metric_loss(output.distances, labels, labels, valid=valid)
         if not metric.requires_grad:
             # nothing to learn from this batch, and yet a step must be possible
-            metric = metric + 0 * found.distances.sum()
-        total = metric + found.penalty
+            metric = metric + 0 * output.distances.sum()
+        total = metric + output.penalty
         if self.augmentation is None or self.consistency == 0:
-            return {"loss": total, "metric": metric.detach(), **found.logged_values}
+            return {"loss": total, "metric": metric.detach(), **output.logged_values}
         alike = consistency_loss(self.module, queries, gallery, batch["alignment"], **self.terms)
-        parts = {"metric": metric.detach(), "consistency": alike.detach(), **found.logged_values}
+        parts = {"metric": metric.detach(), "consistency": alike.detach(), **output.logged_values}
         weight = 1 / len(labels) if self.consistency == "paper" else self.consistency
         return {"loss": total + weight * alike, **parts}
 

@@ -175,8 +175,8 @@ class SiameseGRU(LearnedMetric):
         if lengths is None:
             strides = getattr(self, "strides_", (1, 1))
         else:
-            known = validate_lengths(lengths, (max(1, np.size(lengths)), sys.maxsize), "lengths")
-            strides = choose_strides(known.numpy())
+            checked_lengths = validate_lengths(lengths, (max(1, np.size(lengths)), sys.maxsize), "lengths")
+            strides = choose_strides(checked_lengths.numpy())
         with use_seed(self.random_state):
             return SiameseBranch(self._build_siamese_network(math.prod(check_frame(frame)), strides))
 

@@ -81,8 +81,8 @@ class SiameseNetwork(DistanceNetwork):
         self.n_channels, hidden = check_int(n_channels, "n_channels", 1), check_int(hidden, "hidden", 1)
         self.front = make_front(front, self.n_channels, strides)
         kind = nn.LSTM if cell == "lstm" else nn.GRU
-        seen = self.n_channels if self.front is None else self.front.n_outputs
-        self.cells = kind(seen, hidden, num_layers=check_int(n_layers, "n_layers", 1), batch_first=True)
+        n_inputs = self.n_channels if self.front is None else self.front.n_outputs
+        self.cells = kind(n_inputs, hidden, num_layers=check_int(n_layers, "n_layers", 1), batch_first=True)
         self.readout = Readout(readout, hidden)
         size = None if n_outputs is None else check_int(n_outputs, "n_outputs", 1)
         self.projection = None if size is None else nn.Linear(self.readout.n_outputs, size)
@@ -90,8 +90,8 @@ class SiameseNetwork(DistanceNetwork):
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
         """The vectors of sequences (item, time, channel) with lengths (item,), as one step of many features."""
-        found = self.project_readout(self._read_out(x, lengths))
-        return Features(found[:, None], torch.ones_like(lengths, device=x.device))
+        vectors = self.project_readout(self._read_out(x, lengths))
+        return Features(vectors[:, None], torch.ones_like(lengths, device=x.device))
 
     def project_readout(self, found: Tensor) -> Tensor:
         """From the readout (item, feature) to what is compared, (item, output)."""
@@ -106,8 +106,8 @@ class SiameseNetwork(DistanceNetwork):
             return recurrent.last_states(self.cells, x, lengths)
         # a state depends on none that comes later, so padding changes no value; but NaN would reach the gradient
         states = self.cells(torch.where(valid_mask(lengths, x.shape[1], x.device)[..., None], x, 0))[0]
-        found: Tensor = self.readout(states, lengths)
-        return found
+        vectors: Tensor = self.readout(states, lengths)
+        return vectors
 
     def pair_distances(self, x: Features, y: Features) -> Tensor:
         """The distances of x[0] and y[0], x[1] and y[1] and so on, (item,)."""
@@ -151,14 +151,14 @@ class Readout(nn.Module):
         inside = valid_mask(own, states.shape[1], states.device)[..., None]
         if self.pooling == "attention":
             weights = self.weigh(states).masked_fill(~inside, -torch.inf).softmax(1)
-            weighed: Tensor = (weights * torch.where(inside, states, 0)).sum(1)
-            return weighed
-        found = []
+            weighted_sum: Tensor = (weights * torch.where(inside, states, 0)).sum(1)
+            return weighted_sum
+        parts = []
         if self.pooling != "max":
-            found.append(torch.where(inside, states, 0).sum(1) / own[:, None])
+            parts.append(torch.where(inside, states, 0).sum(1) / own[:, None])
         if self.pooling != "mean":
-            found.append(states.masked_fill(~inside, -torch.inf).amax(1))
-        return torch.cat(found, -1)
+            parts.append(states.masked_fill(~inside, -torch.inf).amax(1))
+        return torch.cat(parts, -1)
 
 
 class SiameseBranch(nn.Module):

@@ -19,10 +19,10 @@ def add_siamese_network(graph: OnnxGraph, x: str, network: SiameseNetwork, coars
     x = _add_time_pool(graph, x, coarse)
     if isinstance(network.front, StridedConvolutions):
         x = _add_strided_convolutions(graph, x, network.front)
-    found = _add_readout(graph, add_recurrent(graph, network.cells, x), network.readout)
+    vectors = _add_readout(graph, add_recurrent(graph, network.cells, x), network.readout)
     if network.projection is not None:
-        found = add_linear(graph, network.projection, found)
-    return graph.normalize_rows(found) if network.normalize else found
+        vectors = add_linear(graph, network.projection, vectors)
+    return graph.normalize_rows(vectors) if network.normalize else vectors
 
 
 def _add_time_pool(graph: OnnxGraph, x: str, coarse: TimePool) -> str:

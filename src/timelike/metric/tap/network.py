@@ -194,12 +194,12 @@ class TAPNetwork(AlignmentNetwork):
 
     def _distances(self, x: Features, y: Features, between: PairingFunction) -> Tensor:
         table = self._pair_table(x, y, between)
-        found = _attention_cost(self._attention(table, self._extra_distances(x, y, between)), table)
+        forth = _attention_cost(self._attention(table, self._extra_distances(x, y, between)), table)
         if not self.symmetric:
-            return found
+            return forth
         table = table.transpose()
         return (
-            found + _attention_cost(self._attention(table, self._extra_distances(x, y, between, back=True)), table)
+            forth + _attention_cost(self._attention(table, self._extra_distances(x, y, between, back=True)), table)
         ) / 2
 
     def _striped_distances(self, x: Features, y: Features) -> Tensor:
@@ -293,8 +293,8 @@ class ConvolutionScores(AlignmentScores):
     def correction(self, table: FramePairTable) -> Tensor:
         """g(D, D_t), (pair, n, m), 0 in the padding."""
         tables = PairTables(table.distances, table.positions, table.count_rows(), table.y_lengths)
-        found = convolve_tables(self._convolution_stack(), tables, table.inside)
-        return found.relu() if self.last_relu else found
+        outputs = convolve_tables(self._convolution_stack(), tables, table.inside)
+        return outputs.relu() if self.last_relu else outputs
 
     def _convolution_stack(self) -> ConvolutionStack[Tensor]:
         layers = [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]
