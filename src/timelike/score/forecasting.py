@@ -446,12 +446,12 @@ def _resolve_score(score: str | Callable[..., Any], higher: bool | None) -> tupl
     return score, resolved
 
 
-def resolve_higher_is_better(score: str | Callable[..., Any], given: Any, argument: str) -> bool | None:
+def resolve_higher_is_better(score: str | Callable[..., Any], value: Any, argument: str) -> bool | None:
     """Whether more is better: the library's answer or the given one; an error if they differ."""
     default = default_higher_is_better(score)
-    if given is None:
+    if value is None:
         return default
-    resolved = check_bool(given, argument)
+    resolved = check_bool(value, argument)
     if default is not None and resolved != default:
         raise ValueError(
             f"{argument}={resolved}: {'more' if default else 'less'} is better for {_score_name(score)}, so the worst "
@@ -1015,7 +1015,7 @@ def horizon_scores(
         what = "empty" if isinstance(forecasts, Mapping) else f"a {type(forecasts).__name__}"
         raise TypeError(f"forecasts is {what}: expected forecasts by name, such as {{'SRVP': forecast}}")
     samples_by_method = {
-        str(name): _as_samples(given, truth, f"forecasts[{name!r}]") for name, given in forecasts.items()
+        str(name): _as_samples(forecast, truth, f"forecasts[{name!r}]") for name, forecast in forecasts.items()
     }
     score_functions = _resolve_scores(scores)
     has_samples = any(len(samples) > 1 for samples in samples_by_method.values())
@@ -1055,23 +1055,23 @@ def _resolve_scores(scores: Scores) -> dict[str, str | Callable[..., Any]]:
 
 
 def _score_directions(
-    score_functions: Mapping[str, str | Callable[..., Any]], given: Mapping[str, bool] | None, *, has_samples: bool
+    score_functions: Mapping[str, str | Callable[..., Any]], requested: Mapping[str, bool] | None, *, has_samples: bool
 ) -> dict[str, bool]:
     """Whether more is better for each score; only methods with several futures (`has_samples`) need to know it."""
-    if given is not None and not isinstance(given, Mapping):
+    if requested is not None and not isinstance(requested, Mapping):
         raise TypeError(
-            f"higher_is_better is a {type(given).__name__}: expected words by the name of a score, such as "
+            f"higher_is_better is a {type(requested).__name__}: expected words by the name of a score, such as "
             "{'blur': False}"
         )
     directions = {
-        check_choice(name, "higher_is_better", tuple(score_functions)): way for name, way in (given or {}).items()
+        check_choice(name, "higher_is_better", tuple(score_functions)): way for name, way in (requested or {}).items()
     }
     for name, score in score_functions.items():
         higher = resolve_higher_is_better(score, directions.get(name), f"higher_is_better[{name!r}]")
         if higher is None and has_samples and not _is_ensemble_score(score):
             raise ValueError(
-                f"higher_is_better={given!r}: say whether more is better for the score {name!r}, by which the best of "
-                f"several futures is chosen, such as higher_is_better={{{name!r}: False}}"
+                f"higher_is_better={requested!r}: say whether more is better for the score {name!r}, which chooses the "
+                f"best of several futures, such as higher_is_better={{{name!r}: False}}"
             )
         directions[name] = higher is not False
     return directions
