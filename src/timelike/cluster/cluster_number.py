@@ -78,8 +78,8 @@ def elbow(model: Any, X: Any, ks: Iterable[int] = range(1, 11)) -> Elbow:
     --------
     >>> import timelike as tl
     >>> X = [[0, 0, 1], [0, 1.1], [9, 8], [9, 9, 8.1], [0, 1.2, 1], [20, 20], [20, 21]]
-    >>> found = tl.cluster.elbow(tl.KMedoids(random_state=0), X, range(1, 6))
-    >>> found.knee, found.best
+    >>> curve = tl.cluster.elbow(tl.KMedoids(random_state=0), X, range(1, 6))
+    >>> curve.knee, curve.best
     (3, 3)
     """
     if not isinstance(model, Model) or not {"k", "metric"} <= set(type(model).options()):

@@ -79,8 +79,8 @@ def reliability(
 
     Examples
     --------
-    >>> found = reliability([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], n_bins=2)
-    >>> found.counts, found.accuracy
+    >>> diagram = reliability([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], n_bins=2)
+    >>> diagram.counts, diagram.accuracy
     (array([0, 3]), array([       nan, 0.66666667]))
     """
     true_columns, probabilities = _validate_probabilities(truth, probabilities, classes)

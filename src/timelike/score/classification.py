@@ -222,8 +222,8 @@ def classification_scores(
 
     Examples
     --------
-    >>> found = classification_scores(["a"] * 50 + ["b"] * 50, ["a"] * 45 + ["b"] * 55, random_state=0)
-    >>> print(found)
+    >>> scores = classification_scores(["a"] * 50 + ["b"] * 50, ["a"] * 45 + ["b"] * 55, random_state=0)
+    >>> print(scores)
     | class | items | precision | recall | F1 |
     | --- | ---: | ---: | ---: | ---: |
     | a | 50 | 1.000 [0.921, 1.000] | 0.900 [...] | 0.947 [...] |

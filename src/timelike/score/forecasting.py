@@ -998,10 +998,10 @@ def horizon_scores(
     --------
     >>> truth = np.zeros((3, 2))
     >>> answers = {"near": [[0.1, 0.2]] * 3, "far": [[1.0, 2.0], [1.0, 2.0], [1.0, 5.0]]}
-    >>> found = horizon_scores(truth, answers, "mae")
-    >>> found.per_step("mae", "far").mean
+    >>> table = horizon_scores(truth, answers, "mae")
+    >>> table.per_step("mae", "far").mean
     array([1., 3.])
-    >>> print(found)
+    >>> print(table)
     mean over t+1…t+2 of 3 items, ± 95 % interval
           mae
     near  0.15 ± 0

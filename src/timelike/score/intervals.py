@@ -50,8 +50,8 @@ def wilson_interval(share: float, n: float, *, confidence: float = 0.95, varianc
 
     Examples
     --------
-    >>> found = wilson_interval(1.0, 20)
-    >>> round(found.low, 3), found.high
+    >>> bounds = wilson_interval(1.0, 20)
+    >>> round(bounds.low, 3), bounds.high
     (0.839, 1.0)
     """
     from scipy.special import ndtri
@@ -144,8 +144,8 @@ def bootstrap(
 
     Examples
     --------
-    >>> found = bootstrap([1, 0] * 500, random_state=0)
-    >>> round(found.low, 2), round(found.high, 2)
+    >>> bounds = bootstrap([1, 0] * 500, random_state=0)
+    >>> round(bounds.low, 2), round(bounds.high, 2)
     (0.47, 0.53)
     """
     array = validate_array(values, "values").astype(np.float64)
@@ -205,8 +205,8 @@ def _has_shares(values: NDArray[np.float64], shares: bool | None) -> bool:
 def share_interval(share: float, draws: NDArray[np.float64], n: float, confidence: float = 0.95) -> Interval:
     """The interval of a share from bootstrap draws of its n items, which always has a width.
 
-    >>> found = share_interval(0.0, np.zeros(100), 20)
-    >>> found.low, round(found.high, 3)
+    >>> bounds = share_interval(0.0, np.zeros(100), 20)
+    >>> bounds.low, round(bounds.high, 3)
     (0.0, 0.161)
     """
     percentile = Interval(share, *percentile_bounds(draws, confidence))

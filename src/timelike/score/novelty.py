@@ -30,8 +30,8 @@ def novelty_errors(known: Any, unknown: Any) -> VerificationErrors:
 
     Examples
     --------
-    >>> found = novelty_errors([0.1, 0.2, 0.3], [0.25, 0.9])
-    >>> round(found.equal_error_rate, 4), found.threshold(false_accept=0.0)
+    >>> errors = novelty_errors([0.1, 0.2, 0.3], [0.25, 0.9])
+    >>> round(errors.equal_error_rate, 4), errors.threshold(false_accept=0.0)
     (0.3333, 0.2)
     """
     known, unknown = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")
@@ -114,8 +114,8 @@ def open_set_curve(known: Any, correct: Any, unknown: Any) -> OpenSetCurve:
 
     Examples
     --------
-    >>> found = open_set_curve([0.1, 0.2, 0.3, 0.4], [True, True, False, True], [0.35, 0.9])
-    >>> found.area, found.recognition_rate(false_accept=0.0)
+    >>> curve = open_set_curve([0.1, 0.2, 0.3, 0.4], [True, True, False, True], [0.35, 0.9])
+    >>> curve.area, curve.recognition_rate(false_accept=0.0)
     (0.625, 0.5)
     """
     known, unknown = _validate_novelty(known, "known"), _validate_novelty(unknown, "unknown")

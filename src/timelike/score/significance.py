@@ -121,8 +121,8 @@ def paired_bootstrap(
     --------
     >>> truth = np.arange(200) % 2
     >>> good, bad = np.where(np.arange(200) < 180, truth, 1 - truth), np.where(np.arange(200) < 140, truth, 1 - truth)
-    >>> found = paired_bootstrap(lambda known, said: (known == said).mean(), truth, good, bad, random_state=0)
-    >>> round(found.difference.mean, 3), found.p_value < 0.01
+    >>> result = paired_bootstrap(lambda labels, answers: (labels == answers).mean(), truth, good, bad, random_state=0)
+    >>> round(result.difference.mean, 3), result.p_value < 0.01
     (0.2, True)
     """
     truth, a, b = _validate_items(truth, first, second)
@@ -260,8 +260,8 @@ def friedman_test(scores: Any) -> FriedmanResult:
 
     where R_j are the sums of ranks and t the sizes of ties.
 
-    >>> found = friedman_test([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.9, 0.7, 0.5]])
-    >>> found.statistic
+    >>> result = friedman_test([[0.9, 0.8, 0.7], [0.8, 0.7, 0.6], [0.9, 0.7, 0.5]])
+    >>> result.statistic
     6.0
     """
     from scipy.special import chdtrc

@@ -37,8 +37,8 @@ class VerificationErrors:
     trade-off (DET), `1 - false_rejects` over `false_accepts` the receiver operating characteristic (ROC). Between two
     thresholds both change along a straight line, as if the pairs in between were decided at random.
 
-    >>> found = verification_errors([0.1, 0.2, 0.3, 0.4], [True, False, True, False])
-    >>> found.equal_error_rate, found.area, found.threshold(false_accept=0.4)
+    >>> errors = verification_errors([0.1, 0.2, 0.3, 0.4], [True, False, True, False])
+    >>> errors.equal_error_rate, errors.area, errors.threshold(false_accept=0.4)
     (0.5, 0.75, 0.1)
     """
 
@@ -139,8 +139,8 @@ def verification_errors(distances: Any, same: Any, *, weights: Any = None) -> Ve
 
     Examples
     --------
-    >>> found = verification_errors([0.1, 0.2, 0.3], [True, False, True])
-    >>> found.false_accepts, found.false_rejects
+    >>> errors = verification_errors([0.1, 0.2, 0.3], [True, False, True])
+    >>> errors.false_accepts, errors.false_rejects
     (array([0., 0., 1., 1.]), array([1. , 0.5, 0.5, 0. ]))
     """
     distances, same, counts = validate_distance_pairs(distances, same, weights)
@@ -308,8 +308,8 @@ def errors_interval(
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
     >>> matrix, labels = abs(points[:, None] - points), [0, 0, 0, 1, 1, 1]
-    >>> found = errors_interval(matrix, labels, lambda errors: errors.area, random_state=0)
-    >>> round(found.low, 2), found.mean
+    >>> area = errors_interval(matrix, labels, lambda errors: errors.area, random_state=0)
+    >>> round(area.low, 2), area.mean
     (0.61, 1.0)
     """
     draws = _resample_items(distances, labels, groups, statistic, n_resamples, random_state)
@@ -361,8 +361,8 @@ def equal_error_interval(
     Examples
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
-    >>> found = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> found.mean, round(found.high, 2)  # no error among six items says little
+    >>> rate = equal_error_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> rate.mean, round(rate.high, 2)  # no error among six items says little
     (0.0, 0.39)
     """
     options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_resamples": n_resamples}
@@ -386,8 +386,8 @@ def minimum_cost_interval(
     Examples
     --------
     >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
-    >>> found = minimum_cost_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
-    >>> found.mean, round(found.high, 2)
+    >>> cost = minimum_cost_interval(abs(points[:, None] - points), [0, 0, 0, 1, 1, 1], random_state=0)
+    >>> cost.mean, round(cost.high, 2)
     (0.0, 0.39)
     """
 

@@ -63,9 +63,9 @@ class OT(TransportLayer):
     >>> import torch
     >>> from timelike import nn
     >>> x = torch.tensor([[[0.0], [2.0]]], requires_grad=True)
-    >>> found = nn.OT()(x, torch.tensor([[[3.0], [0.0]]]))
-    >>> found.cost.backward()
-    >>> found.cost.item(), x.grad.flatten().tolist()
+    >>> output = nn.OT()(x, torch.tensor([[[3.0], [0.0]]]))
+    >>> output.cost.backward()
+    >>> output.cost.item(), x.grad.flatten().tolist()
     (0.5, [0.0, -1.0])
     """
 

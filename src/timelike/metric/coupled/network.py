@@ -274,8 +274,8 @@ def largest_lyapunov_exponent(
 
     >>> def halve(state, tangent):
     ...     return state / 2, tangent / 2
-    >>> found = largest_lyapunov_exponent(halve, torch.ones(1, 3), steps=10, n_discarded=0, n_starts=2, random_state=0)
-    >>> bool(np.isclose(found, np.log(0.5)))
+    >>> rate = largest_lyapunov_exponent(halve, torch.ones(1, 3), steps=10, n_discarded=0, n_starts=2, random_state=0)
+    >>> bool(np.isclose(rate, np.log(0.5)))
     True
     """
     rng = check_random_state(random_state)
