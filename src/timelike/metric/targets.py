@@ -1,4 +1,4 @@
-"""Validation of the targets of learned metrics: classes of sequences, or pairs that are alike or not."""
+"""Validation of the targets of learned metrics: classes of sequences, or labelled pairs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..core.validation.conversion import from_torch
 
 
 def encode_classes(labels: NDArray[Any], alternative: str = "") -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The classes, and the position of each label among them: two classes or more, and one with two members.
+    """The classes and the index of each label; an error without two classes, or without a class of two members.
 
-    The messages end with the alternative to classes that a method has.
+    Error messages end with `alternative`, the method's alternative to classes.
 
     >>> encode_classes(np.array(["b", "a", "b"]))
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -33,7 +33,7 @@ def encode_classes(labels: NDArray[Any], alternative: str = "") -> tuple[NDArray
 
 
 def validate_pair_labels(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Positions (pair, 2) in a collection of so many, and for each pair whether it is alike."""
+    """Validate pairs: positions (pair, 2) in a collection of `count` sequences, and whether each pair is alike."""
     try:
         positions, alike = (
             from_torch(side, name) if hasattr(side, "detach") else np.asarray(side)
@@ -63,7 +63,7 @@ def validate_pair_labels(pairs: Any, same: Any, count: int) -> tuple[NDArray[np.
 
 
 def balanced_subset(codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Positions of at most so many, two of each class before the third of any: there must be pairs that are alike."""
+    """Positions of at most `most` items, two of each class before a third of any, so that alike pairs exist."""
     rank = np.empty(len(codes), np.int64)
     for kind in np.unique(codes):
         members = np.flatnonzero(codes == kind)

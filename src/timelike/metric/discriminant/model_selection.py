@@ -1,4 +1,4 @@
-"""Selection of the options of `Discriminant` on held-out classes: the share of class directions, and shrinkage."""
+"""Selection of the options of `Discriminant` on held-out classes: the weight of class directions, and shrinkage."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..targets import balanced_subset
 from .principal_axes import Floats
 from .scatter import all_directions, class_center, class_directions, class_scatter, normalize_rows
 
-_N_ROUNDS = 4  # in each of which some classes are held out
-_MAX_SEQUENCES = 600  # sequences to choose by
-_MIN_CLASSES = 2  # classes that must be left to learn from, and held out
+_N_ROUNDS = 4  # each holds out some classes
+_MAX_SEQUENCES = 600  # sequences used for the selection
+_MIN_CLASSES = 2  # minimum number of training classes and of held-out classes
 
 
 class DiscriminantOptions(NamedTuple):
-    """What is chosen: the share of class directions in squared distances, and how far scatter is shrunk."""
+    """The selected options: the weight of class directions in squared distances, and the shrinkage of the scatter."""
 
     share: float
     shrinkage: float
@@ -34,9 +34,9 @@ def select_options(
     most: int,
     rng: np.random.Generator,
 ) -> DiscriminantOptions | None:
-    """The choice under which pairs of one held-out class are nearest before all others; None of too few classes.
+    """The choice that best separates pairs within held-out classes from other pairs; None for too few classes.
 
-    By the area under the ROC curve, the mean over rounds in each of which a third of the classes are held out.
+    The score is the mean area under the ROC curve over rounds that each hold out a third of the classes.
     """
     every, round_scores = list(choices), []
     if len(every) == 1:
@@ -60,7 +60,7 @@ def option_grid(shares: Iterable[float], shrinkages: Iterable[float]) -> list[Di
 
 
 def _held_out_masks(codes: NDArray[np.int64], rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
-    """Rounds of a third of the classes, every class about as often; only classes in which there are pairs."""
+    """Masks that each hold out a third of the classes, each class about equally often; only classes with pairs."""
     several = np.flatnonzero(np.bincount(codes) > 1)
     size = max(_MIN_CLASSES, len(several) // 3)
     if len(several) < size + _MIN_CLASSES:
@@ -79,7 +79,7 @@ def _score_options(
     every: list[DiscriminantOptions],
     most: int,
 ) -> list[float]:
-    """The area under the curve of each choice, learned from known classes, in pairs of the others."""
+    """The area under the ROC curve of each choice, fitted on training classes and scored on held-out pairs."""
     training_subset, query_subset = (balanced_subset(some, _MAX_SEQUENCES) for some in (codes, held_codes))
     along, queries = _project_principal(training[training_subset], held_out[query_subset])
     training_codes = np.unique(codes[training_subset], return_inverse=True)[1]
@@ -97,7 +97,7 @@ def _score_options(
 
 
 def _project_principal(training: Floats, others: Floats) -> tuple[Floats, Floats]:
-    """Both along the principal axes of the known ones: held-out items must not influence them."""
+    """Project both sets on the principal axes of the training set, which held-out items must not influence."""
     mean = training.mean(axis=0)
     left, sizes, right = np.linalg.svd(training - mean, full_matrices=False)
     significant = sizes > 1e-5 * sizes[0]
@@ -105,7 +105,7 @@ def _project_principal(training: Floats, others: Floats) -> tuple[Floats, Floats
 
 
 def pair_auc(distances: Floats, same: NDArray[np.bool_]) -> float:
-    """How often a pair that is alike is nearer than one that is not, ties half: the area under the ROC curve.
+    """The area under the ROC curve: the probability that an alike pair is nearer than another pair, ties half.
 
     >>> pair_auc(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
     0.5

@@ -1,4 +1,4 @@
-"""The base of linear metrics over an encoder: its vectors, projected, each part of length 1, compared."""
+"""`ProjectedEncoder`: the base class of linear metrics on the vectors of an encoder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from ...sequences import Sequences
 from .principal_axes import Floats, PrincipalBasis, fit_principal_axes
 from .scatter import normalize_rows
 
-_BLOCK_SEQUENCES = (
-    1 << 7
-)  # sequences whose vectors, thousands of numbers each and in double precision, are there at a time
+_BLOCK_SEQUENCES = 1 << 7  # sequences encoded at once: vectors have thousands of numbers in double precision
 
 
 def _check_encoder(value: Any, name: str) -> Encoder | None:
@@ -35,9 +33,9 @@ def _default_encoder(word: Any) -> Any:
 
 
 class ProjectedEncoder(Encoder):
-    """The vectors of an encoder, standardized and projected: parts of length 1, the squares of whose distances add up.
+    """The standardized and projected vectors of an encoder: parts of length 1, whose squared distances are summed.
 
-    A subclass learns `mean_`, `weight_`, `shares_` and `projections_`: a share and a projection for each part.
+    A subclass learns `mean_`, `weight_`, `shares_` and `projections_`: a weight and a projection for each part.
     """
 
     encoder = options.Option(_check_encoder, from_word=_default_encoder)
@@ -64,7 +62,7 @@ class ProjectedEncoder(Encoder):
         return isinstance(encoder, Encoder) and encoder._takes_missing()
 
     def _fit_axes(self, sequences: Sequences) -> tuple[PrincipalBasis, Floats]:
-        """Take the encoder as it is, or fit a copy; the axes of its vectors, and the vectors along them."""
+        """Use the fitted encoder, or fit a copy; return the axes of its vectors and their coordinates."""
         encoder = components.unfreeze(self.encoder)
         if encoder is None:
             encoder = _default_encoder(None).set_params(random_state=self.random_state)
@@ -76,7 +74,7 @@ class ProjectedEncoder(Encoder):
         return fit_principal_axes(vectors, check_random_state(self.random_state))
 
     def _set_projections(self, basis: PrincipalBasis, maps: list[tuple[float, Floats]]) -> None:
-        """What answers need, in single precision on disk; parts without a share are left out."""
+        """Set the fitted attributes, projections in single precision; parts with weight 0 are dropped."""
         self.mean_, self.weight_ = basis.mean, basis.weight
         weighted_parts = [(share, basis.axes[:, : len(some)] @ some) for share, some in maps if share > 0]
         self.shares_ = [float(share) for share, _ in weighted_parts]
@@ -93,7 +91,7 @@ class ProjectedEncoder(Encoder):
         )
 
     def _project_vectors(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-        """In double precision, then rounded, so that no bit depends on the other items in the batch."""
+        """Project in double precision and round, so that results do not depend on the other items in the batch."""
         centred = vectors.astype(np.float64) - self.mean_
         parts = [
             np.sqrt(share) * normalize_rows(centred @ some)
@@ -102,7 +100,7 @@ class ProjectedEncoder(Encoder):
         return np.asarray(np.concatenate(parts, axis=1), np.float32)
 
     def _add_to_onnx(self, graph: OnnxGraph, x: str) -> str:
-        """In single precision: lengths are 1, and products of a few digits less are as good."""
+        """Add the nodes in single precision, which is enough for vectors of length 1."""
         centred = graph.add("Sub", add_encoder(graph, self.encoder_, x), graph.constant(self.mean_))
         parts = []
         for share, some in zip(self.shares_, self.weighted_projections_, strict=True):
@@ -115,7 +113,7 @@ class ProjectedEncoder(Encoder):
         self.encoder_._require_stream()
 
     def stream(self) -> Stream:
-        """One new sample in, the vector of everything so far out, where the encoder has a stream."""
+        """A stream that returns the vector of all samples so far after each new sample, if the encoder supports it."""
         self._require_stream()
         return _ProjectedStream(self.encoder_.stream(), self)
 
@@ -125,12 +123,12 @@ class _ProjectedStream(Stream):
         self._inner, self._metric = inner, metric
 
     def push(self, sample: Any) -> NDArray[np.float32]:
-        """The vector (feature,) with this sample."""
+        """Add a sample and return the vector of all samples so far, (feature,)."""
         vector = self._inner.push(sample)
         self.n_samples += 1
         return np.asarray(self._metric._project_vectors(vector[None])[0])
 
 
 def _scale_projection(projection: Floats) -> Floats:
-    """Lengths do not count, and float32 should hold the numbers."""
+    """Scale to a maximum of 1, to fit float32; lengths do not matter."""
     return projection / max(float(np.abs(projection).max()), float(np.finfo(np.float64).tiny))

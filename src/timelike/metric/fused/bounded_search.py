@@ -1,4 +1,4 @@
-"""The nearest under a sum of metrics: cheap ones first, the others only where a sequence may still be nearest."""
+"""Nearest-neighbour search under a sum of metrics: expensive terms are computed only for remaining candidates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...align.gallery import smallest_positions
 if TYPE_CHECKING:
     from .estimator import Fused
 
-_INITIAL_CANDIDATES = 32  # candidates that are compared in full before any is given up; twice as many every time after
+_INITIAL_CANDIDATES = 32  # candidates compared in full in the first round; each round doubles them
 
 
 class PrecomputedItems(NamedTuple):
-    """What each metric knows of some sequences, how many they are, and what their distances are computed in."""
+    """The precomputed items of each metric for some sequences, their number, and the dtype of their distances."""
 
     parts: list[Any]
     size: int
@@ -28,7 +28,7 @@ class PrecomputedItems(NamedTuple):
 def nearest_by_bounds(
     metric: Fused, queries: PrecomputedItems, references: PrecomputedItems, k: int, cheap: list[int], threads: int
 ) -> Matches:
-    """The k nearest of every query, exactly: no part of the sum is negative, so that some of it is a lower bound."""
+    """The exact k nearest items of each query; all terms are nonnegative, so partial sums are lower bounds."""
     shape, dtype = (queries.size, references.size), np.result_type(queries.dtype, references.dtype)
     terms = {number: metric._metric_term(number, queries, references, shape, dtype, threads) for number in cheap}
     rows = []
@@ -49,7 +49,7 @@ def _search_query(
     dtype: np.dtype[Any],
     threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Candidates in the order of their bounds, until the next bound is beyond the k-th of those compared in full."""
+    """Compare candidates in order of their bounds, until the next bound exceeds the k-th full distance."""
     bounds = sum(cheap.values(), np.zeros(references.size)).astype(dtype)
     order = np.argsort(bounds, kind="stable")
     totals = np.full(references.size, np.inf, dtype)
@@ -74,7 +74,7 @@ def _total_distances(
     cheap: dict[int, NDArray[np.float64]],
     threads: int,
 ) -> NDArray[np.float64]:
-    """All parts added up in their order, as when all distances are computed: so that not a bit differs."""
+    """Add all terms in the order of the metrics, so that results are bit-equal to the full matrix."""
     dtype, total = np.result_type(query.dtype, references.dtype), np.zeros(references.size)
     for number in range(len(metric.metrics_)):
         own = cheap.get(number)

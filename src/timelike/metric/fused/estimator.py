@@ -1,4 +1,4 @@
-"""`Fused`: the sum of several metrics, each calibrated on pairs that it did not learn from."""
+"""`Fused`: the sum of several metrics, each calibrated on held-out pairs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .bounded_search import PrecomputedItems, nearest_by_bounds
 from .calibration import Floats, FusionWeights, HeldOutPairs, fit_fusion_weights
 from .cross_fit_rounds import Ids, count_groups, label_rounds, pair_rounds
 
-_QUERY_BLOCK = 1 << 8  # queries whose cheap distances to everything are there at a time
+_QUERY_BLOCK = 1 << 8  # queries whose cheap distances to all items are held in memory at once
 
 
 def _check_metrics(value: Any, name: str) -> list[Metric]:
@@ -31,32 +31,32 @@ def _check_metrics(value: Any, name: str) -> list[Metric]:
 
 
 class Fused(FittedMetric):
-    """Several metrics as one: their distances, calibrated on held-out pairs, and added up.
+    """The sum of several metrics whose distances are calibrated on held-out pairs.
 
-        d(x, y) = Σ_m w_m log(1 + d_m(x, y) / s_m),   P(alike) = 1 / (1 + exp(d − b)) where half of the pairs are
+        d(x, y) = Σ_m w_m log(1 + d_m(x, y) / s_m),   P(alike) = 1 / (1 + exp(d − b)) if half of the pairs are alike
 
     s_m is the median of the held-out distances of metric m; the weights w_m ≥ 0 and b are those of a logistic
-    regression (Platt, 1999), drawn towards equal shares for every metric, the more the fewer classes there are. A
-    metric that learns is fitted 9 times on parts of the sequences and judged by pairs of the rest: two classes held
-    out, six times, and a third of every class, three times (with less than four classes, only these); then once on
-    everything. A sum of metrics is a metric, and symmetric where all of them are.
+    regression (Platt, 1999), regularized towards equal contributions, the more strongly the fewer classes there are. A
+    learned metric is fitted 9 times on parts of the sequences and evaluated on pairs of the rest: six times with two
+    classes held out, and three times with a third of each class (only these with fewer than four classes); then once
+    on everything. A sum of metrics is a metric, and symmetric if all of them are.
 
-    For classes that were not learned, where a learned metric and an elastic one err differently: `Fused([tl.DTW(
-    normalize="length"), tl.Discriminant(classes="open")])`. Among known classes `Discriminant` alone is as good, and
-    needs no alignment.
+    Use it for classes unseen in training, where a learned metric and an elastic one make different errors:
+    `Fused([tl.DTW(normalize="length"), tl.Discriminant(classes="open")])`. For known classes `Discriminant` alone is as
+    good, and needs no alignment.
 
     Parameters
     ----------
     metrics : list of Metric or str
-        Those that learn are used as they are if they are fitted, and are then judged by what they may have learned
-        from; of others, `fit` fits copies.
+        Fitted metrics are used as they are, and may be evaluated on their own training data; `fit` fits copies of
+        unfitted ones.
     random_state : int, Generator or None
-        Repeats what is held out.
+        Seed of the held-out parts.
 
     Attributes
     ----------
     metrics_ : list of Metric
-        The fitted ones.
+        The fitted metrics.
     scales_, weights_ : array (metric,)
         s_m and w_m.
     offset_ : float
@@ -90,7 +90,7 @@ class Fused(FittedMetric):
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
-        """Whether exchanging two sequences changes nothing: as with all of its parts."""
+        """Whether d(x, y) = d(y, x): true if all metrics are symmetric."""
         return all(one.symmetric for one in getattr(self, "metrics_", None) or _check_metrics(self.metrics, "metrics"))
 
     @classmethod
@@ -101,7 +101,7 @@ class Fused(FittedMetric):
         return {"metrics": ["dtw", WhitenedCosine(Rocket(n_features=60, random_state=0))]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from sequences and their classes: `y`, or the labels that X carries."""
+        """Learn from sequences and their classes: `y`, or the labels of X."""
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
             labels = self._validate_classes(sequences, y, "there is no metric to learn")
@@ -126,10 +126,10 @@ class Fused(FittedMetric):
         return self
 
     def fit_pairs(self, X: Any, pairs: Any, same: Any) -> Self:
-        """Learn from pairs of positions in X, (pair, 2), of which `same` (pair,) says whether the two are alike.
+        """Learn from pairs of positions in X, (pair, 2), and whether the two are alike, `same` (pair,).
 
-        Metrics that can learn from pairs do, and others that learn do so from X. Three times a third is held out:
-        groups of sequences that are alike where there are such, or else pairs.
+        Metrics with `fit_pairs` learn from the pairs, other learned metrics from X. A third is held out three times:
+        groups of alike sequences if there are any, otherwise pairs.
         """
         with self._atomic_fit():
             sequences = self._validate_fit_input(X)
@@ -170,7 +170,7 @@ class Fused(FittedMetric):
     # --- comparing -----------------------------------------------------------------------------------------------
 
     def _log_term(self, number: int, distances: NDArray[Any]) -> Floats:
-        """What one metric adds: w_m log(1 + d_m / s_m)."""
+        """The term of one metric, w_m log(1 + d_m / s_m)."""
         positive = np.maximum(distances.astype(np.float64), 0.0)
         return np.asarray(self.weights_[number] * np.log1p(positive / self.scales_[number]))
 
@@ -206,7 +206,7 @@ class Fused(FittedMetric):
         dtype: Any,
         threads: int,
     ) -> Floats:
-        """What one metric adds to distances, from what it knows of both sides."""
+        """The term of one metric, from the precomputed items of both sides."""
         own = np.empty(shape, dtype)
         self.metrics_[number]._compare_precomputed(queries.parts[number], references.parts[number], own, threads)
         return self._log_term(number, own)
@@ -214,7 +214,7 @@ class Fused(FittedMetric):
     def _search_nearest(
         self, queries: Sequences, references: PrecomputedItems, k: int, threads: int, report: ProgressCallback
     ) -> Matches | None:
-        """Vectors are compared with all, and the rest only where what vectors say leaves a chance: exact."""
+        """Exact search: encoders are compared with all items, other metrics only where these bounds leave a chance."""
         cheap = [number for number, one in enumerate(self.metrics_) if isinstance(one, Encoder)]
         if not cheap or len(cheap) == len(self.metrics_):
             return None
@@ -230,7 +230,7 @@ def _class_codes(labels: NDArray[Any]) -> Ids:
     kinds, codes = np.unique(labels, return_inverse=True)
     if len(kinds) < 2:
         raise ValueError(
-            f"y holds one class, {format_value(kinds.tolist()[0])}: metrics are weighed by pairs of two or more; "
+            f"y holds one class, {format_value(kinds.tolist()[0])}: metrics are weighted by pairs of two or more; "
             "without classes, fit_pairs(X, pairs, same) learns from pairs"
         )
     return codes.astype(np.int64)
@@ -241,7 +241,7 @@ def _fit_metric(metric: Metric, sequences: Sequences, labels: NDArray[Any]) -> M
 
 
 def _fit_metric_on_pairs(metric: Metric, sequences: Sequences, pairs: Ids, same: NDArray[np.bool_]) -> Metric:
-    """One that learns from pairs does, in a copy; another that learns does so from the sequences."""
+    """Fit a copy of the metric: on the pairs if it has `fit_pairs`, otherwise on the sequences."""
     if not isinstance(metric, Model) or components.is_fitted(metric) or not hasattr(metric, "fit_pairs"):
         return metric_names.fit_metric_copy(metric, sequences)
     fitted_copy: Metric = components.unfitted_copy(metric).fit_pairs(sequences, pairs, same)
@@ -249,7 +249,7 @@ def _fit_metric_on_pairs(metric: Metric, sequences: Sequences, pairs: Ids, same:
 
 
 def _held_out_distances(metrics: list[Metric], sequences: Sequences, codes: Ids) -> HeldOutPairs:
-    """Distances of all pairs of sequences."""
+    """The distances of all pairs of held-out sequences."""
     first, second = np.triu_indices(len(codes), 1)
     columns = [_check_nonnegative(metric, metric.pairwise(sequences)[first, second]) for metric in metrics]
     return HeldOutPairs(np.stack(columns, axis=1).astype(np.float64), codes[first] == codes[second], len(codes))
@@ -265,7 +265,7 @@ def _held_out_pair_distances(
 
 
 def _pair_distances(metric: Metric, sequences: Sequences, first: Ids, second: Ids) -> NDArray[Any]:
-    """The distances of pairs, from what is known of each sequence once."""
+    """The distances of pairs; items are precomputed once per sequence."""
     precomputed, out = metric._precompute_items(sequences, 1), np.empty(len(first), pair_dtype(sequences, sequences))
     for begin in np.unique(first):
         own = np.flatnonzero(first == begin)
