@@ -35,20 +35,20 @@ ALIGNER_LAYERS: dict[type[align.Aligner], Callable[..., nn.Module]] = {
 
 
 class AlignedFramesNetwork(AlignmentNetwork):
-    """d(x, y) = aligner(h(x), h(y)): HM+SoftDTW and its like (Su & Wen, TAP, ICLR 2022, table 1) are one line each.
+    """d(x, y) = aligner(h(x), h(y)), such as HM+SoftDTW (Su & Wen, TAP, ICLR 2022, table 1).
 
     Parameters
     ----------
     n_channels : int
-        Of the sequences.
+        Channels of the sequences.
     aligner : {"softdtw", "opw", "tcot", "sinkhorn", "tap"}, Aligner, DistanceNetwork or Module
-        An aligner, such as `tl.SoftDTW(gamma=0.1)`, stands for the layer of that name with the same options.
-        A module is called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and gives the distances
-        (item,), or a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.
+        An aligner, such as `tl.SoftDTW(gamma=0.1)`, selects the layer of that name with the same options. A module is
+        called as `aligner(x, y, x_lengths, y_lengths)` with (item, time, output) and returns the distances (item,), or
+        a record with `cost` and `plan`: `nn.SoftDTW(gamma=0.1)`, `nn.OPW(deviation=2.0)`.
     hidden, n_outputs, normalize, transform, self_attention, front, strides
         The transformation h, see `FrameTransform`.
     symmetric : bool, optional
-        Whether a module of your own gives the same for y and x; the ones named above know.
+        Whether a module of your own is symmetric; needed only for such modules.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class AlignedFramesNetwork(AlignmentNetwork):
         self.symmetric = _is_symmetric(self.aligner) if symmetric is None else check_bool(symmetric, "symmetric")
 
     def features(self, x: Tensor, lengths: Tensor) -> Features:
-        """h of every frame, and what the aligner does with each sequence alone."""
+        """h of each frame, and the features of the aligner if it is a network."""
         frames, lengths = self.transformation(x, lengths), self.transformation.output_lengths(lengths).to(x.device)
         return (
             self.aligner.features(frames, lengths)
@@ -114,7 +114,7 @@ class AlignedFramesNetwork(AlignmentNetwork):
         return distances
 
     def distance_tile(self, x: Features, y: Features) -> Tensor:
-        """Side by side, every x with every y."""
+        """The distances of all pairs, (item of x, item of y), computed as one batch of pairs."""
         if isinstance(self.aligner, DistanceNetwork):
             return self.aligner.distance_matrix(x, y)
         first, second = (torch.arange(len(side), device=side.values.device) for side in (x, y))
@@ -122,7 +122,7 @@ class AlignedFramesNetwork(AlignmentNetwork):
         return self.pair_distances(*pairs).reshape(len(x), len(y))
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """Frames side by side, and a few matrices."""
+        """The frames of both sequences, and a few matrices."""
         if isinstance(self.aligner, DistanceNetwork):
             return self.aligner.numbers_per_pair(x_time, y_time)
         return 1 + 8 * x_time * y_time + (x_time + y_time) * self.transformation.n_outputs
@@ -130,7 +130,8 @@ class AlignedFramesNetwork(AlignmentNetwork):
     def align_pairs(self, x: Features, y: Features) -> tuple[Tensor, Tensor]:
         """Distances (item,), and the alignment (item, n, m).
 
-        Of soft-DTW the expected one, in which steps on the way count 1; of transport the plan with rows that sum to 1.
+        For soft-DTW the expected alignment, in which each step of the path counts 1; for transport the plan, with rows
+        that sum to 1.
         """
         if isinstance(self.aligner, AlignmentNetwork):
             return self.aligner.align_pairs(x, y)
@@ -139,7 +140,7 @@ class AlignedFramesNetwork(AlignmentNetwork):
             return self.aligner(*padded_pair), self.aligner.alignment(*padded_pair)
         output = self.aligner(*padded_pair)
         if not isinstance(output, TransportOutput):
-            raise TypeError(f"{type(self.aligner).__name__} gives distances only: it has no alignment to look at")
+            raise TypeError(f"{type(self.aligner).__name__} gives distances only: it has no alignment to return")
         return output.cost, output.plan * x.lengths[:, None, None]
 
     def plan(self, x: Features, y: Features) -> Tensor:

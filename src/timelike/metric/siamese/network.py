@@ -1,4 +1,4 @@
-"""`SiameseNetwork`: the distance of the vectors that one recurrent network makes of two sequences, and its readout."""
+"""`SiameseNetwork`: the distance of two sequences encoded by one recurrent network, and its readout."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ POOLINGS = "last", "mean", "max", "mean+max", "attention"
 
 
 class SiameseNetwork(DistanceNetwork):
-    """The Euclidean distance of what a GRU or LSTM has read of each sequence: its last state, unless told otherwise.
+    """The Euclidean distance between the states of a GRU or LSTM for two sequences, by default the last states.
 
         d(x, y) = ‖f(x) − f(y)‖₂,   f = h_T
 
-    The two copies share their weights, so d(x, x) = 0 and d(x, y) = d(y, x); each sequence is run through once.
+    Both sequences use the same weights, so d(x, x) = 0 and d(x, y) = d(y, x); each sequence is encoded once.
     Mueller and Thyagarajan, "Siamese recurrent architectures for learning sentence similarity", AAAI 2016; the GRU is
     the baseline of the coupled GRU's paper (see `CoupledNetwork`). `front="strided"` puts convolutions before it (see
     `StridedConvolutions`), `readout` takes more than the last state, `n_outputs` maps it, and `normalize` gives it
@@ -120,15 +120,15 @@ class SiameseNetwork(DistanceNetwork):
         return frame_costs("euclidean", first, second)
 
     def numbers_per_pair(self, x_time: int, y_time: int) -> int:
-        """One number for a pair, and as much for its gradient."""
+        """One number for a pair and one for its gradient."""
         return 2
 
 
 class Readout(nn.Module):
-    """One vector of the states of each sequence: the last, their mean, maximum, both, or a learned weighing.
+    """Pool the states of each sequence to one vector: the last, mean, maximum, both, or a learned weighted mean.
 
-    Twenty units that have read a thousand steps remember the last ones; a mean and a maximum remember what was seen
-    anywhere. States past a length have no share.
+    The last state of a small network mainly reflects the last steps of a long sequence; mean and maximum reflect all
+    steps. States past a length are ignored.
 
     >>> states = torch.tensor([[[1.0], [3.0], [9.0]]])
     >>> Readout("mean+max", 1)(states, torch.tensor([2]))
@@ -162,7 +162,7 @@ class Readout(nn.Module):
 
 
 class SiameseBranch(nn.Module):
-    """The half of a siamese network that sees one sequence: sequences to the vectors that it compares.
+    """One branch of a siamese network: maps sequences to the vectors that are compared.
 
     >>> import torch
     >>> vectors = SiameseBranch(SiameseNetwork(3, hidden=8))
@@ -175,6 +175,6 @@ class SiameseBranch(nn.Module):
         self.siamese = siamese
 
     def forward(self, x: Tensor, lengths: Any = None) -> Tensor:
-        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length take no part."""
+        """(item, time, channel) and lengths (item,) → (item, feature); steps past a length are ignored."""
         x = validate_network_input(self, x, "x", self.siamese.n_channels)
         return self.siamese.features(x, validate_lengths(lengths, x.shape, "lengths")).values[:, 0]

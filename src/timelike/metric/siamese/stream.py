@@ -19,7 +19,7 @@ from .network import SiameseNetwork
 
 @dataclass(frozen=True)
 class _SiameseState:
-    """What is to be known of the frames so far: what convolutions still need, a state, and what a readout keeps."""
+    """The state of a stream: windows of the convolutions, the recurrent state, and running values of the readout."""
 
     windows: tuple[Tensor, ...]
     frames: tuple[int, ...]
@@ -34,8 +34,8 @@ class _SiameseState:
 class SiameseStream(StandardizedStream):
     """A stream through a siamese network in double precision.
 
-    Where frames are means over several steps, the one that is not over yet is tried with every sample, and counts when
-    it is.
+    If frames are means over several steps, the unfinished frame is included provisionally after each sample and
+    committed when complete.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class SiameseStream(StandardizedStream):
                 f"the stream has {self.n_samples + 1} samples, and frames of {self._time_pool.factor:g} steps are for "
                 f"at most {self._time_pool.max_frames} of them: fit with max_frames=None to go on without end"
             )
-        # how much of this step is in the frame under way; the rest, of a step on the border, is in the next
+        # the fraction of this step in the current frame; the rest belongs to the next frame
         here = min(1.0, (self._frames + 1) * self._time_pool.factor - self.n_samples)
         candidate = self._extend_frame(here * step, here)
         if (self.n_samples + 1) < (self._frames + 1) * self._time_pool.factor * (1 - 1e-12):
@@ -70,13 +70,13 @@ class SiameseStream(StandardizedStream):
         return self._state_vector(candidate)
 
     def _extend_frame(self, part: NDArray[np.float64], covered: float) -> _SiameseState:
-        """All frames so far and the one under way, with a part of a step more in it."""
+        """The state after adding a part of a step to the current frame."""
         self._sum, self._covered_steps = self._sum + part, self._covered_steps + covered
-        mean = np.float32(self._sum / self._covered_steps)  # as frames are rounded where all steps are there
+        mean = np.float32(self._sum / self._covered_steps)  # rounded like the frames of whole sequences
         return self._push_frame(self._stream_state, torch.from_numpy(mean.astype(np.float64))[None])
 
     def _push_frame(self, past: _SiameseState, x: Tensor) -> _SiameseState:
-        """One more frame (1, channel) through the convolutions, the cells and the readout, where it gets so far."""
+        """Pass one frame (1, channel) through the convolutions and, where these emit a step, cells and readout."""
         front = self._network.front
         windows, frames = list(past.windows), list(past.frames)
         for k in range(len(windows)):
@@ -93,13 +93,13 @@ class SiameseStream(StandardizedStream):
         )
 
     def _update_readout(self, past: _SiameseState, state: Tensor) -> _SiameseState:
-        """What the readout needs, with one more state."""
+        """Update the running values of the readout with one more state."""
         readout = self._network.readout
         if readout.pooling != "attention":
             greatest = torch.maximum(torch.as_tensor(past.running_max, dtype=state.dtype), state)
             return replace(past, last=state, total=past.total + state, running_max=greatest, weight=past.weight + 1)
         score = float(readout.weigh(state))
-        most = max(past.max_score, score)  # a softmax that grows: what was is scaled by the new maximum
+        most = max(past.max_score, score)  # running softmax: rescale the past by the new maximum
         old, new = math.exp(past.max_score - most), math.exp(score - most)
         return replace(past, max_score=most, total=old * past.total + new * state, weight=old * past.weight + new)
 
