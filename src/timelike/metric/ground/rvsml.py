@@ -90,8 +90,9 @@ class RVSML(GroundMetric):
         Stop after this many iterations or seconds, whichever comes first; by default after 20 iterations. Stops earlier
         if an iteration gains nothing.
     trainer : Trainer or None
-        How to train. Its own choices: none. Only `max_epochs`, which also counts iterations, `checkpoint`, `accelerator`, `devices` and
-        `precision` have an effect, the last three on the loop alone: regressions are computed on the CPU in float64.
+        How to train. Its own choices: none. Only `max_epochs`, which also counts iterations, `checkpoint`,
+        `accelerator`, `devices` and `precision` have an effect, the last three on the loop alone: regressions are
+        computed on the CPU in float64.
     standardize, progress, random_state
         As for `SiameseGRU`; the method uses no randomness.
 

@@ -169,8 +169,8 @@ class TAP(AlignmentMetric):
     def norm_ratio(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float32]:
         """‖g‖ / ‖D‖ of all pairs, (len X, len Y), in Frobenius' norm; of X with itself when Y is None.
 
-        It measures how much g changes the distances that determine the alignment (Su and Wen, ICLR 2022, table 3); very
-        large if all frames of both sequences are equal.
+        It measures how much g changes the distances that determine the alignment (Su and Wen, ICLR 2022, table 3); it
+        is infinite if all frames of both sequences are equal.
         """
         x, y = self._validate_predict_input(X), None if Y is None else as_sequences(Y, "Y")
         self._validate_sides(x, y, ("X", "Y"))
